@@ -1,0 +1,55 @@
+# One command per need. Each does its own set-up in .venv; nothing has to be done before.
+# Needed: Python 3.11 to 3.14 with its venv module, and make. PYTHON=/path/to/python3 picks one.
+
+SHELL = /bin/sh
+BIN = .venv/bin
+NOTEBOOKS = $(wildcard notebooks/*.ipynb)
+BENCHES = $(sort $(wildcard tests/bench/*.py))
+# What `make test` runs beside the tests proper: each notebook's stored outputs against a new run.
+NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=120 --nbval-kernel-startup-timeout=60 \
+	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
+ARGS =
+
+.PHONY: help lab test check lint format notebooks bench set-up-run set-up-test
+.NOTPARALLEL:
+
+help:
+	@echo 'make lab         open JupyterLab on the first notebook'
+	@echo 'make test        run every check and every test'
+	@echo 'make check       run the part that takes less than a minute: no Spark, no browser, no notebooks'
+	@echo 'make format      put the code into the common format'
+	@echo 'make notebooks   run the notebooks again and store their outputs'
+	@echo 'make bench       measure the speed'
+
+set-up-run set-up-test: set-up-%:
+	@PYTHON='$(PYTHON)' sh .ci/set-up $*
+
+lab: set-up-run
+	@exec sh .ci/lab $(ARGS)
+
+lint: set-up-test
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+# pytest comes last: its closing line is the result.
+test: lint
+	@$(BIN)/python -m pytest $(NBVAL) tests $(NOTEBOOKS) $(ARGS)
+
+check: lint
+	@$(BIN)/python -m pytest -m 'not spark and not browser and not slow' $(ARGS)
+
+format: set-up-test
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+notebooks: set-up-test
+	@$(BIN)/python tests/notebooks/canonical.py $(NOTEBOOKS)
+
+bench: set-up-test
+	@if [ -z '$(BENCHES)' ]; then echo 'kipviz: there is nothing to measure in tests/bench.'; fi
+	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench" || exit 1; done
+
+.DEFAULT:
+	@echo "kipviz: there is no target '$@'; 'make help' names those there are." >&2; exit 2

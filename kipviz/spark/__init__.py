@@ -1,0 +1,1 @@
+"""Large replays on Spark: the only floor that knows it."""
