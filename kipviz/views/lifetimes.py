@@ -1,0 +1,148 @@
+"""Rows that live from one step to another, made from a picture of the cards at every step.
+
+A view says what every card shows at one step: ``{card id: {row id: cells}}``. Most rows stay the
+same from step to step, so sending every picture would send the same row hundreds of times. Here
+the pictures become rows with a lifetime: a row is on screen for the steps ``from <= k < to``. A
+changed value closes one row and opens the next under the same id, so "what was it before?" is
+also only a look-up.
+
+A branch that leaves a line after step k sends only what differs: the rows that begin later, and
+``closes``, the rows alive at k that end on the branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Cells = Mapping[str, Any]
+Card = Mapping[str, Cells]
+Snapshot = Mapping[str, Card]
+Row = dict[str, Any]
+Close = list[Any]
+
+TONE = "tone"
+CALM = "calm"
+
+
+class Lifetimes:
+    """The rows of one line of steps, grown by one picture at a time.
+
+    Pictures come in the order of the steps. Comparing is cheap where the view reuses objects: a
+    card that ``is`` the card of the step before is skipped whole, and cells that ``are`` the cells
+    of the step before are not compared. The key ``"tone"`` of the cells becomes the tone of the row.
+
+    Attributes:
+        rows: the rows that begin on this line, in the order in which they begin, as the stepper
+            reads them: ``{"card", "id", "from", "to", "cells", "tone"}``; ``to`` is None while the
+            row is on screen at the last step.
+        closes: only for a branch: ``[card, id, to]`` for each inherited row that ends here.
+    """
+
+    def __init__(self) -> None:
+        """Start a line before its first step (step 0)."""
+        self.rows: list[Row] = []
+        self.closes: list[Close] = []
+        self._parent: Lifetimes | None = None
+        self._at = -1
+        self._step = -1
+        self._seen: dict[str, Card] = {}
+        self._open: dict[str, dict[str, _Open]] = {}
+        self._inherited: list[Row] = []
+
+    @property
+    def step(self) -> int:
+        """The last step whose picture was added, -1 before the first."""
+        return self._step
+
+    @classmethod
+    def of(cls, snapshots: Iterable[Snapshot]) -> Lifetimes:
+        """Make a whole line from the pictures of its steps, the first one being step 0."""
+        line = cls()
+        for snapshot in snapshots:
+            line.add(snapshot)
+        return line
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Add the picture of the next step."""
+        self._step += 1
+        for card_id in self._open:
+            if card_id not in snapshot:
+                self._seen.pop(card_id, None)
+                self._show(card_id, {})
+        for card_id, card in snapshot.items():
+            if self._seen.get(card_id) is not card:
+                self._seen[card_id] = card
+                self._show(card_id, card)
+
+    def fork(self, at: int) -> Lifetimes:
+        """Begin a branch that shares this line up to and including step ``at``.
+
+        Raises:
+            ValueError: when this line has no step ``at``.
+        """
+        if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= self._step:
+            raise ValueError(f"no step {at!r} to branch at: this line has steps 0 to {self._step}")
+        if self._parent is not None and at <= self._at:
+            return self._parent.fork(at)
+        branch = Lifetimes()
+        branch._parent, branch._at, branch._step = self, at, at
+        for row in self.alive(at):
+            inherited = {**row, "to": None}
+            branch._inherited.append(inherited)
+            branch._open.setdefault(row["card"], {})[row["id"]] = _Open(inherited, None)
+        return branch
+
+    def alive(self, step: int) -> list[Row]:
+        """The rows on screen at ``step``, inherited ones first."""
+        if self._parent is not None and step <= self._at:
+            return self._parent.alive(step)
+        return [row for row in (*self._inherited, *self.rows) if _covers(row, step)]
+
+    def _show(self, card_id: str, card: Card) -> None:
+        shown = self._open.setdefault(card_id, {})
+        for row_id in [row_id for row_id in shown if row_id not in card]:
+            self._close(shown.pop(row_id).row)
+        for row_id, cells in card.items():
+            before = shown.get(row_id)
+            if before is not None:
+                if before.shows(cells):
+                    before.source = cells
+                    continue
+                self._close(before.row)
+            shown[row_id] = self._begin(card_id, row_id, cells)
+
+    def _begin(self, card_id: str, row_id: str, cells: Cells) -> _Open:
+        row = {"card": card_id, "id": row_id, "from": self._step, "to": None}
+        row["cells"], row["tone"] = _bare(cells), cells.get(TONE, CALM)
+        self.rows.append(row)
+        return _Open(row, cells)
+
+    def _close(self, row: Row) -> None:
+        row["to"] = self._step
+        if row["from"] <= self._at:
+            self.closes.append([row["card"], row["id"], self._step])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A row still on screen, and the very cells it was made from (None when inherited)."""
+
+    row: Row
+    source: Cells | None
+
+    def shows(self, cells: Cells) -> bool:
+        """Whether these cells are what the row already says; the same object needs no look."""
+        if self.source is cells:
+            return True
+        same_tone = bool(self.row["tone"] == cells.get(TONE, CALM))
+        return same_tone and bool(self.row["cells"] == _bare(cells))
+
+
+def _bare(cells: Cells) -> dict[str, Any]:
+    return {name: value for name, value in cells.items() if name != TONE}
+
+
+def _covers(row: Row, step: int) -> bool:
+    return bool(row["from"] <= step and (row["to"] is None or step < row["to"]))
