@@ -1,0 +1,84 @@
+"""The contract: everything that can happen is an action, and a step is a pure function.
+
+    initial() -> world
+    enabled(world) -> the actions that are possible now, in one canonical order
+    step(world, action) -> Outcome(world, events)
+
+Because of these three lines stepping, time travel, branching, random runs, exhaustive search and
+the replay of recordings are one thing used in several ways. Nothing here knows Kafka; a two-phase
+commit of forty lines (see `tests/core`) is as good a model as the whole cluster.
+"""
+
+from typing import Any, Protocol
+
+from kipviz.core.values import Value
+
+
+class Action(Value, frozen=True, tag=True, tag_field="class"):
+    """One thing that can happen: a call, a delivery, a timer, a crash, a tick.
+
+    An action is plain data: it is equal by content, and in a file it is a JSON object whose member
+    `class` names the kind of action.
+    """
+
+
+class Event(Value, frozen=True, tag=True, tag_field="class"):
+    """One thing that happened in a step; its name is in the past tense."""
+
+
+class Outcome(Value, frozen=True):
+    """What a step gives: the new world, and what happened on the way, in order."""
+
+    world: Any
+    events: tuple[Event, ...] = ()
+
+
+class NotEnabled(Exception):  # noqa: N818  the name says what the action is, not that code failed
+    """An action was asked for that is not possible in this world.
+
+    Attributes:
+        action: what was asked for.
+        why: one sentence that says what is missing.
+    """
+
+    def __init__(self, action: Any, why: str) -> None:
+        super().__init__(action, why)
+        self.action = action
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.action!r} is not possible here: {self.why}"
+
+
+class Model(Protocol):
+    """A world that can be stepped.
+
+    `world` and `action` are whatever the model calls so: worlds are immutable and can be
+    fingerprinted, actions are subclasses of `Action`.
+    """
+
+    @property
+    def action_type(self) -> Any:
+        """The union of all action classes of this model; a trace file is decoded with it."""
+
+    def initial(self) -> Any:
+        """Return the first world; always the same one."""
+
+    def enabled(self, world: Any, /) -> tuple[Any, ...]:
+        """Return every action that is possible now, in one canonical order, never from a set."""
+
+    def step(self, world: Any, action: Any, /) -> Outcome:
+        """Return the outcome of an action; the world given stays as it is.
+
+        Raises:
+            NotEnabled: if the action is not possible in this world.
+        """
+
+    def why_not(self, world: Any, action: Any, /) -> str | None:
+        """Say in one sentence why an action is not possible, or None when it is."""
+
+    def search_key(self, world: Any, /) -> bytes:
+        """Return bytes that are equal for worlds a search need not tell apart."""
+
+    def kind(self, action: Any, /) -> str:
+        """Return the kind of an action ("deliver", "timer", "fault"...), which dice weigh."""

@@ -1,0 +1,471 @@
+"""Table: an immutable ordered map in which a change shares almost everything with the old map.
+
+Theory of operation. Up to `BLOCK` entries a table is two parallel tuples, sorted by key: looking
+up is one bisection, changing an entry copies one tuple of pointers. A longer table is a B-tree
+whose leaves are such pairs of tuples, so a change copies one leaf and the path above it.
+
+How many entries there are decides alone which of the two forms a table has, but the shape of a
+tree depends on its history. A digest must not, so a long table adds up one number per entry
+(modulo 2^128) and hashes the sum; every leaf and branch remembers its part of the sum, which is
+computed when somebody asks for it and never before.
+
+Iteration is in the order of the keys, always: nothing can depend on the order of insertion.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, Generic, TypeAlias, TypeVar, overload
+
+from kipviz.core.values import Digested, digest_of, encoding
+
+K = TypeVar("K")
+V = TypeVar("V")
+D = TypeVar("D")
+
+BLOCK = 32
+_SPARSE = BLOCK // 4
+_MODULUS = 1 << 128
+
+
+class Table(Digested, Generic[K, V]):
+    """An immutable map, sorted by its keys.
+
+    Keys are str, int or tuples of them, all of one kind. Make one with `Table.of`.
+    """
+
+    __slots__ = ("_digest", "_keys", "_values")
+
+    _digest: bytes | None
+    _keys: tuple[K, ...]
+    _values: tuple[V, ...]
+
+    def __init__(self, keys: tuple[K, ...] = (), values: tuple[V, ...] = ()) -> None:
+        # Private: keys are already sorted here, and at most BLOCK of them.
+        self._keys = keys
+        self._values = values
+        self._digest = None
+
+    @staticmethod
+    def of(entries: "Mapping[K, V] | Table[K, V] | Iterable[tuple[K, V]]" = ()) -> "Table[K, V]":
+        """Make a table of a mapping or of pairs; of equal keys the last one counts.
+
+        Raises:
+            TypeError: if a key is not a str, an int or a tuple, or if kinds of keys are mixed.
+        """
+        if isinstance(entries, Table):
+            return entries
+        gathered: dict[K, V] = dict(entries)
+        if not gathered:
+            return Table()
+        keys = list(gathered)
+        for key in keys:
+            _check_key(key, keys[0])
+        try:
+            keys.sort()
+        except TypeError:
+            raise _mixed(keys[0], keys[-1]) from None
+        values = [gathered[key] for key in keys]
+        if len(keys) <= BLOCK:
+            return Table(tuple(keys), tuple(values))
+        return _TallTable(_build(keys, values))
+
+    @overload
+    def get(self, key: K) -> V | None: ...
+    @overload
+    def get(self, key: K, default: D) -> V | D: ...
+    def get(self, key: K, default: Any = None) -> Any:
+        """Return the value of a key, or the default when there is none."""
+        keys: tuple[Any, ...] = self._keys
+        try:
+            at = bisect_left(keys, key)
+        except TypeError:
+            raise _mixed(key, keys[0]) from None
+        if at < len(keys) and keys[at] == key:
+            return self._values[at]
+        return default
+
+    def set(self, key: K, value: V) -> "Table[K, V]":
+        """Return a table in which the key has this value; the same table if it already `is` so.
+
+        Raises:
+            TypeError: if the key is not of the kind of the other keys.
+        """
+        keys: tuple[Any, ...] = self._keys
+        values = self._values
+        try:
+            at = bisect_left(keys, key)
+        except TypeError:
+            raise _mixed(key, keys[0]) from None
+        if at < len(keys) and keys[at] == key:
+            if values[at] is value:
+                return self
+            return Table(keys, (*values[:at], value, *values[at + 1 :]))
+        _check_key(key, keys[0] if keys else key)
+        more_keys = (*keys[:at], key, *keys[at:])
+        more_values = (*values[:at], value, *values[at:])
+        if len(more_keys) <= BLOCK:
+            return Table(more_keys, more_values)
+        return _TallTable(_branch_of(_Leaf(more_keys, more_values).halves()))
+
+    def without(self, key: K) -> "Table[K, V]":
+        """Return a table that lacks this key; the same table if it lacks it already."""
+        keys: tuple[Any, ...] = self._keys
+        try:
+            at = bisect_left(keys, key)
+        except TypeError:
+            raise _mixed(key, keys[0]) from None
+        if at == len(keys) or keys[at] != key:
+            return self
+        return Table(keys[:at] + keys[at + 1 :], self._values[:at] + self._values[at + 1 :])
+
+    def keys(self) -> tuple[K, ...]:
+        """Return the keys, in order."""
+        return self._keys
+
+    def values(self) -> tuple[V, ...]:
+        """Return the values, in the order of their keys."""
+        return self._values
+
+    def items(self) -> tuple[tuple[K, V], ...]:
+        """Return (key, value) pairs, in the order of the keys."""
+        return tuple(zip(self.keys(), self.values(), strict=True))
+
+    @property
+    def digest(self) -> bytes:
+        """Sixteen bytes that depend on the entries alone; computed when first asked for."""
+        known = self._digest
+        if known is None:
+            known = self._digest = self._compute_digest()
+        return known
+
+    def _compute_digest(self) -> bytes:
+        return digest_of(b"table" + encoding((self._keys, self._values)))
+
+    def __getitem__(self, key: K) -> V:
+        found = self.get(key, _MISSING)
+        if found is _MISSING:
+            raise KeyError(key)
+        return found  # type: ignore[return-value]  # not the sentinel, so a value
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(key, _MISSING) is not _MISSING  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Table):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and self.keys() == other.keys()
+            and self.values() == other.values()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.keys(), self.values()))
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table.of, (self.items(),)
+
+
+class _TallTable(Table[K, V]):
+    """A table of more than BLOCK entries: the same map, kept in a B-tree."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: "_Branch") -> None:
+        super().__init__()
+        self._root = root
+
+    @overload
+    def get(self, key: K) -> V | None: ...
+    @overload
+    def get(self, key: K, default: D) -> V | D: ...
+    def get(self, key: K, default: Any = None) -> Any:
+        node: _Node = self._root
+        try:
+            while type(node) is _Branch:
+                node = node.children[bisect_right(node.cuts, key)]
+            assert type(node) is _Leaf
+            at = bisect_left(node.keys, key)
+        except TypeError:
+            raise _mixed(key, self._root.first) from None
+        if at < len(node.keys) and node.keys[at] == key:
+            return node.values[at]
+        return default
+
+    def set(self, key: K, value: V) -> Table[K, V]:
+        try:
+            nodes = self._root.set(key, value)
+        except _MixedKeysError:
+            raise
+        except TypeError:
+            raise _mixed(key, self._root.first) from None
+        if nodes[0] is self._root:
+            return self
+        if len(nodes) == 1:
+            root = nodes[0]
+            assert type(root) is _Branch
+            return _TallTable(root)
+        return _TallTable(_branch_of(nodes))
+
+    def without(self, key: K) -> Table[K, V]:
+        try:
+            root: _Node = self._root.without(key)
+        except TypeError:
+            raise _mixed(key, self._root.first) from None
+        if root is self._root:
+            return self
+        if root.size <= BLOCK:
+            return Table(
+                tuple(chain.from_iterable(leaf.keys for leaf in root.leaves())),
+                tuple(chain.from_iterable(leaf.values for leaf in root.leaves())),
+            )
+        while type(root) is _Branch and len(root.children) == 1:
+            root = root.children[0]
+        assert type(root) is _Branch  # a leaf would hold at most BLOCK entries
+        return _TallTable(root)
+
+    def keys(self) -> tuple[K, ...]:
+        return tuple(chain.from_iterable(leaf.keys for leaf in self._root.leaves()))
+
+    def values(self) -> tuple[V, ...]:
+        return tuple(chain.from_iterable(leaf.values for leaf in self._root.leaves()))
+
+    def _compute_digest(self) -> bytes:
+        return digest_of(b"tall table" + encoding(self._root.size) + b"%d" % self._root.total())
+
+    def __len__(self) -> int:
+        return self._root.size
+
+
+class _Leaf:
+    """At most BLOCK entries of a tall table, and how much each adds to the digest."""
+
+    __slots__ = ("_marks", "_total", "keys", "values")
+
+    def __init__(
+        self,
+        keys: tuple[Any, ...],
+        values: tuple[Any, ...],
+        marks: tuple[int | None, ...] | None = None,
+    ) -> None:
+        self.keys = keys
+        self.values = values
+        self._marks = marks
+        self._total: int | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.keys)
+
+    @property
+    def first(self) -> Any:
+        return self.keys[0]
+
+    def leaves(self) -> Iterator["_Leaf"]:
+        yield self
+
+    def set(self, key: Any, value: Any) -> tuple["_Leaf", ...]:
+        keys, values, marks = self.keys, self.values, self._marks
+        at = bisect_left(keys, key)
+        if at < len(keys) and keys[at] == key:
+            if values[at] is value:
+                return (self,)
+            kept = None if marks is None else (*marks[:at], None, *marks[at + 1 :])
+            return (_Leaf(keys, (*values[:at], value, *values[at + 1 :]), kept),)
+        _check_key(key, keys[0])
+        leaf = _Leaf(
+            (*keys[:at], key, *keys[at:]),
+            (*values[:at], value, *values[at:]),
+            None if marks is None else (*marks[:at], None, *marks[at:]),
+        )
+        return (leaf,) if len(leaf.keys) <= BLOCK else leaf.halves()
+
+    def without(self, key: Any) -> "_Leaf":
+        keys, values, marks = self.keys, self.values, self._marks
+        at = bisect_left(keys, key)
+        if at == len(keys) or keys[at] != key:
+            return self
+        return _Leaf(
+            keys[:at] + keys[at + 1 :],
+            values[:at] + values[at + 1 :],
+            None if marks is None else marks[:at] + marks[at + 1 :],
+        )
+
+    def halves(self) -> tuple["_Leaf", ...]:
+        keys, values, marks = self.keys, self.values, self._marks
+        half = len(keys) // 2
+        return (
+            _Leaf(keys[:half], values[:half], marks and marks[:half]),
+            _Leaf(keys[half:], values[half:], marks and marks[half:]),
+        )
+
+    def joined(self, right: Any) -> tuple["_Leaf", ...]:
+        marks = None
+        if self._marks is not None or right._marks is not None:
+            nothing = (None,) * BLOCK
+            marks = (self._marks or nothing[: self.size]) + (right._marks or nothing[: right.size])
+        leaf = _Leaf(self.keys + right.keys, self.values + right.values, marks)
+        return (leaf,) if leaf.size <= BLOCK else leaf.halves()
+
+    def sparse(self) -> bool:
+        return len(self.keys) < _SPARSE
+
+    def total(self) -> int:
+        """Return the sum of the marks; only marks that are not known yet are computed."""
+        if self._total is None:
+            known = self._marks or (None,) * len(self.keys)
+            marks = tuple(
+                _mark(key, value) if mark is None else mark
+                for key, value, mark in zip(self.keys, self.values, known, strict=True)
+            )
+            self._marks = marks
+            self._total = sum(marks) % _MODULUS
+        return self._total
+
+
+class _Branch:
+    """At most BLOCK children; `cuts[i]` is above all keys of child i, and not above child i+1."""
+
+    __slots__ = ("_total", "children", "cuts", "size")
+
+    def __init__(self, cuts: tuple[Any, ...], children: tuple["_Node", ...], size: int) -> None:
+        self.cuts = cuts
+        self.children = children
+        self.size = size
+        self._total: int | None = None
+
+    @property
+    def first(self) -> Any:
+        return self.children[0].first
+
+    def leaves(self) -> Iterator[_Leaf]:
+        for child in self.children:
+            yield from child.leaves()
+
+    def set(self, key: Any, value: Any) -> tuple["_Branch", ...]:
+        at = bisect_right(self.cuts, key)
+        old = self.children[at]
+        new = old.set(key, value)
+        if new[0] is old:
+            return (self,)
+        cuts = self.cuts
+        size = self.size - old.size + new[0].size
+        if len(new) == 2:
+            cuts = (*cuts[:at], new[1].first, *cuts[at:])
+            size += new[1].size
+        branch = _Branch(cuts, (*self.children[:at], *new, *self.children[at + 1 :]), size)
+        return (branch,) if len(branch.children) <= BLOCK else branch.halves()
+
+    def without(self, key: Any) -> "_Branch":
+        at = bisect_right(self.cuts, key)
+        old = self.children[at]
+        new = old.without(key)
+        if new is old:
+            return self
+        children = (*self.children[:at], new, *self.children[at + 1 :])
+        if not new.sparse() or len(children) == 1:
+            return _Branch(self.cuts, children, self.size - 1)
+        left = max(at - 1, 0)
+        joined = children[left].joined(children[left + 1])
+        return _Branch(
+            (*self.cuts[:left], *(node.first for node in joined[1:]), *self.cuts[left + 1 :]),
+            (*children[:left], *joined, *children[left + 2 :]),
+            self.size - 1,
+        )
+
+    def halves(self) -> tuple["_Branch", ...]:
+        half = len(self.children) // 2
+        left, right = self.children[:half], self.children[half:]
+        left_size = sum(child.size for child in left)
+        return (
+            _Branch(self.cuts[: half - 1], left, left_size),
+            _Branch(self.cuts[half:], right, self.size - left_size),
+        )
+
+    def joined(self, right: Any) -> tuple["_Branch", ...]:
+        branch = _Branch(
+            (*self.cuts, right.first, *right.cuts),
+            self.children + right.children,
+            self.size + right.size,
+        )
+        return (branch,) if len(branch.children) <= BLOCK else branch.halves()
+
+    def sparse(self) -> bool:
+        return len(self.children) < _SPARSE
+
+    def total(self) -> int:
+        if self._total is None:
+            self._total = sum(child.total() for child in self.children) % _MODULUS
+        return self._total
+
+
+_Node: TypeAlias = _Leaf | _Branch
+
+
+class _MixedKeysError(TypeError):
+    """Keys of one table are of different kinds."""
+
+
+_MISSING = object()
+
+
+def _mixed(key: object, other: object) -> _MixedKeysError:
+    return _MixedKeysError(
+        f"keys of one table have to be of one kind, but {key!r} cannot be ordered with {other!r}"
+    )
+
+
+def _check_key(key: object, other: object) -> None:
+    if type(key) is not type(other):
+        raise _mixed(key, other)
+    if not isinstance(key, (str, int, tuple)):
+        raise TypeError(f"a key of a table is a str, an int or a tuple of them, not {key!r}")
+
+
+def _mark(key: object, value: object) -> int:
+    return int.from_bytes(digest_of(encoding((key, value))), "big")
+
+
+def _branch_of(nodes: tuple[_Node, ...]) -> _Branch:
+    return _Branch(tuple(node.first for node in nodes[1:]), nodes, sum(node.size for node in nodes))
+
+
+def _build(keys: list[Any], values: list[Any]) -> _Branch:
+    """Build a tree of more than BLOCK sorted entries from its leaves upwards."""
+    nodes: list[_Node] = [
+        _Leaf(tuple(keys[start:stop]), tuple(values[start:stop]))
+        for start, stop in _even_slices(len(keys))
+    ]
+    while len(nodes) > 1:
+        nodes = [_branch_of(tuple(nodes[start:stop])) for start, stop in _even_slices(len(nodes))]
+    root = nodes[0]
+    assert type(root) is _Branch
+    return root
+
+
+def _even_slices(count: int) -> Iterator[tuple[int, int]]:
+    """Cut `count` things into as few runs of at most BLOCK as possible, of almost equal size."""
+    runs = -(-count // BLOCK)
+    for run in range(runs):
+        yield count * run // runs, count * (run + 1) // runs
+
+
+def _short_repr(table: Table[Any, Any]) -> str:
+    shown = ", ".join(
+        f"{key!r}: {value!r}"
+        for key, value in zip(table.keys()[:4], table.values()[:4], strict=True)
+    )
+    rest = f", ... {len(table) - 4} more" if len(table) > 4 else ""
+    return f"Table({{{shown}{rest}}})"

@@ -1,0 +1,195 @@
+"""Values: what worlds, actions, events and messages are made of.
+
+Rules of this file:
+
+1. A value never changes; `but` makes a new one that shares every field that did not change.
+2. What a value contains is plain: `None`, `bool`, `int`, `str`, `bytes`, enum members, tuples,
+   other values, `Table` and `Log`. Sets, dicts, lists and floats are refused where a fingerprint is
+   taken, because their order or their rounding could differ from one machine to the next.
+3. A fingerprint depends on content alone. It is the same in every process, on every machine and
+   under every `PYTHONHASHSEED`, and it is never made with `hash`.
+
+How a fingerprint is made: a value is first written as a *shape*, a small tree that msgpack can
+encode, and the encoding is hashed with BLAKE2b. In a shape a value is a map from its class name to
+its fields, an enum member is a map from its class name to its own name, and whatever keeps a
+digest of its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain maps and
+extensions cannot occur in values, so two different contents never share a shape.
+
+What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum
+member and the int or str it stands for. A class is known by its bare name, so that moving it to
+another module changes no fingerprint; names of value classes have to be unique where it matters.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from enum import Enum
+from hashlib import blake2b
+from types import NoneType
+from typing import Any, Self
+
+import msgspec
+from msgspec.structs import astuple, replace
+
+DIGEST_SIZE = 16
+
+_PLAIN = frozenset({NoneType, bool, int, str, bytes})
+_DIGEST_EXTENSION = 1
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Value(msgspec.Struct, frozen=True):
+    """Something that never changes, is equal by content, and can be hashed and pickled.
+
+    Subclasses repeat `frozen=True`: Python inherits it, the type checkers do not.
+    """
+
+    def but(self, /, **changes: Any) -> Self:
+        """Return the same value with some fields changed.
+
+        Raises:
+            TypeError: if a name is not a field of this value.
+        """
+        return replace(self, **changes)
+
+
+class Part(Value, frozen=True, dict=True, cache_hash=True):
+    """A big value (the state of a role, say) that remembers its own digest.
+
+    A step changes few parts of a world, so most digests of the next world are already known. The
+    memory sits beside the fields: equality, hash, `but` and pickle never see it.
+    """
+
+    @property
+    def digest(self) -> bytes:
+        """The fingerprint of this part, computed once per object."""
+        memory = self.__dict__
+        known: bytes | None = memory.get("digest")
+        if known is None:
+            known = memory["digest"] = digest_of(_encoded(_shape_of_value(self)))
+        return known
+
+
+class Digested(ABC):
+    """A container that knows a digest of its content (`Table`, `Log`)."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def digest(self) -> bytes:
+        """Sixteen bytes that depend on content alone."""
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the 16 byte BLAKE2b digest of some bytes."""
+    return blake2b(data, digest_size=DIGEST_SIZE).digest()
+
+
+def encoding(value: object) -> bytes:
+    """Return the canonical bytes of a value: equal for equal content, different otherwise.
+
+    They are meant to be hashed, not to be read back.
+
+    Raises:
+        TypeError: if the value contains something that has no canonical form, such as a set, a
+            dict, a list or a float.
+        ValueError: if it contains an int that does not fit 64 bits.
+    """
+    return _encoded(_shape(value))
+
+
+def fingerprint(value: object) -> bytes:
+    """Return 16 bytes that identify the content of a value on every machine.
+
+    Raises:
+        TypeError: see `encoding`.
+        ValueError: see `encoding`.
+    """
+    if isinstance(value, (Part, Digested)):
+        return value.digest
+    return digest_of(_encoded(_shape(value)))
+
+
+def _encoded(shape: object) -> bytes:
+    try:
+        return _encode(shape)
+    except OverflowError:
+        raise ValueError("an int in a value has to fit 64 bits to have a fingerprint") from None
+
+
+def _shape(value: object) -> object:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    return (_SHAPERS.get(kind) or _shaper(value))(value)
+
+
+def _shape_of_tuple(value: Any) -> object:
+    if _PLAIN.issuperset(map(type, value)):
+        return value
+    return [item if type(item) in _PLAIN else _shape(item) for item in value]
+
+
+def _shape_of_value(value: Any) -> object:
+    fields = astuple(value)
+    name = type(value).__name__
+    if _PLAIN.issuperset(map(type, fields)):
+        return {name: fields}
+    try:
+        return {name: [item if type(item) in _PLAIN else _shape(item) for item in fields]}
+    except _NoShapeError as error:
+        raise error.inside(value) from None
+
+
+def _shape_of_member(value: Any) -> object:
+    return {type(value).__name__: value.name}
+
+
+def _shape_of_digested(value: Any) -> object:
+    return msgspec.msgpack.Ext(_DIGEST_EXTENSION, value.digest)
+
+
+_SHAPERS: dict[type, Callable[[Any], object]] = {tuple: _shape_of_tuple}
+
+
+def _shaper(value: object) -> Callable[[Any], object]:
+    """Choose how values of this class are written, and remember the choice per class."""
+    kind = type(value)
+    for base, shaper in (
+        (Part, _shape_of_digested),
+        (Digested, _shape_of_digested),
+        (Value, _shape_of_value),
+        (Enum, _shape_of_member),
+    ):
+        if issubclass(kind, base):
+            _SHAPERS[kind] = shaper
+            return shaper
+    raise _NoShapeError(value)
+
+
+class _NoShapeError(TypeError):
+    """Something in a value has no canonical form; the message says what and where."""
+
+    def __init__(self, culprit: object, place: str = "") -> None:
+        self.culprit = culprit
+        self.place = place
+        super().__init__(
+            f"{place or 'a value'} holds a {type(culprit).__name__}, which has no fingerprint: "
+            "use None, bool, int, str, bytes, an Enum member, a tuple, a Value, a Table or a Log"
+        )
+
+    def inside(self, value: Value) -> "_NoShapeError":
+        """Return the same error, naming the innermost field that holds the culprit."""
+        if self.place:
+            return self
+        for name, item in zip(value.__struct_fields__, astuple(value), strict=True):
+            if _holds(item, self.culprit):
+                return _NoShapeError(self.culprit, f"{type(value).__name__}.{name}")
+        return self
+
+
+def _holds(item: object, culprit: object) -> bool:
+    return item is culprit or (
+        type(item) is tuple and any(_holds(inner, culprit) for inner in item)
+    )
