@@ -1,0 +1,143 @@
+"""Which runs a campaign has, by arithmetic: job number -> (scenario, design, faults, seed).
+
+Nothing is stored per run, so a campaign of a million runs is a value of a few words that ships to a
+worker with the function. Job numbers are in reading order (scenario, design, faults, seed); *places*
+are the order in which jobs are handed out. They differ because neighbours cost alike: a hundred runs
+of the slow design in a row would land on one worker. Place -> job multiplies by a step near N divided
+by the golden ratio and coprime to N, which spreads every stretch of neighbours over all places evenly
+(three-distance theorem), and better than a hash would, which leaves Poisson clumps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from kipviz.core.values import Value
+
+TASK_MODULE = "kipviz.checking.task"
+JOBS_MAX = 5_000_000
+_SEED_MAX = 2**63 - 1
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+class Plan(Value, frozen=True):
+    """Every combination of scenarios, designs and fault profiles, each run with the same seeds.
+
+    Make one with ``make_plan``, which checks the words against what there is.
+    """
+
+    scenarios: tuple[str, ...]
+    designs: tuple[str, ...]
+    faults: tuple[str, ...]
+    runs: int
+    seed: int
+    steps_max: int
+    task_module: str = TASK_MODULE
+
+    @property
+    def jobs(self) -> int:
+        """How many runs there are in all."""
+        return len(self.scenarios) * len(self.designs) * len(self.faults) * self.runs
+
+    def task(self, job: int) -> Any:
+        """The task of one job number, as the ``Task`` of the task module."""
+        rest, run = divmod(job, self.runs)
+        rest, fault = divmod(rest, len(self.faults))
+        scenario, design = divmod(rest, len(self.designs))
+        return import_module(self.task_module).Task(
+            scenario=self.scenarios[scenario],
+            design=self.designs[design],
+            faults=self.faults[fault],
+            seed=self.seed + run,
+            steps_max=self.steps_max,
+        )
+
+    def job_at(self, place: int) -> int:
+        """The job handed out at a place; every job has exactly one place."""
+        return place * _spread(self.jobs) % self.jobs
+
+    def __str__(self) -> str:
+        """The campaign in one line, the same on every machine."""
+        return (
+            f"{self.jobs} runs: {_counted(self.scenarios, 'scenario')} x "
+            f"{_counted(self.designs, 'design')} x {_counted(self.faults, 'fault profile')} x "
+            f"seeds {self.seed}..{self.seed + self.runs - 1}"
+        )
+
+
+def make_plan(
+    scenarios: str | Iterable[str],
+    designs: str | Iterable[str],
+    faults: str | Iterable[str] = "calm",
+    runs: int = 100,
+    seed: int = 0,
+    steps_max: int = 600,
+    task_module: str = TASK_MODULE,
+) -> Plan:
+    """A checked plan: the words exist, the numbers are numbers.
+
+    Raises:
+        ValueError: in one sentence, what is wrong and what is allowed.
+    """
+    module = import_module(task_module)
+    _check_positive("runs", runs)
+    _check_positive("steps_max", steps_max)
+    _check_seed(seed, runs)
+    plan = Plan(
+        scenarios=_checked_names("scenario", scenarios, _names(module, "scenarios")),
+        designs=_checked_names("design", designs, _names(module, "designs")),
+        faults=_checked_names("fault profile", faults, _names(module, "faults")),
+        runs=runs,
+        seed=seed,
+        steps_max=steps_max,
+        task_module=task_module,
+    )
+    if plan.jobs > JOBS_MAX:
+        raise ValueError(
+            f"A campaign has at most {JOBS_MAX} runs, not {plan.jobs}: split it by seed."
+        )
+    return plan
+
+
+def _names(module: ModuleType, which: str) -> tuple[str, ...]:
+    return tuple(getattr(module, which)())
+
+
+def _checked_names(what: str, given: str | Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        said = f"There is no {what} {unknown[0]!r}" if unknown else f"No {what} was named"
+        raise ValueError(f"{said}: choose from {', '.join(known)}.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"The {what} {twice!r} is named twice: name each one once.")
+    return names
+
+
+def _check_positive(what: str, number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ValueError(f"{what} must be a whole number of at least 1, not {number!r}.")
+
+
+def _check_seed(seed: object, runs: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"seed must be a whole number, not {seed!r}.")
+    if not -_SEED_MAX <= seed <= _SEED_MAX - runs:
+        raise ValueError(f"seed must fit 64 bits, and {seed} with {runs} runs does not.")
+
+
+def _spread(jobs: int) -> int:
+    """The step from one place's job to the next: near jobs/golden ratio and coprime to jobs."""
+    step = max(1, round(jobs * _GOLDEN))
+    while math.gcd(step, jobs) != 1:
+        step += 1
+    return step
+
+
+def _counted(names: Sequence[str], noun: str) -> str:
+    return f"{noun} {names[0]}" if len(names) == 1 else f"{len(names)} {noun}s"

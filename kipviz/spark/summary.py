@@ -1,0 +1,101 @@
+"""Count verdicts into a small table: one row per design, one column per thing that happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+from kipviz.core.values import Value
+from kipviz.spark.plan import Plan
+
+DIMENSIONS = {"scenario": "scenarios", "design": "designs", "faults": "faults"}
+
+
+class Cell(Value, frozen=True):
+    """How often a property broke, and the first run of it to open: smallest seed, then step."""
+
+    name: str
+    count: int
+    scenario: str
+    faults: str
+    seed: int
+    step: int
+
+
+class SummaryRow(Value, frozen=True):
+    """What became of the runs of one design (or scenario, or fault profile)."""
+
+    name: str
+    runs: int
+    holds: int
+    broken: tuple[Cell, ...]
+    errors: Cell | None
+
+    def cell(self, name: str) -> Cell | None:
+        """The cell of one property, None where it never broke."""
+        return next((cell for cell in self.broken if cell.name == name), None)
+
+
+def summarised(table: pa.Table, by: str, plan: Plan) -> tuple[SummaryRow, ...]:
+    """The summary in the order the plan names things; properties in alphabetical order."""
+    if by not in DIMENSIONS:
+        raise ValueError(f"Runs cannot be counted by {by!r}: choose from {', '.join(DIMENSIONS)}.")
+    names: tuple[str, ...] = getattr(plan, DIMENSIONS[by])
+    holds: Counter[str] = Counter()
+    runs: Counter[str] = Counter()
+    cells: dict[tuple[str, str, str], Cell] = {}
+    for row in table.select(_COLUMNS).to_pylist():
+        name = row[by]
+        runs[name] += 1
+        if row["status"] == "holds":
+            holds[name] += 1
+        else:
+            key = (name, row["status"], row["broken"])
+            cells[key] = _counted(cells.get(key), row)
+    return tuple(
+        SummaryRow(
+            name=name,
+            runs=runs[name],
+            holds=holds[name],
+            broken=tuple(cells[key] for key in sorted(cells) if key[:2] == (name, "breaks")),
+            errors=cells.get((name, "error", "")),
+        )
+        for name in names
+    )
+
+
+_COLUMNS = ["scenario", "design", "faults", "seed", "status", "broken", "step"]
+
+
+def _counted(cell: Cell | None, row: dict[str, Any]) -> Cell:
+    one = Cell(row["broken"], 1, row["scenario"], row["faults"], row["seed"], row["step"])
+    if cell is None:
+        return one
+    first = one if (one.seed, one.step) < (cell.seed, cell.step) else cell
+    return Cell(cell.name, cell.count + 1, first.scenario, first.faults, first.seed, first.step)
+
+
+def properties_of(rows: tuple[SummaryRow, ...]) -> tuple[str, ...]:
+    """Every property that broke somewhere, in alphabetical order."""
+    return tuple(sorted({cell.name for row in rows for cell in row.broken}))
+
+
+def summary_text(rows: tuple[SummaryRow, ...]) -> str:
+    """The summary as a table of plain characters, the same wherever it is printed."""
+    properties = properties_of(rows)
+    lines = [("", "runs", "holds", *properties, "errors")]
+    for row in rows:
+        cells = [row.cell(name) for name in properties]
+        lines.append((row.name, str(row.runs), str(row.holds), *map(cell_text, cells), cell_text(row.errors)))
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def cell_text(cell: Cell | None) -> str:
+    """A cell in words: how often, and the seed to open."""
+    return "-" if cell is None else f"{cell.count} (seed {cell.seed})"
