@@ -1,0 +1,287 @@
+"""A private JupyterLab and a Chromium in front of it, for tests that look at the real page.
+
+One server and one browser serve a whole test run. The server's folder is a copy: no test can change
+a notebook of the project. Nothing but this machine can be reached; an attempt is recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote, urlsplit
+
+import nbformat
+from nbformat import v4
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from playwright.sync_api import BrowserContext, Page, Request
+
+LOOPBACK = "127.0.0.1"
+CHROMIUM_ARGUMENTS = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-gpu",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+    "--no-first-run",
+    # Names are not even looked up. (Refusing requests one by one would switch the page cache off.)
+    f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOOPBACK}",
+]
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+}
+KERNEL_IS_IDLE = """() => {
+  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel;
+  return kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+}"""
+NOTEBOOK_IS_THERE = "() => !!window.jupyterapp?.shell?.currentWidget?.sessionContext"
+NOTEBOOK_IS_READY = """async () => {
+  const notebook = window.jupyterapp.shell.currentWidget;
+  await notebook.context.ready;
+  await notebook.sessionContext.ready;
+}"""
+# From the model, because JupyterLab draws only the cells in sight.
+ERRORS = """() => window.jupyterapp.shell.currentWidget.content.model.cells.length === 0 ? [] :
+  [...window.jupyterapp.shell.currentWidget.content.model.cells]
+    .filter(cell => cell.type === 'code')
+    .flatMap(cell => cell.sharedModel.toJSON().outputs)
+    .filter(output => output.output_type === 'error')
+    .map(output => output.ename + ': ' + output.evalue)"""
+
+
+def find_chromium() -> str | None:
+    """The browser of the tests: KIPVIZ_CHROMIUM, or the machine's Chromium or Chrome."""
+    named = os.environ.get("KIPVIZ_CHROMIUM")
+    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    return named or next(filter(None, found), None)
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    """Write a notebook of code cells that was never run."""
+    notebook = v4.new_notebook(
+        cells=[v4.new_code_cell(source, id=f"cell-{i}") for i, source in enumerate(cells)],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    nbformat.write(notebook, path)
+
+
+class Lab:
+    """JupyterLab on a free port of this machine with a browser that can reach nothing else.
+
+    Attributes:
+        root: The folder that is served; write notebooks there.
+        outside: Addresses beyond this machine that a page asked for.
+        mistakes: JavaScript errors that no page caught.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.outside: list[str] = []
+        self.mistakes: list[str] = []
+        self._private = Path(tempfile.mkdtemp(prefix="kipviz-lab-"))
+        self._token = secrets.token_hex(16)
+        self._contexts: dict[tuple[int, int, str], BrowserContext] = {}
+
+    # --- start and stop --------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as undo:
+            undo.callback(shutil.rmtree, self._private, ignore_errors=True)
+            self._start_server(undo)
+            self._start_browser(undo)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._undo.close()
+
+    def _start_server(self, undo: contextlib.ExitStack) -> None:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            self._port = probe.getsockname()[1]
+        log = undo.enter_context((self._private / "server.log").open("w+", encoding="utf-8"))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *self._arguments()],
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        undo.callback(self._stop_server, process)
+        deadline = time.monotonic() + 90
+        while not self._answers():
+            if process.poll() is not None or time.monotonic() > deadline:
+                log.seek(0)
+                raise RuntimeError(f"JupyterLab did not start:\n{log.read()[-3000:]}")
+            time.sleep(0.1)
+
+    def _arguments(self) -> list[str]:
+        root = ["--allow-root"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+        return [
+            *root,
+            "--no-browser",
+            f"--ServerApp.ip={LOOPBACK}",
+            f"--ServerApp.port={self._port}",
+            "--ServerApp.port_retries=0",
+            f"--ServerApp.root_dir={self.root}",
+            "--ServerApp.terminals_enabled=False",
+            f"--IdentityProvider.token={self._token}",
+            "--LabApp.expose_app_in_browser=True",
+            "--LabApp.news_url=None",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            "--LabApp.extension_manager=readonly",
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        settings = self._private / "settings"
+        for plugin, values in SETTINGS.items():
+            file = settings / f"{plugin}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values), encoding="utf-8")
+        mine = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "JPY_"))}
+        return mine | {
+            "JUPYTER_CONFIG_DIR": str(self._private / "config"),
+            "JUPYTER_DATA_DIR": str(self._private / "data"),
+            "JUPYTER_RUNTIME_DIR": str(self._private / "runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(settings),
+            "JUPYTERLAB_WORKSPACES_DIR": str(self._private / "workspaces"),
+            "IPYTHONDIR": str(self._private / "ipython"),
+        }
+
+    def _call(self, path: str, *, method: str = "GET", seconds: float = 2) -> int:
+        request = urllib.request.Request(
+            f"http://{LOOPBACK}:{self._port}{path}",
+            headers={"Authorization": f"token {self._token}"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            return answer.status
+
+    def _answers(self) -> bool:
+        try:
+            return self._call("/api/status") == 200
+        except OSError:
+            return False
+
+    def _stop_server(self, process: subprocess.Popen[bytes]) -> None:
+        # A server that is asked stops its kernels first; one that is killed leaves them behind.
+        with contextlib.suppress(OSError):
+            self._call("/api/shutdown", method="POST", seconds=10)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _start_browser(self, undo: contextlib.ExitStack) -> None:
+        from playwright.sync_api import sync_playwright
+
+        chromium = find_chromium()
+        if chromium is None:
+            raise RuntimeError("the browser tests need Chromium: install Debian's chromium")
+        playwright = undo.enter_context(sync_playwright())
+        # Chromium's own sandbox does not work for root, who runs the tests in most containers.
+        sandbox = not (hasattr(os, "getuid") and os.getuid() == 0)
+        self._browser = playwright.chromium.launch(
+            executable_path=chromium, args=CHROMIUM_ARGUMENTS, chromium_sandbox=sandbox
+        )
+        undo.callback(self._browser.close)
+
+    # --- pages -----------------------------------------------------------------------------------
+
+    def new_page(self, width: int = 1280, height: int = 1000, scheme: str = "light") -> Page:
+        """An empty page whose requests and errors are recorded; the caller closes it."""
+        key = (width, height, scheme)
+        if key not in self._contexts:
+            context = self._browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if scheme == "dark" else "light",
+                service_workers="block",
+            )
+            context.on("request", self._record)
+            self._contexts[key] = context
+        page = self._contexts[key].new_page()
+        page.on("pageerror", lambda error: self.mistakes.append(str(error)))
+        return page
+
+    def _record(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in {"http", "https", "ws", "wss"} and address.hostname != LOOPBACK:
+            self.outside.append(request.url)
+
+    def open(
+        self, name: str, *, width: int = 1280, height: int = 1000, scheme: str = "light"
+    ) -> Notebook:
+        """Open a notebook of the served folder and wait until its kernel is idle."""
+        page = self.new_page(width, height, scheme)
+        address = f"http://{LOOPBACK}:{self._port}/lab/tree/{quote(name)}?reset&token={self._token}"
+        page.goto(address)
+        page.wait_for_function(NOTEBOOK_IS_THERE, timeout=60_000)
+        page.evaluate(NOTEBOOK_IS_READY)
+        notebook = Notebook(page)
+        notebook.wait_idle()
+        theme = "JupyterLab Dark" if scheme == "dark" else "JupyterLab Light"
+        notebook.command("apputils:change-theme", theme=theme)
+        light = str(scheme != "dark").lower()
+        page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=light)
+        return notebook
+
+
+class Notebook:
+    """An open notebook; `page` is Playwright's."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def command(self, name: str, **arguments: object) -> None:
+        """Have JupyterLab carry out one of its commands and wait for its end."""
+        self.page.evaluate(
+            "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }",
+            [name, arguments],
+        )
+
+    def wait_idle(self, seconds: float = 60) -> None:
+        """Wait until the kernel is connected and does nothing."""
+        self.page.wait_for_function(KERNEL_IS_IDLE, timeout=seconds * 1000)
+
+    def run_all(self, seconds: float = 120) -> None:
+        """Run all cells and wait for the last."""
+        self.page.set_default_timeout(seconds * 1000)
+        self.command("notebook:run-all-cells")
+        self.wait_idle(seconds)
+
+    def errors(self) -> list[str]:
+        """The errors that cells ended in, "Name: words" each."""
+        return self.page.evaluate(ERRORS)
+
+    def close(self) -> None:
+        """Stop the kernel and close the page."""
+        with contextlib.suppress(Exception):
+            self.page.evaluate(
+                "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
+            )
+        self.page.close()

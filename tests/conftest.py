@@ -1,0 +1,45 @@
+"""What all tests share: how thoroughly to search, in which order to run, when Chromium is needed."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.browser.harness import find_chromium
+
+# Both are derandomized: a red run is red again for whoever runs the same command.
+settings.register_profile("quick", max_examples=50, derandomize=True, deadline=None)
+settings.register_profile(
+    "ci",
+    max_examples=200,
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no error of the project
+)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick")
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run what is quick first, so that a plain mistake is told before a server starts.
+
+    The browser comes last of all: while Playwright's synchronous interface is open, an event loop
+    runs in this process, and other tests could not start theirs.
+    """
+    items.sort(key=_stage)
+    chromium = find_chromium()
+    if chromium is None and not os.environ.get("CI"):
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(
+                    pytest.mark.skip(reason="no Chromium here: install Debian's chromium")
+                )
+
+
+def _stage(item: pytest.Item) -> int:
+    for stage, marker in ((4, "browser"), (2, "spark"), (1, "slow")):
+        if item.get_closest_marker(marker):
+            return stage
+    return 3 if item.path.suffix == ".ipynb" else 0
