@@ -1,0 +1,73 @@
+"""Each rule for notebooks refuses what it is there to refuse."""
+
+import nbformat
+import pytest
+from nbformat import v4
+
+from tests.notebooks import canonical
+from tests.notebooks.rules import offences
+
+
+def stored(folder, *cells, name="10-sample.ipynb"):
+    """A notebook in canonical form, with the cells given as source or as (source, changes)."""
+    notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# Sample", id="title")])
+    for number, cell in enumerate(cells, start=1):
+        source, changes = cell if isinstance(cell, tuple) else (cell, {})
+        code = {"execution_count": number, "id": f"code-{number}"} | changes
+        notebook.cells.append(v4.new_code_cell(source, **code))
+    path = folder / name
+    path.write_text(canonical.text(canonical.canonical(notebook)))
+    return path
+
+
+def stream(name, text):
+    return v4.new_output("stream", name=name, text=text)
+
+
+def test_a_notebook_in_good_order_is_taken(tmp_path):
+    assert offences(stored(tmp_path, "1 + 1", "x = 2\nx")) == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (("1 + 1", {"execution_count": None}), "was never run"),
+        (("1 + 1", {"execution_count": 7}), "was not run in order"),
+        ("def f():\n    return 1", "defines a function"),
+        ("class C:\n    async def f(self): ...", "defines a function"),
+        ("\n".join(f"x{i} = {i}" for i in range(9)), "has 9 lines, at most 8"),
+        (("f()", {"outputs": [v4.new_output("error", ename="NameError")]}), "ended in NameError"),
+        (("f()", {"outputs": [stream("stderr", "careful")]}), "on standard error"),
+        (("f()", {"outputs": [stream("stdout", canonical.__file__)]}), "shows a path"),
+    ],
+)
+def test_a_cell_that_breaks_a_rule_is_named(tmp_path, cell, words):
+    (sentence,) = offences(stored(tmp_path, cell))
+    assert sentence.startswith("code cell 1 ")
+    assert words in sentence
+
+
+def test_words_that_only_look_like_a_definition_are_taken(tmp_path):
+    assert offences(stored(tmp_path, "default = 'def '\ndefault")) == []
+
+
+def test_forty_cells_are_the_most(tmp_path):
+    assert offences(stored(tmp_path, *["1"] * 39)) == []
+    assert offences(stored(tmp_path, *["1"] * 40)) == ["it has 41 cells, at most 40 are allowed"]
+
+
+def test_a_name_without_its_number_is_refused(tmp_path):
+    (sentence,) = offences(stored(tmp_path, "1", name="start.ipynb"))
+    assert "two digits" in sentence
+
+
+def test_a_notebook_without_code_is_refused(tmp_path):
+    assert offences(stored(tmp_path)) == ["it has no code cell"]
+
+
+def test_a_notebook_saved_by_hand_is_refused(tmp_path):
+    path = stored(tmp_path, "1 + 1")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].metadata["collapsed"] = False
+    path.write_text(canonical.text(notebook))
+    assert offences(path) == ["it was not saved by `make notebooks`"]
