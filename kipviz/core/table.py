@@ -252,7 +252,7 @@ class _TallTable(Table[K, V]):
 class _Leaf:
     """At most BLOCK entries of a tall table, and how much each adds to the digest."""
 
-    __slots__ = ("_marks", "_total", "keys", "values")
+    __slots__ = ("_total", "keys", "marks", "values")
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class _Leaf:
     ) -> None:
         self.keys = keys
         self.values = values
-        self._marks = marks
+        self.marks = marks
         self._total: int | None = None
 
     @property
@@ -277,7 +277,7 @@ class _Leaf:
         yield self
 
     def set(self, key: Any, value: Any) -> tuple["_Leaf", ...]:
-        keys, values, marks = self.keys, self.values, self._marks
+        keys, values, marks = self.keys, self.values, self.marks
         at = bisect_left(keys, key)
         if at < len(keys) and keys[at] == key:
             if values[at] is value:
@@ -293,7 +293,7 @@ class _Leaf:
         return (leaf,) if len(leaf.keys) <= BLOCK else leaf.halves()
 
     def without(self, key: Any) -> "_Leaf":
-        keys, values, marks = self.keys, self.values, self._marks
+        keys, values, marks = self.keys, self.values, self.marks
         at = bisect_left(keys, key)
         if at == len(keys) or keys[at] != key:
             return self
@@ -304,7 +304,7 @@ class _Leaf:
         )
 
     def halves(self) -> tuple["_Leaf", ...]:
-        keys, values, marks = self.keys, self.values, self._marks
+        keys, values, marks = self.keys, self.values, self.marks
         half = len(keys) // 2
         return (
             _Leaf(keys[:half], values[:half], marks and marks[:half]),
@@ -313,9 +313,9 @@ class _Leaf:
 
     def joined(self, right: Any) -> tuple["_Leaf", ...]:
         marks = None
-        if self._marks is not None or right._marks is not None:
+        if self.marks is not None or right.marks is not None:
             nothing = (None,) * BLOCK
-            marks = (self._marks or nothing[: self.size]) + (right._marks or nothing[: right.size])
+            marks = (self.marks or nothing[: self.size]) + (right.marks or nothing[: right.size])
         leaf = _Leaf(self.keys + right.keys, self.values + right.values, marks)
         return (leaf,) if leaf.size <= BLOCK else leaf.halves()
 
@@ -325,12 +325,12 @@ class _Leaf:
     def total(self) -> int:
         """Return the sum of the marks; only marks that are not known yet are computed."""
         if self._total is None:
-            known = self._marks or (None,) * len(self.keys)
+            known = self.marks or (None,) * len(self.keys)
             marks = tuple(
                 _mark(key, value) if mark is None else mark
                 for key, value, mark in zip(self.keys, self.values, known, strict=True)
             )
-            self._marks = marks
+            self.marks = marks
             self._total = sum(marks) % _MODULUS
         return self._total
 

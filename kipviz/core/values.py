@@ -128,7 +128,10 @@ def _shape(value: object) -> object:
 def _shape_of_tuple(value: Any) -> object:
     if _PLAIN.issuperset(map(type, value)):
         return value
-    return [item if type(item) in _PLAIN else _shape(item) for item in value]
+    return [
+        item if (kind := type(item)) in _PLAIN else (_SHAPERS.get(kind) or _shaper(item))(item)
+        for item in value
+    ]
 
 
 def _shape_of_value(value: Any) -> object:
@@ -150,6 +153,15 @@ def _shape_of_digested(value: Any) -> object:
     return msgspec.msgpack.Ext(_DIGEST_EXTENSION, value.digest)
 
 
+def _shape_of_part(value: Any) -> object:
+    # Kept, because a table of roles is written again whenever one of them changes.
+    memory = value.__dict__
+    known = memory.get("shape")
+    if known is None:
+        known = memory["shape"] = _shape_of_digested(value)
+    return known
+
+
 _SHAPERS: dict[type, Callable[[Any], object]] = {tuple: _shape_of_tuple}
 
 
@@ -157,7 +169,7 @@ def _shaper(value: object) -> Callable[[Any], object]:
     """Choose how values of this class are written, and remember the choice per class."""
     kind = type(value)
     for base, shaper in (
-        (Part, _shape_of_digested),
+        (Part, _shape_of_part),
         (Digested, _shape_of_digested),
         (Value, _shape_of_value),
         (Enum, _shape_of_member),
