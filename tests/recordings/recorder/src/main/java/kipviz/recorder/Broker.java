@@ -1,0 +1,114 @@
+package kipviz.recorder;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaRaftServer;
+import kafka.tools.StorageTool;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.utils.Time;
+
+/** One broker that is its own controller, on loopback, with fresh storage; it stops when it is closed. */
+final class Broker implements AutoCloseable {
+
+    private final Path home;
+    private final Properties all = new Properties();
+    private KafkaRaftServer server;
+    final String address;
+    final Map<String, String> settings;
+
+    Broker(Path home, Map<String, String> changes) throws IOException {
+        this.home = home;
+        int port = freePort();
+        int controllerPort = freePort();
+        address = "127.0.0.1:" + port;
+        settings = settings(changes);
+        all.putAll(settings);
+        all.put("log.dirs", logs().toString());
+        all.put("listeners", "PLAINTEXT://" + address + ",CONTROLLER://127.0.0.1:" + controllerPort);
+        all.put("advertised.listeners", "PLAINTEXT://" + address);
+        all.put("controller.quorum.voters", "1@127.0.0.1:" + controllerPort);
+        format();
+        start();
+    }
+
+    private void start() {
+        server = new KafkaRaftServer(new KafkaConfig(all), Time.SYSTEM);
+        server.startup();
+    }
+
+    /** Stops the broker in an orderly way and starts it again at the same address with the same storage. */
+    void restart() {
+        close();
+        start();
+    }
+
+    /** Version and commit, as the client jar says. */
+    static Properties release() {
+        Properties said = new Properties();
+        try (InputStream in = Broker.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            said.load(in);
+        } catch (IOException problem) {
+            throw new UncheckedIOException(problem);
+        }
+        return said;
+    }
+
+    Path logs() {
+        return home.resolve("logs");
+    }
+
+    /** Everything that is not a port or a path: kept in the recording. Partition counts stay as Kafka has them. */
+    private static Map<String, String> settings(Map<String, String> changes) {
+        Map<String, String> made = new TreeMap<>();
+        made.put("process.roles", "broker,controller");
+        made.put("node.id", "1");
+        made.put("controller.listener.names", "CONTROLLER");
+        made.put("auto.create.topics.enable", "false");
+        made.put("offsets.topic.replication.factor", "1");
+        made.put("transaction.state.log.replication.factor", "1");
+        made.put("transaction.state.log.min.isr", "1");
+        made.put("share.coordinator.state.topic.replication.factor", "1");
+        made.put("share.coordinator.state.topic.min.isr", "1");
+        made.put("group.initial.rebalance.delay.ms", "0");
+        made.putAll(changes);
+        return made;
+    }
+
+    private void format() throws IOException {
+        Files.createDirectories(logs());
+        Path file = home.resolve("server.properties");
+        try (var out = Files.newOutputStream(file)) {
+            all.store(out, null);
+        }
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        String[] words = {
+            "format", "--cluster-id", Uuid.randomUuid().toString(), "--config", file.toString()};
+        int status = StorageTool.execute(words, new PrintStream(said));
+        if (status != 0) {
+            throw new IllegalStateException("The storage could not be formatted: " + said);
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @Override
+    public void close() {
+        server.shutdown();
+        server.awaitShutdown();
+    }
+}

@@ -1,0 +1,79 @@
+package kipviz.recorder;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Runs the scenarios, each against a broker of its own, and writes what happened. */
+public final class Recorder {
+
+    private static final long PATIENCE_MS = 240_000;
+
+    private Recorder() {
+    }
+
+    public static void main(String[] words) throws Exception {
+        if (words.length != 2) {
+            System.err.println("usage: Recorder <folder> <scenario|all>");
+            System.exit(2);
+        }
+        stopByItself();
+        List<Scenario> all = Stream.concat(
+            TransactionScenarios.all().stream(), ShareScenarios.all().stream()).toList();
+        List<Scenario> wanted = all.stream()
+            .filter(scenario -> words[1].equals("all") || scenario.name().equals(words[1])).toList();
+        if (wanted.isEmpty()) {
+            System.err.println("No scenario is called " + words[1] + "; there are "
+                + all.stream().map(Scenario::name).toList() + " and all.");
+            System.exit(2);
+        }
+        Path out = Path.of(words[0], "kafka-" + Broker.release().getProperty("version"));
+        for (Scenario scenario : wanted) {
+            run(scenario, out.resolve(scenario.name()));
+        }
+        System.exit(0);
+    }
+
+    private static void run(Scenario scenario, Path folder) throws Exception {
+        System.err.println("recording " + scenario.name() + " into " + folder);
+        Path home = Files.createTempDirectory("kipviz-broker");
+        delete(folder);
+        WireLog.take();
+        Recording recording;
+        try (Broker broker = new Broker(home, scenario.settings());
+             Recording opened = new Recording(folder, scenario.name(), scenario.sentence(), broker)) {
+            recording = opened;
+            scenario.body().run(broker, recording);
+            recording.describeCluster();
+        }
+        recording.save();
+        delete(home);
+    }
+
+    /** A broker that hangs must not stay behind. */
+    private static void stopByItself() {
+        Thread watchdog = new Thread(() -> {
+            try {
+                Thread.sleep(PATIENCE_MS);
+            } catch (InterruptedException stopped) {
+                return;
+            }
+            System.err.println("The recording took longer than " + PATIENCE_MS / 1000 + " seconds and was stopped.");
+            Runtime.getRuntime().halt(3);
+        }, "watchdog");
+        watchdog.setDaemon(true);
+        watchdog.start();
+    }
+
+    private static void delete(Path folder) throws Exception {
+        if (Files.exists(folder)) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package kipviz.recorder;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.apache.logging.log4j.core.Appender;
+import org.apache.logging.log4j.core.Core;
+import org.apache.logging.log4j.core.LogEvent;
+import org.apache.logging.log4j.core.appender.AbstractAppender;
+import org.apache.logging.log4j.core.config.Property;
+import org.apache.logging.log4j.core.config.plugins.Plugin;
+import org.apache.logging.log4j.core.config.plugins.PluginAttribute;
+import org.apache.logging.log4j.core.config.plugins.PluginFactory;
+
+/** Keeps the broker's request log in memory, without the fields that only say how fast this machine is. */
+@Plugin(name = "Wire", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE)
+public final class WireLog extends AbstractAppender {
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String PREFIX = "Completed request:";
+    private static final Set<String> KEPT = Set.of(
+        "PRODUCE", "FIND_COORDINATOR", "INIT_PRODUCER_ID", "ADD_PARTITIONS_TO_TXN",
+        "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT", "OFFSET_COMMIT",
+        "OFFSET_FETCH", "FETCH", "CONSUMER_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT", "SHARE_FETCH",
+        "SHARE_ACKNOWLEDGE", "INITIALIZE_SHARE_GROUP_STATE", "READ_SHARE_GROUP_STATE",
+        "WRITE_SHARE_GROUP_STATE", "DELETE_SHARE_GROUP_STATE", "READ_SHARE_GROUP_STATE_SUMMARY");
+
+    private static final List<ObjectNode> LINES = new ArrayList<>();
+
+    private WireLog(String name) {
+        super(name, null, null, false, Property.EMPTY_ARRAY);
+    }
+
+    @PluginFactory
+    public static WireLog create(@PluginAttribute("name") String name) {
+        return new WireLog(name);
+    }
+
+    @Override
+    public void append(LogEvent event) {
+        String text = event.getMessage().getFormattedMessage();
+        if (!text.startsWith(PREFIX)) {
+            return;
+        }
+        try {
+            keep(JSON.readTree(text.substring(PREFIX.length())), event.getTimeMillis());
+        } catch (Exception problem) {
+            throw new IllegalStateException("The broker's request log has a line that is no JSON: " + text, problem);
+        }
+    }
+
+    private static void keep(JsonNode line, long answeredAt) {
+        JsonNode header = line.path("requestHeader");
+        String api = header.path("requestApiKeyName").asText();
+        String client = header.path("clientId").asText();
+        if (!KEPT.contains(api) || client.startsWith("observer")) {
+            return;
+        }
+        double took = line.path("totalTimeMs").asDouble();
+        ObjectNode kept = JSON.createObjectNode();
+        kept.put("api", api);
+        kept.put("version", header.path("requestApiVersion").asInt());
+        kept.put("client", client);
+        kept.put("correlation", header.path("correlationId").asInt());
+        kept.put("received", answeredAt - Math.round(took));
+        kept.put("answered", answeredAt);
+        kept.set("request", line.path("request"));
+        kept.set("response", line.path("response"));
+        synchronized (LINES) {
+            LINES.add(kept);
+        }
+    }
+
+    /** What was answered since the last call of this method, in the order of the answers. */
+    static List<ObjectNode> take() {
+        synchronized (LINES) {
+            List<ObjectNode> taken = new ArrayList<>(LINES);
+            LINES.clear();
+            return taken;
+        }
+    }
+}
