@@ -145,20 +145,27 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         Raises:
             NotEnabled: if the action is not possible here.
         """
-        for child in self.children(self.cursor):
-            if self._nodes[child].action == action:
+        cursor, nodes = self.cursor, self._nodes
+        here = nodes[cursor]
+        children = self.children(cursor)
+        for child in children:
+            if nodes[child].action == action:
                 return self.jump(child)
-        here = self.here
         outcome = self.model.step(here.world, action)
-        node = Node(
-            self.cursor,
-            here.depth + 1,
-            action,
-            outcome.world,
-            outcome.events,
-            self._observe(here.observations, action, outcome),
+        observations = self._observe(here.observations, action, outcome)
+        depth = here.depth + 1
+        made = len(nodes)
+        node = Node(cursor, depth, action, outcome.world, outcome.events, observations)
+        line, forks, turns = self._line, self._forks, self._turns
+        if made != cursor + 1:
+            forks = forks.set(cursor, (*forks.get(cursor, ()), made))
+        if children:
+            turns = turns.set(cursor, made)
+        if len(line) > depth:
+            line = line.truncate(depth)
+        return Trace(
+            self.model, self.observers, nodes.append(node), line.append(made), forks, turns, made
         )
-        return self._grow(node)
 
     def back(self) -> "Trace":
         """Go one step back; at the start stay there."""
@@ -224,10 +231,11 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         Raises:
             IndexError: if the trace has no such node.
         """
-        self.node(node)
-        after = node + 1
+        after, made = node + 1, len(self._nodes)
+        if not 0 <= node < made:
+            self.node(node)  # says what is wrong
         more = self._forks.get(node, ())
-        if after < len(self._nodes) and self._nodes[after].parent == node:
+        if after < made and self._nodes[after].parent == node:
             return (after, *more)
         return more
 
@@ -273,27 +281,6 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         # Most steps change no observation: then the nodes share one tuple.
         same = all(new is old for new, old in zip(after, states, strict=True))
         return states if same else after
-
-    def _grow(self, node: Node) -> "Trace":
-        cursor = self.cursor
-        made = len(self._nodes)
-        forks, turns = self._forks, self._turns
-        known = self.children(cursor)
-        if made != cursor + 1:
-            forks = forks.set(cursor, (*forks.get(cursor, ()), made))
-        if known:
-            turns = turns.set(cursor, made)
-        line = self._line
-        if len(line) > node.depth:
-            line = line.truncate(node.depth)
-        return msgspec.structs.replace(
-            self,
-            _nodes=self._nodes.append(node),
-            _line=line.append(made),
-            _forks=forks,
-            _turns=turns,
-            cursor=made,
-        )
 
     def _at(self, node: int) -> "Trace":
         return msgspec.structs.replace(self, cursor=node)
