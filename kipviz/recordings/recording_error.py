@@ -1,0 +1,22 @@
+"""The one error of this floor."""
+
+from __future__ import annotations
+
+
+class RecordingError(Exception):
+    """A file is not what it should be, said in one sentence with the file and the byte.
+
+    Attributes:
+        file: name of the file, as the caller gave it.
+        at: byte offset in the file where the trouble begins.
+        why: the sentence without file and byte.
+    """
+
+    def __init__(self, file: str, at: int, why: str) -> None:
+        super().__init__(f"{file}, byte {at}: {why}")
+        self.file = file
+        self.at = at
+        self.why = why
+
+    def __reduce__(self) -> tuple[type[RecordingError], tuple[str, int, str]]:
+        return type(self), (self.file, self.at, self.why)
