@@ -1,0 +1,118 @@
+// What can happen next: a button for everything that is possible, greyed words for what is not and
+// why, and the faults in a menu of their own. The digit on a button is its key.
+
+import { Keyed, attr, h, show, text } from "./dom.js";
+
+const IMPOSSIBLE_MAX = 4;
+
+export class Choices {
+  constructor(app) {
+    this.app = app;
+    this.items = [];
+    const list = (name) => h("ul", { class: `kv-list ${name}` });
+    this.next = list("kv-next-list");
+    this.cannot = list("kv-cannot-list");
+    this.faults = list("kv-fault-list");
+    this.caption = h("h3", { class: "kv-caption", text: "What can happen next" });
+    this.end = h("p", { class: "kv-quiet" });
+    this.busy = h("p", { class: "kv-busy", role: "status" });
+    this.more = h("button", { type: "button", class: "kv-link", onclick: () => this.app.guard(() => this.toggleCannot()) });
+    this.faultButton = h(
+      "button",
+      { type: "button", class: "kv-fault-button", "aria-expanded": "false", onclick: () => this.app.guard(() => this.toggleFaults()) },
+      h("span", { class: "kv-bolt", "aria-hidden": "true", text: "⚡" }),
+      h("span", { text: "Faults" }),
+      h("span", { class: "kv-count" }),
+      h("kbd", { text: "f" }),
+    );
+    show(this.faults, false);
+    this.element = h("section", { class: "kv-choices", "aria-label": "What can happen next" }, this.caption, this.busy, this.end, this.next, this.faultButton, this.faults, this.cannot, this.more);
+    const make = () => this.make();
+    const draw = (node, entry) => this.draw(node, entry);
+    this.lists = [new Keyed(this.next, make, draw), new Keyed(this.faults, make, draw), new Keyed(this.cannot, make, draw)];
+    this.open = false;
+    this.all = false;
+  }
+
+  make() {
+    const words = h("span", { class: "kv-words" }, h("span", { class: "kv-what" }), h("small"));
+    return h("li", {}, h("button", { type: "button" }, h("kbd"), words, h("span", { class: "kv-tag-branch" })));
+  }
+
+  update(line, step) {
+    this.items = line.choicesAt(step);
+    const enabled = this.items.filter((item) => item.enabled && item.group !== "fault");
+    const faults = this.items.filter((item) => item.group === "fault").sort((a, b) => b.enabled - a.enabled);
+    const cannot = this.items.filter((item) => !item.enabled && item.group !== "fault");
+    this.enabled = enabled;
+    const taken = (item) => this.app.lines.following(line, step, item.id);
+    const entry = (item, n) => ({ item, key: n === undefined || n > 8 ? "" : String(n + 1), other: item.enabled ? taken(item) : undefined, line });
+    const [next, fault, no] = this.lists;
+    next.draw(enabled.map(entry), byId);
+    fault.draw(faults.map((item) => entry(item)), byId);
+    no.draw(cannot.slice(0, this.all ? undefined : IMPOSSIBLE_MAX).map((item) => entry(item)), byId);
+    show(this.faultButton, faults.length > 0);
+    text(this.faultButton.querySelector(".kv-count"), faults.filter((item) => item.enabled).length);
+    show(this.faults, this.open && faults.length > 0);
+    show(this.more, cannot.length > IMPOSSIBLE_MAX);
+    text(this.more, this.all ? "show less" : `${cannot.length - IMPOSSIBLE_MAX} more that cannot happen`);
+    this.sayEnd(line, step, enabled, faults);
+    this.keys = new Map(enabled.slice(0, 9).map((item, n) => [item.message, { key: String(n + 1), item }]).filter(([id]) => id));
+  }
+
+  sayEnd(line, step, enabled, faults) {
+    const none = enabled.length === 0;
+    show(this.end, none);
+    if (!none) return;
+    if (step === line.last) text(this.end, "This line ends here.");
+    else text(this.end, faults.some((item) => item.taken) ? "Here a fault was taken: see the list of faults." : "Step forward: nothing else is recorded for this place.");
+  }
+
+  draw(node, { item, key, other, line }) {
+    const button = node.firstChild;
+    const [kbd, words, tag] = button.children;
+    text(kbd, item.enabled ? key || (item.group === "fault" ? "⚡" : "·") : "–");
+    text(words.firstChild, item.text);
+    const sub = item.enabled ? item.sub : item.why || item.sub;
+    text(words.lastChild, sub);
+    show(words.lastChild, Boolean(sub));
+    attr(node, "class", item.enabled ? (item.taken ? "kv-taken" : null) : "kv-off");
+    attr(button, "aria-disabled", item.enabled ? null : "true");
+    attr(button, "title", item.enabled ? (item.taken ? "goes on along this line" : other ? `goes to ${other.name}` : "asks the model for a new branch") : `cannot happen: ${item.why}`);
+    text(tag, item.taken ? "this line" : other ? `⑂ ${other.name}` : "");
+    show(tag, Boolean(item.taken || other));
+    button.onclick = () => this.app.guard(() => item.enabled && this.app.choose(item));
+    button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;
+    button.onpointerleave = item.message ? () => this.app.hover(null) : null;
+    node.kvLine = line;
+  }
+
+  /** Chooses the n-th possible event, counted from 1. */
+  press(n) {
+    const item = this.enabled[n - 1];
+    if (item) this.app.choose(item);
+  }
+
+  toggleFaults(open = !this.open) {
+    if (this.faultButton.hidden) return;
+    this.open = open;
+    show(this.faults, open);
+    attr(this.faultButton, "aria-expanded", String(open));
+    const first = this.faults.querySelector("button:not([aria-disabled])") ?? this.faults.querySelector("button");
+    if (open && first) first.focus();
+    else if (this.faults.contains(document.activeElement)) this.app.focus();
+  }
+
+  toggleCannot() {
+    this.all = !this.all;
+    this.app.draw();
+  }
+
+  wait(waiting) {
+    show(this.busy, waiting !== "");
+    text(this.busy, waiting);
+    this.element.classList.toggle("kv-asking", waiting !== "");
+  }
+}
+
+const byId = (entry) => entry.item.id;

@@ -1,0 +1,104 @@
+// The few ways in which the page is written. Text goes in as text nodes only, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Makes an HTML element; `props` are attributes, `on…` listeners, `class` and `text`. */
+export function h(tag, props = {}, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+/** Makes an SVG element, in the same way. */
+export function s(tag, props = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+
+/** Writes the text of a node only when it differs: an untouched node costs no layout. */
+export function text(node, value) {
+  const wanted = value === null || value === undefined ? "" : String(value);
+  if (node.textContent !== wanted) node.textContent = wanted;
+}
+
+/** Sets an attribute only when it differs; null or false takes it away. */
+export function attr(node, name, value) {
+  if (value === null || value === undefined || value === false) {
+    if (node.hasAttribute(name)) node.removeAttribute(name);
+  } else {
+    const wanted = value === true ? "" : String(value);
+    if (node.getAttribute(name) !== wanted) node.setAttribute(name, wanted);
+  }
+}
+
+export function show(node, visible) {
+  if (node.hidden === visible) node.hidden = !visible;
+}
+
+/**
+ * A list of nodes kept in step with a list of items, by key: a node is made once for its key, moved
+ * only when the order changes, updated in place and taken away with its item.
+ */
+export class Keyed {
+  constructor(parent, make, update) {
+    this.parent = parent;
+    this.make = make;
+    this.update = update;
+    this.nodes = new Map();
+  }
+
+  draw(items, keyOf) {
+    const wanted = new Set();
+    let place = this.parent.firstChild;
+    for (const item of items) {
+      const key = keyOf(item);
+      if (wanted.has(key)) continue;
+      wanted.add(key);
+      let node = this.nodes.get(key);
+      if (!node) {
+        node = this.make(item);
+        this.nodes.set(key, node);
+      }
+      if (this.update) this.update(node, item);
+      if (node === place) place = place.nextSibling;
+      else this.parent.insertBefore(node, place);
+    }
+    for (const [key, node] of this.nodes) {
+      if (!wanted.has(key)) {
+        node.remove();
+        this.nodes.delete(key);
+      }
+    }
+  }
+
+  clear() {
+    for (const node of this.nodes.values()) node.remove();
+    this.nodes.clear();
+  }
+}
+
+const ICONS = {
+  first: "M3 3h2v10H3zM14 3v10L6 8z",
+  back: "M12 3v10L4 8z",
+  forward: "M4 3v10l8-5z",
+  last: "M11 3h2v10h-2zM2 3v10l8-5z",
+  play: "M4 2.5v11l9-5.5z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  close: "M4 3l4 4 4-4 1 1-4 4 4 4-1 1-4-4-4 4-1-1 4-4-4-4z",
+};
+
+export function icon(name) {
+  return s(
+    "svg",
+    { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true", class: "kv-icon" },
+    s("path", { d: ICONS[name], fill: "currentColor" }),
+  );
+}

@@ -1,0 +1,226 @@
+// What the stepper and the comparison share: one focusable box with keys, errors, help, playing,
+// a size, and values synced with Python.
+
+import { attr, h, show } from "./dom.js";
+import { listen } from "./keys.js";
+import { Errors, Help } from "./panels.js";
+import { Player } from "./transport.js";
+import css from "./style.css";
+
+const SAVE_EVERY = 150;
+let made = 0;
+
+export class Frame {
+  constructor(model, label) {
+    this.model = model;
+    this.number = ++made;
+    this.errors = new Errors();
+    this.root = h("div", {
+      class: "kv",
+      tabindex: "0",
+      role: "group",
+      "aria-label": `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`,
+      "data-lm-suppress-shortcuts": "true",
+    });
+    this.root.append(h("style", { text: css }), this.errors.element);
+    this.player = new Player(
+      () => this.playOn(),
+      () => this.playStops(),
+      () => this.guard(() => this.transport.drawPlay(Boolean(this.player.timer), this.player.perSecond)),
+    );
+    this.heard = [];
+    this.grain = "small";
+    listen(this, this.root);
+  }
+
+  name(part) {
+    return `kv-${this.number}-${part}`;
+  }
+
+  /** Runs something; what goes wrong is shown on the page and in the console. */
+  guard(act) {
+    try {
+      return act();
+    } catch (error) {
+      this.player.pause();
+      this.errors.say(`This could not be drawn: ${error?.message ?? error}`);
+      console.error("kipviz:", error);
+      return undefined;
+    }
+  }
+
+  // -- values shared with Python --------------------------------------------------------------------
+
+  hear(name, act) {
+    const listener = () => this.guard(act);
+    this.model.on(`change:${name}`, listener);
+    this.heard.push([`change:${name}`, listener]);
+  }
+
+  /** Keeps a value; the kernel hears of it a few times a second at most. */
+  keep(values) {
+    let changed = false;
+    for (const [name, value] of Object.entries(values)) {
+      if (this.model.get(name) === value) continue;
+      this.model.set(name, value);
+      changed = true;
+    }
+    if (changed) this.saver ??= setTimeout(() => this.save(), SAVE_EVERY);
+  }
+
+  save() {
+    clearTimeout(this.saver);
+    this.saver = null;
+    this.guard(() => this.model.save_changes());
+  }
+
+  // -- size and theme -------------------------------------------------------------------------------
+
+  watch() {
+    this.resizer = new ResizeObserver(() => this.guard(() => this.resize()));
+    this.resizer.observe(this.root);
+    this.themer = new MutationObserver(() => this.guard(() => this.readTheme()));
+    for (const node of [document.body, document.documentElement])
+      this.themer.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "data-theme"] });
+    this.readTheme();
+  }
+
+  resize() {
+    const width = this.root.clientWidth;
+    if (width === 0) return;
+    const page = window.innerWidth;
+    const size = page < 900 || width < 720 ? "one" : page < 1200 || width < 1000 ? "two" : "three";
+    const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.6)));
+    if (width === this.wide && size === this.size && tall === this.tall) return;
+    Object.assign(this, { wide: width, size, tall });
+    attr(this.root, "data-size", size);
+    this.root.style.setProperty("--kv-tall", `${size === "one" ? Math.min(tall, 460) : tall}px`);
+    this.draw();
+  }
+
+  /** Dark or light, from what is really behind us: every host names its themes differently. */
+  readTheme() {
+    const colour = getComputedStyle(this.root).backgroundColor;
+    const [r, g, b] = (colour.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
+    const scale = colour.startsWith("color(") ? 255 : 1;
+    attr(this.root, "data-theme", (0.2126 * r + 0.7152 * g + 0.0722 * b) * scale < 110 ? "dark" : "light");
+  }
+
+  close() {
+    this.player.pause();
+    if (this.saver) this.save();
+    for (const [name, listener] of this.heard) this.model.off(name, listener);
+    this.resizer?.disconnect();
+    this.themer?.disconnect();
+    clearTimeout(this.patience);
+  }
+
+  // -- moving -----------------------------------------------------------------------------------------
+
+  focus() {
+    this.root.focus({ preventScroll: true });
+  }
+
+  first() {
+    this.go(0, "big");
+  }
+
+  end() {
+    this.go(this.last, "big");
+  }
+
+  onward(small) {
+    this.go(small ? this.at + 1 : this.bigForward(this.at), small ? "small" : "big");
+  }
+
+  backward(small) {
+    this.go(small ? this.at - 1 : this.bigBack(this.at), small ? "small" : "big");
+  }
+
+  go(at, grain) {
+    const place = Math.max(0, Math.min(this.last, at));
+    this.grain = grain;
+    this.at = place;
+    this.keep({ step: place });
+    this.draw();
+  }
+
+  playOn() {
+    if (this.at >= this.last || this.holdsBefore(this.at + 1)) return false;
+    this.go(this.at + 1, "small");
+    return true;
+  }
+
+  holdsBefore() {
+    return false;
+  }
+
+  // -- panels -----------------------------------------------------------------------------------------
+
+  makeHelp(specLine) {
+    this.help = new Help(this, specLine);
+    return this.help.element;
+  }
+
+  toggleHelp(open) {
+    attr(this.transport.helpButton, "aria-expanded", String(this.help.toggle(open)));
+  }
+
+  toggleWhy(open) {
+    attr(this.transport.whyButton, "aria-expanded", String(this.sentence.toggle(open)));
+  }
+
+  toggleLanes() {
+    this.allLanes = !this.allLanes;
+    this.keep({ all_lanes: this.allLanes });
+    this.draw();
+  }
+
+  /** Closes what is open; with nothing open, gives the focus back to the page. */
+  leave() {
+    if (!this.errors.element.hidden) return this.errors.clear();
+    if (!this.help.element.hidden) return this.toggleHelp(false);
+    if (!this.sentence.why.hidden) return this.toggleWhy(false);
+    if (this.closeMore()) return undefined;
+    this.player.pause();
+    return document.activeElement?.blur();
+  }
+
+  closeMore() {
+    return false;
+  }
+
+  toggleFaults() {}
+  pickBranch() {}
+  nextBranch() {}
+  press() {}
+}
+
+/** The lanes on screen: the first screen's (four at most), or all. */
+export function lanesOf(payload, all) {
+  if (all) return payload.lanes;
+  const first = payload.lanes.filter((lane) => lane.first);
+  return first.length ? first.slice(0, 4) : payload.lanes.slice(0, 4);
+}
+
+/** The cards of the lanes on screen, and those that belong to no lane. */
+export function cardsOf(payload, lanes) {
+  const ids = new Set(lanes.map((lane) => lane.id));
+  const known = new Set(payload.lanes.map((lane) => lane.id));
+  return payload.cards
+    .filter((card) => ids.has(card.lane) || !known.has(card.lane))
+    .sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
+}
+
+/** The place the reader came from, as far as the marks of change are concerned. */
+export function sinceOf(line, step, grain) {
+  const big = line.bigs[line.bigAt[step]];
+  return grain === "big" && big && line.endsBig(step) ? big.from - 1 : step - 1;
+}
+
+export function lanesButton(app, payload) {
+  const hidden = payload.lanes.length - lanesOf(payload, false).length;
+  const button = h("button", { type: "button", class: "kv-lanes-button", title: "all lanes or the first screen's (a)", onclick: () => app.guard(() => app.toggleLanes()) });
+  show(button, hidden > 0);
+  return { button, hidden };
+}

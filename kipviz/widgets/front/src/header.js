@@ -1,0 +1,75 @@
+// The title line: what is shown, whose design it is and how far it is decided, and the verdicts.
+
+import { Keyed, attr, h, show, text } from "./dom.js";
+import { STATE_MARK, STATE_WORD } from "./words.js";
+
+const STATUS = { shipped: "●", draft: "◐", "our inference": "◌" };
+const CHIPS_MAX = 4;
+const ORDER = { broken: 0, pending: 1, holds: 2 };
+
+export class DesignChip {
+  constructor(design) {
+    const status = design?.status ?? "";
+    this.element = h(
+      "span",
+      { class: "kv-chip kv-design", title: design?.sentence ?? "" },
+      h("span", { class: "kv-dim", text: "design " }),
+      h("b", { text: design?.name ?? "" }),
+      h("span", { class: "kv-status", "data-status": status }, h("span", { "aria-hidden": "true", text: STATUS[status] ?? "○" }), h("span", { text: ` ${status}` })),
+    );
+    show(this.element, Boolean(design?.name));
+  }
+}
+
+export class Verdicts {
+  constructor(app) {
+    this.app = app;
+    this.chips = h("div", { class: "kv-verdicts", role: "group", "aria-label": "Properties" });
+    this.panel = h("dl", { class: "kv-verdict-panel" });
+    show(this.panel, false);
+    this.list = new Keyed(
+      this.chips,
+      () => h("button", { type: "button", class: "kv-chip kv-verdict" }, h("span", { class: "kv-sign", "aria-hidden": "true" }), h("b"), h("span", { class: "kv-dim kv-word" })),
+      (node, verdict) => this.draw(node, verdict),
+    );
+    this.rows = new Keyed(
+      this.panel,
+      () => h("div", {}, h("dt"), h("dd")),
+      (node, verdict) => {
+        text(node.firstChild, `${STATE_MARK[verdict.state] ?? ""} ${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
+        text(node.lastChild, `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
+        attr(node, "data-state", verdict.state);
+      },
+    );
+  }
+
+  update(line, step) {
+    const alive = line.liveVerdicts.at(step).sort((a, b) => (ORDER[a.state] ?? 3) - (ORDER[b.state] ?? 3));
+    this.alive = alive;
+    const loud = alive.filter((verdict) => verdict.state !== "holds");
+    const calm = alive.filter((verdict) => verdict.state === "holds");
+    const folded = alive.length > CHIPS_MAX && calm.length > 1;
+    const chips = folded ? [...loud, { property: `${calm.length} hold`, state: "holds", sentence: calm.map((v) => v.property).join(", "), all: true }] : alive;
+    this.list.draw(chips, (verdict) => (verdict.all ? "all" : verdict.property));
+    this.rows.draw(alive, (verdict) => verdict.property);
+  }
+
+  draw(node, verdict) {
+    const [sign, name, word] = node.children;
+    text(sign, STATE_MARK[verdict.state] ?? "?");
+    text(name, verdict.property);
+    text(word, verdict.state === "holds" ? "" : ` ${STATE_WORD[verdict.state] ?? verdict.state}`);
+    attr(node, "data-state", verdict.state);
+    attr(node, "title", `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
+    attr(node, "aria-label", `${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
+    node.onclick = () => this.app.guard(() => this.toggle());
+  }
+
+  toggle(open = this.panel.hidden) {
+    show(this.panel, open);
+  }
+
+  broken() {
+    return (this.alive ?? []).filter((verdict) => verdict.state === "broken");
+  }
+}

@@ -1,0 +1,45 @@
+// kipviz stepper: an anywidget. The trace is sent once; stepping never asks the kernel.
+
+import { Compare } from "./compare.js";
+import { h } from "./dom.js";
+import { Stepper } from "./stepper.js";
+import css from "./style.css";
+
+const FORMAT = 1;
+
+function open(model) {
+  const payload = model.get("payload");
+  if (payload?.format !== FORMAT) {
+    throw new Error(`this stepper reads format ${FORMAT}, the trace has format ${payload?.format}`);
+  }
+  return payload.left ? new Compare(model, payload) : new Stepper(model, payload);
+}
+
+/** What stands in for a stepper that cannot be drawn: the reason, as text. */
+function broken(error) {
+  const words = h("p", { text: `The stepper could not be drawn: ${error?.message ?? error}` });
+  return h("div", { class: "kv" }, h("style", { text: css }), h("div", { class: "kv-error", role: "alert" }, h("span", { class: "kv-sign", "aria-hidden": "true", text: "⚠" }), words));
+}
+
+function render({ model, el }) {
+  let frame = null;
+  const draw = () => {
+    frame?.close();
+    frame = null;
+    try {
+      frame = open(model);
+      el.replaceChildren(frame.root);
+    } catch (error) {
+      console.error("kipviz:", error);
+      el.replaceChildren(broken(error));
+    }
+  };
+  draw();
+  model.on("change:payload", draw);
+  return () => {
+    model.off("change:payload", draw);
+    frame?.close();
+  };
+}
+
+export default { render };

@@ -1,0 +1,213 @@
+// A line: the steps from the start to the end of one branch, with everything that lives on it.
+// Asking what is alive at a step is a look-up, in a trace of any length.
+
+/** Items with a lifetime [begin, end), asked for by step. */
+export class Alive {
+  constructor(items, begin, end) {
+    this.items = items
+      .map((item, order) => ({ item, order, begin: begin(item), end: end(item) ?? Infinity }))
+      .sort((a, b) => a.begin - b.begin || a.order - b.order);
+    this.marks = []; // every SPAN steps: which items are alive there
+    this.last = this.items.length ? this.items[this.items.length - 1].begin : 0;
+    let alive = [];
+    let next = 0;
+    for (let step = 0; step <= this.last + SPAN; step += SPAN) {
+      alive = alive.filter((entry) => entry.end > step);
+      for (; next < this.items.length && this.items[next].begin <= step; next++)
+        if (this.items[next].end > step) alive.push(this.items[next]);
+      this.marks.push({ alive, next });
+    }
+  }
+
+  at(step) {
+    if (step < 0) return [];
+    const mark = this.marks[Math.min(Math.floor(step / SPAN), this.marks.length - 1)];
+    const found = mark.alive.filter((entry) => entry.end > step);
+    for (let i = mark.next; i < this.items.length && this.items[i].begin <= step; i++)
+      if (this.items[i].end > step) found.push(this.items[i]);
+    found.sort((a, b) => a.order - b.order);
+    return found.map((entry) => entry.item);
+  }
+}
+
+const SPAN = 64;
+const NEVER = null;
+
+const cellKey = (card, id) => `${card}\u0000${id}`;
+
+export class Line {
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.last = this.steps.length - 1;
+    this.liveRows = new Alive(this.rows, (r) => r.from, (r) => r.to);
+    this.liveChoices = new Alive(this.choices, (c) => c.from, (c) => c.to);
+    this.liveVerdicts = new Alive(this.verdicts, (v) => v.from, (v) => v.to);
+    this.wire = new Alive(this.messages, (m) => m.sent, ending);
+    this.arrivals = group(this.messages.filter((m) => ending(m) !== NEVER), ending);
+    this.notesAt = group(this.notes, (n) => n.step);
+    this.versions = group(this.rows, (r) => cellKey(r.card, r.id));
+    for (const rows of this.versions.values()) rows.sort((a, b) => a.from - b.from);
+    this.born = new Map(); // the order in which rows of a card first came up
+    for (const row of this.rows) {
+      const key = cellKey(row.card, row.id);
+      if (!this.born.has(key)) this.born.set(key, this.born.size);
+    }
+    this.bigAt = new Int32Array(this.steps.length).fill(-1);
+    this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
+  }
+
+  /** The row shown under this id at a step, or undefined. */
+  row(card, id, step) {
+    const rows = this.versions.get(cellKey(card, id)) ?? [];
+    for (let i = rows.length - 1; i >= 0; i--)
+      if (rows[i].from <= step) return rows[i].to === NEVER || step < rows[i].to ? rows[i] : undefined;
+    return undefined;
+  }
+
+  bornAt(row) {
+    return this.born.get(cellKey(row.card, row.id));
+  }
+
+  choicesAt(step) {
+    return this.liveChoices.at(step).flatMap((choice) => choice.items);
+  }
+
+  /** The step at which a big step forward ends. */
+  forward(step) {
+    const here = this.bigAt[step];
+    if (here >= 0 && step < this.bigs[here].to - 1) return Math.min(this.bigs[here].to - 1, this.last);
+    const next = this.bigs.find((big) => big.from > step);
+    return next ? Math.min(next.to - 1, this.last) : this.last;
+  }
+
+  /** The step at which a big step back ends: the end of the big step before. */
+  back(step) {
+    const here = this.bigAt[step];
+    if (here >= 0) return Math.max(0, this.bigs[here].from - 1);
+    for (let i = this.bigs.length - 1; i >= 0; i--)
+      if (this.bigs[i].to - 1 < step) return this.bigs[i].to - 1;
+    return 0;
+  }
+
+  /** How many big steps have begun at this step. */
+  bigNumber(step) {
+    if (this.bigAt[step] >= 0) return this.bigAt[step] + 1;
+    return this.bigs.filter((big) => big.to <= step).length;
+  }
+
+  endsBig(step) {
+    const here = this.bigAt[step];
+    return here >= 0 && step === this.bigs[here].to - 1;
+  }
+}
+
+/** The step at which a message leaves the wire, or null while it is on it for ever. */
+export function ending(message) {
+  return message.arrived ?? message.lost ?? NEVER;
+}
+
+export function group(items, keyOf) {
+  const found = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    const list = found.get(key);
+    if (list) list.push(item);
+    else found.set(key, [item]);
+  }
+  return found;
+}
+
+export function mainLine(payload) {
+  const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
+  const downs = payload.downs ?? [];
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs });
+}
+
+/** The parent up to step `at`, and what the branch brings. */
+export function branchLine(parent, branch) {
+  const { at } = branch;
+  const after = (list, begin) => list.filter((item) => begin(item) <= at);
+  const said = group(branch.verdicts ?? [], (v) => v.property);
+  const untilSaid = (v) =>
+    v.to === NEVER || v.to > at ? { ...v, to: said.get(v.property)?.[0].from ?? NEVER } : v;
+  const closes = new Map((branch.closes ?? []).map(([card, id, to]) => [cellKey(card, id), to]));
+  const rows = after(parent.rows, (row) => row.from).map((row) =>
+    row.to === NEVER || row.to > at ? { ...row, to: closes.get(cellKey(row.card, row.id)) ?? NEVER } : row,
+  );
+  const goesOn = (m) => (ending(m) !== NEVER && ending(m) <= at ? m : { ...m, arrived: NEVER, lost: NEVER });
+  const bigs = branch.bigs ?? [];
+  const firstBig = bigs.length ? bigs[0].from : Infinity;
+  const list = (name) => branch[name] ?? [];
+  return new Line({
+    id: branch.id,
+    name: branch.name,
+    parent: branch.parent,
+    at,
+    steps: parent.steps.slice(0, at + 1).concat(branch.steps),
+    rows: rows.concat(list("rows")),
+    messages: replaced(after(parent.messages, (m) => m.sent).map(goesOn), list("messages"), (m) => m.id),
+    notes: after(parent.notes, (n) => n.step).concat(list("notes")),
+    downs: replaced(
+      after(parent.downs, (d) => d.from).map((d) => (d.to !== NEVER && d.to > at ? { ...d, to: NEVER } : d)),
+      list("downs"),
+      (d) => `${d.lane} ${d.from}`,
+    ),
+    verdicts: after(parent.verdicts, (v) => v.from).map(untilSaid).concat(list("verdicts")),
+    choices: parent.choices
+      .filter((c) => c.from < at)
+      .map((c) => (c.to === NEVER || c.to > at ? { ...c, to: at } : c))
+      .concat(list("choices")),
+    bigs: parent.bigs
+      .filter((big) => big.from <= at && big.from < firstBig)
+      .map((big) => (big.to > at + 1 ? { ...big, to: at + 1 } : big))
+      .concat(bigs),
+  });
+}
+
+function replaced(old, fresh, keyOf) {
+  const news = new Map(fresh.map((item) => [keyOf(item), item]));
+  const kept = old.map((item) => {
+    const other = news.get(keyOf(item));
+    if (!other) return item;
+    news.delete(keyOf(item));
+    return other;
+  });
+  return kept.concat([...news.values()]);
+}
+
+/** All lines of a payload: the main one and its branches, made when they are first looked at. */
+export class Lines {
+  constructor(payload, branches) {
+    this.made = new Map([[0, mainLine(payload)]]);
+    this.branches = new Map();
+    this.grow((payload.branches ?? []).concat(branches ?? []));
+  }
+
+  grow(branches) {
+    for (const branch of branches) if (branch.id !== 0 && branch.steps) this.branches.set(branch.id, branch);
+  }
+
+  get ids() {
+    return [0, ...this.branches.keys()];
+  }
+
+  get(id) {
+    let line = this.made.get(id);
+    if (line) return line;
+    const branch = this.branches.get(id);
+    if (!branch) return this.made.get(0);
+    line = branchLine(this.get(branch.parent ?? 0), branch);
+    this.made.set(id, line);
+    return line;
+  }
+
+  /** The line on which this choice was already taken at this step of `line`, or undefined. */
+  following(line, step, choice) {
+    for (const id of [line.id, ...this.ids]) {
+      const other = this.get(id);
+      if (other.steps[step] !== line.steps[step] || other.last <= step) continue;
+      if (other.choicesAt(step).some((item) => item.taken && item.id === choice)) return other;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+// All steps of the line in one strip: the height says the kind, flags stand for faults and
+// violations, bands are big steps. Below it one thin line per branch. A click goes there.
+
+import { attr, h, s, show, text } from "./dom.js";
+import { tone } from "./words.js";
+
+const HEIGHT = 34;
+const BASE = 32;
+const BAR = { start: 6, application: 8, timer: 6, local: 9, sender: 7, append: 12, replicate: 9, deliver: 15, fault: 24 };
+const BRANCH_ROW = 9;
+const BRANCHES_MAX = 5;
+
+export class Overview {
+  constructor(app) {
+    this.app = app;
+    this.static = s("g");
+    this.veil = s("rect", { class: "kv-veil", y: 0, height: HEIGHT });
+    this.flags = s("g");
+    this.needle = s("g", { class: "kv-needle" }, s("rect", { x: -1.5, y: 2, width: 3, height: HEIGHT - 2, rx: 1.5 }));
+    this.lines = s("g");
+    this.svg = s("svg", { class: "kv-overview", role: "img" }, s("title", { text: "All steps; click to go there" }), this.static, this.veil, this.flags, this.needle, this.lines);
+    this.tip = h("div", { class: "kv-tip-box", "aria-hidden": "true" });
+    show(this.tip, false);
+    this.element = h("div", { class: "kv-overview-box" }, this.svg, this.tip);
+    this.svg.addEventListener("click", (event) => app.guard(() => this.click(event)));
+    this.svg.addEventListener("pointermove", (event) => app.guard(() => this.hover(event)));
+    this.svg.addEventListener("pointerleave", () => show(this.tip, false));
+  }
+
+  layout(line, width, lines) {
+    const key = `${width}|${lines.map((l) => `${l.id}:${l.last}`).join()}`;
+    if (this.line === line && this.key === key) return;
+    Object.assign(this, { line, key, width, all: lines });
+    const height = HEIGHT + (lines.length > 1 ? Math.min(lines.length, BRANCHES_MAX) * BRANCH_ROW + 4 : 0);
+    attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
+    attr(this.svg, "height", height);
+    attr(this.svg, "width", width);
+    this.unit = width / (line.last + 1);
+    this.drawBars(line);
+    this.drawLines(line, lines);
+  }
+
+  x(step) {
+    return step * this.unit;
+  }
+
+  drawBars(line) {
+    const bands = line.bigs.filter((_, n) => n % 2 === 0).map((big) => s("rect", { class: "kv-big-band", x: this.x(big.from), y: 0, width: this.x(big.to - big.from), height: HEIGHT }));
+    const paths = new Map();
+    const tallest = new Map(); // one bar per pixel column when there are more steps than pixels
+    line.steps.forEach((step, k) => {
+      const column = this.unit < 1 ? Math.floor(this.x(k)) : k;
+      const height = (BAR[step.kind] ?? 10) + (step.interesting ? 6 : 0);
+      const kind = tone(step.tone);
+      const old = tallest.get(column);
+      if (!old || height > old.height || kind === "broken") tallest.set(column, { height, kind, k });
+    });
+    for (const { height, kind, k } of tallest.values()) {
+      const x = this.x(k) + Math.min(1, this.unit * 0.15);
+      const width = Math.max(this.unit * 0.7, 0.8);
+      paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}h${width.toFixed(2)}v${-height}h${(-width).toFixed(2)}z`);
+    }
+    this.static.replaceChildren(...bands, ...[...paths].map(([kind, d]) => s("path", { class: `kv-bar kv-tone-${kind}`, d })));
+    const flags = [];
+    line.steps.forEach((step, k) => {
+      const broken = line.verdicts.some((verdict) => verdict.state === "broken" && verdict.from === k);
+      if (broken || tone(step.tone) === "broken") flags.push({ k, what: "broken" });
+      else if (step.kind === "fault") flags.push({ k, what: "fault" });
+    });
+    this.flags.replaceChildren(...flags.slice(0, 200).map(({ k, what }) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));
+  }
+
+  flag(x, what, title) {
+    const d = what === "broken" ? `M${x} 1l5 5l-5 5l-5 -5z` : `M${x - 5} 1h10l-5 9z`;
+    return s("path", { class: `kv-flag kv-flag-${what}`, d }, s("title", { text: title }));
+  }
+
+  drawLines(line, lines) {
+    if (lines.length < 2) return this.lines.replaceChildren();
+    const shown = lines.slice(0, BRANCHES_MAX);
+    return this.lines.replaceChildren(
+      ...shown.map((other, row) => {
+        const y = HEIGHT + 6 + row * BRANCH_ROW;
+        const from = other.id === 0 ? 0 : this.x(other.at + 0.5);
+        const to = Math.max(from + 3, Math.min(this.width, this.x(other.last + 1)));
+        const d = other.id === 0 ? `M${from} ${y}H${to}` : `M${from} ${y - BRANCH_ROW}V${y}H${to}`;
+        const node = s("path", { class: `kv-line${other === line ? " kv-current" : ""}`, d, "data-branch": other.id }, s("title", { text: other.id === 0 ? "main" : other.name }));
+        node.addEventListener("click", (event) => {
+          event.stopPropagation();
+          this.app.guard(() => this.app.switchTo(other.id));
+        });
+        return node;
+      }),
+    );
+  }
+
+  update(step) {
+    const x = this.x(step + 1);
+    attr(this.veil, "x", x);
+    attr(this.veil, "width", Math.max(0, this.width - x));
+    this.needle.style.transform = `translate(${this.x(step) + this.unit / 2}px, 0px)`;
+  }
+
+  stepAt(event) {
+    const box = this.svg.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * this.width;
+    return Math.max(0, Math.min(this.line.last, Math.floor(x / this.unit)));
+  }
+
+  click(event) {
+    this.app.go(this.stepAt(event), "small");
+    this.app.focus();
+  }
+
+  hover(event) {
+    const step = this.stepAt(event);
+    show(this.tip, true);
+    text(this.tip, `${step} · ${this.line.steps[step].title}`);
+    const box = this.element.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    this.tip.style.left = `${Math.min(Math.max(x, 90), box.width - 90)}px`;
+  }
+}

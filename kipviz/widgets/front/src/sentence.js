@@ -1,0 +1,58 @@
+// The step in one sentence, large enough for the last row of a lecture hall; why opens above it.
+
+import { attr, h, show, text } from "./dom.js";
+import { tone } from "./words.js";
+
+export class Sentence {
+  constructor(app) {
+    this.app = app;
+    this.context = h("p", { class: "kv-context" });
+    this.words = h("p", { class: "kv-say", role: "status", "aria-live": "polite" });
+    this.alarm = h("p", { class: "kv-alarm" });
+    this.why = h("dl", { class: "kv-why", id: app.name("why") });
+    show(this.why, false);
+    this.element = h("section", { class: "kv-bottom", "aria-label": "This step" }, this.why, h("div", { class: "kv-spoken" }, this.context, this.words, this.alarm));
+  }
+
+  update({ line, step, grain, broken }) {
+    const at = line.steps[step];
+    const big = line.bigs[line.bigAt[step]];
+    const whole = grain === "big" && line.endsBig(step);
+    text(this.context, big ? `${line.bigAt[step] + 1} · ${big.title}` : "");
+    show(this.context, Boolean(big));
+    const words = whole && big.say ? big.say : at.sentence;
+    text(this.words, words);
+    attr(this.element, "data-tone", tone(whole ? "calm" : at.tone));
+    show(this.alarm, broken.length > 0);
+    text(this.alarm, broken.map((verdict) => `⚠ ${verdict.property}: ${verdict.reason || verdict.sentence}`).join(" · "));
+    if (!this.why.hidden) this.drawWhy(at);
+    this.at = at;
+  }
+
+  drawWhy(at) {
+    if (this.drawnWhy === at) return;
+    this.drawnWhy = at;
+    const why = at.why ?? {};
+    const rows = [["message", at.sentence]];
+    if (why.rule) rows.push(["rule", why.rule.replaceAll("_", " ")]);
+    if (why.guards?.length) rows.push(["because", why.guards]);
+    if (why.clause) rows.push(["clause", why.clause, why.status]);
+    if (why.kafka) rows.push(["Kafka", why.kafka]);
+    if (rows.length === 1) rows.push(["rule", "Nothing is recorded for this step."]);
+    this.why.replaceChildren(...rows.map((row) => this.row(...row)));
+  }
+
+  row(name, value, status) {
+    const node = h("dd", { class: `kv-why-${name.toLowerCase()}` });
+    if (Array.isArray(value)) node.append(...value.map(([guard, found]) => h("span", { class: "kv-guard" }, h("span", { class: "kv-dim", text: `${guard} ` }), h("b", { text: found }))));
+    else node.append(h("span", { text: value }));
+    if (status) node.append(h("span", { class: "kv-status", "data-status": status, text: status }));
+    return h("div", {}, h("dt", { text: name }), node);
+  }
+
+  toggle(open = this.why.hidden) {
+    show(this.why, open);
+    if (open && this.at) this.drawWhy(this.at);
+    return open;
+  }
+}

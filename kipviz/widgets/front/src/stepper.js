@@ -1,0 +1,300 @@
+// The stepper: one payload, its lines, and a cursor.
+
+import { Cards } from "./cards.js";
+import { Choices } from "./choices.js";
+import { attr, h, show, text } from "./dom.js";
+import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
+import { DesignChip, Verdicts } from "./header.js";
+import { Lines, ending } from "./line.js";
+import { Overview } from "./overview.js";
+import { Question } from "./question.js";
+import { Sentence } from "./sentence.js";
+import { Sequence } from "./sequence.js";
+import { Transport } from "./transport.js";
+
+const PATIENCE = 8000;
+
+export class Stepper extends Frame {
+  constructor(model, payload) {
+    super(model, `Stepper: ${payload.title}`);
+    this.payload = payload;
+    this.questions = payload.questions ?? (payload.question ? [payload.question] : []);
+    this.lines = new Lines(payload, model.get("branches"));
+    this.line = this.lines.get(model.get("branch") ?? 0);
+    this.at = Math.max(0, Math.min(this.line.last, model.get("step") ?? 0));
+    this.grain = this.line.endsBig(this.at) ? "big" : "small";
+    this.allLanes = Boolean(model.get("all_lanes"));
+    this.build();
+    this.hear("step", () => this.heardStep());
+    this.hear("branch", () => this.heardStep());
+    this.hear("branches", () => this.grow(model.get("branches")));
+    this.hear("answer", () => this.answered(model.get("answer")));
+    for (const name of ["selection", "answers", "all_lanes"]) this.hear(name, () => this.heardRest());
+    this.watch();
+  }
+
+  build() {
+    const { payload } = this;
+    this.verdicts = new Verdicts(this);
+    this.transport = new Transport(this, this.player);
+    this.choices = new Choices(this);
+    this.question = new Question(this);
+    this.sequence = new Sequence(this);
+    this.cards = new Cards(this);
+    this.sentence = new Sentence(this);
+    this.overview = new Overview(this);
+    this.lanes = lanesButton(this, payload);
+    this.detail = h("p", { class: "kv-detail", role: "status" });
+    show(this.detail, false);
+    const header = h(
+      "header",
+      { class: "kv-header" },
+      h("h2", { text: payload.title }),
+      new DesignChip(payload.design).element,
+      h("span", { class: "kv-spec kv-dim", text: payload.spec_line ?? "" }),
+      h("span", { class: "kv-space" }),
+      this.verdicts.chips,
+    );
+    const left = h("div", { class: "kv-left" }, this.question.element, this.choices.element);
+    const middle = h(
+      "section",
+      { class: "kv-middle", "aria-label": "Who says what to whom" },
+      h("div", { class: "kv-middle-top" }, h("h3", { class: "kv-caption", text: "Who says what to whom" }), this.lanes.button),
+      this.sequence.element,
+      this.detail,
+    );
+    const right = h("section", { class: "kv-right", "aria-label": "What each one knows" }, this.cards.element);
+    this.root.append(
+      header,
+      this.verdicts.panel,
+      this.transport.element,
+      this.makeHelp(payload.spec_line),
+      h("div", { class: "kv-main-grid" }, left, middle, right),
+      this.sentence.element,
+      this.overview.element,
+    );
+    this.transport.drawPlay(false, this.player.perSecond);
+  }
+
+  // -- drawing ----------------------------------------------------------------------------------------
+
+  draw() {
+    if (!this.wide) return;
+    const { line, at } = this;
+    const since = sinceOf(line, at, this.grain);
+    const lanes = lanesOf(this.payload, this.allLanes);
+    this.question.update(line, at);
+    this.choices.update(line, at);
+    this.sequence.layout(line, lanes, this.sequence.view.clientWidth, this.sequence.view.clientHeight);
+    this.sequence.update(line, at, since);
+    this.cards.update(line, at, since, cardsOf(this.payload, lanes));
+    this.verdicts.update(line, at);
+    this.sentence.update({ line, step: at, grain: this.grain, broken: this.verdicts.broken() });
+    this.transport.update({ last: line.last, step: at, big: line.bigNumber(at), bigs: line.bigs.length, ends: this.endsOf(line), title: line.steps[at].title });
+    const lines = this.lines.ids.map((id) => this.lines.get(id));
+    this.transport.drawBranches(lines, line.id);
+    this.overview.layout(line, Math.max(this.wide - 34, 200), lines);
+    this.overview.update(at);
+    text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
+    attr(this.lanes.button, "aria-pressed", String(this.allLanes));
+    this.drawDetail();
+  }
+
+  endsOf(line) {
+    if (this.endsLine !== line) {
+      this.endsLine = line;
+      this.ends = line.bigs.map((big) => Math.min(big.to - 1, line.last));
+    }
+    return this.ends;
+  }
+
+  drawDetail() {
+    const chosen = this.model.get("selection");
+    const message = chosen?.kind === "message" ? this.line.messages.find((m) => m.id === chosen.id) : undefined;
+    show(this.detail, Boolean(message));
+    if (!message) return;
+    const names = new Map(this.payload.lanes.map((lane) => [lane.id, lane.title]));
+    const end = ending(message);
+    const fate = end === null || end > this.at ? "on the wire" : message.arrived === end ? `arrived with message ${end}` : `lost at ${end}`;
+    const parts = [message.label, message.detail === message.label ? "" : message.detail, `${names.get(message.from)} → ${names.get(message.to)}`, `sent at ${message.sent}`, fate];
+    text(this.detail, parts.filter(Boolean).join(" · "));
+  }
+
+  // -- moving -----------------------------------------------------------------------------------------
+
+  get last() {
+    return this.line.last;
+  }
+
+  bigForward(at) {
+    return this.line.forward(at);
+  }
+
+  bigBack(at) {
+    return this.line.back(at);
+  }
+
+  holdsBefore(next) {
+    return this.line.id === 0 && this.question.holds(this.at, next);
+  }
+
+  playStops() {
+    const step = this.line.steps[this.at];
+    return step.kind === "fault" || step.tone === "broken" || this.verdicts.alive.some((v) => v.state === "broken" && v.from === this.at);
+  }
+
+  heardStep() {
+    const branch = this.model.get("branch");
+    const step = this.model.get("step");
+    if (branch === this.line.id && step === this.at) return;
+    if (branch !== this.line.id && this.lines.ids.includes(branch)) this.line = this.lines.get(branch);
+    this.at = Math.max(0, Math.min(this.last, step));
+    this.grain = this.line.endsBig(this.at) ? "big" : "small";
+    this.draw();
+  }
+
+  heardRest() {
+    this.allLanes = Boolean(this.model.get("all_lanes"));
+    this.draw();
+  }
+
+  // -- branches and choices ---------------------------------------------------------------------------
+
+  switchTo(id) {
+    const line = this.lines.get(id);
+    if (line === this.line) return;
+    let apart = Math.min(this.at, line.last);
+    if (line.steps[apart] !== this.line.steps[apart]) {
+      apart = 0;
+      while (line.steps[apart] === this.line.steps[apart]) apart++;
+    }
+    this.follow(line, apart);
+  }
+
+  follow(line, at) {
+    this.line = line;
+    this.keep({ branch: line.id });
+    this.go(at, "small");
+  }
+
+  nextBranch(change) {
+    const { ids } = this.lines;
+    if (ids.length < 2) return;
+    this.switchTo(ids[(ids.indexOf(this.line.id) + change + ids.length) % ids.length]);
+  }
+
+  pickBranch() {
+    this.transport.branch.focus();
+    this.transport.branch.showPicker?.();
+  }
+
+  press(n) {
+    this.choices.press(n);
+  }
+
+  toggleFaults() {
+    this.choices.toggleFaults();
+  }
+
+  toggleLanes() {
+    if (this.lanes.hidden > 0) super.toggleLanes();
+  }
+
+  choose(item) {
+    this.player.pause();
+    const known = this.lines.following(this.line, this.at, item.id);
+    if (known) {
+      this.follow(known, this.at + 1);
+      return;
+    }
+    if (this.asked) {
+      this.errors.say(`Still waiting for the answer to “${this.asked.text}”.`);
+      return;
+    }
+    this.errors.clear();
+    const id = 1 + Math.floor(Math.random() * 2 ** 31);
+    this.asked = { id, text: item.text };
+    this.choices.wait(`Asking the model: ${item.text} …`);
+    this.patience = setTimeout(() => {
+      this.choices.wait("No answer yet: the kernel is busy or was restarted. What is already here still steps.");
+      this.asked = null;
+    }, PATIENCE);
+    this.model.set("command", { id, do: "take", choice: item.id, branch: this.line.id, step: this.at });
+    this.save();
+  }
+
+  answered(answer) {
+    if (!answer?.id) return;
+    if (answer.branch) this.receive(answer.branch);
+    if (this.lastAsked === answer.id || this.asked?.id !== answer.id) return;
+    clearTimeout(this.patience);
+    this.lastAsked = answer.id;
+    this.asked = null;
+    this.choices.wait("");
+    if (answer.error) this.errors.say(answer.error);
+    else this.follow(this.lines.get(answer.branch.id), answer.branch.at + 1);
+  }
+
+  /** A branch is sent once, in the answer; it joins the synced list here, in the page. */
+  receive(branch) {
+    const known = this.model.get("branches") ?? [];
+    if (!known.some((other) => other.id === branch.id)) this.model.set("branches", [...known, branch]);
+    this.grow([branch]);
+  }
+
+  grow(branches) {
+    this.lines.grow(branches ?? []);
+    this.draw();
+  }
+
+  // -- the rest -----------------------------------------------------------------------------------------
+
+  get answers() {
+    return this.model.get("answers") ?? {};
+  }
+
+  answer(question, option) {
+    this.keep({ answers: { ...this.answers, [question]: option } });
+    this.draw();
+  }
+
+  onMain(step) {
+    return this.line.steps[step] === this.lines.get(0).steps[step] && (this.line.id === 0 || this.at <= this.line.at);
+  }
+
+  select(selection) {
+    const old = this.model.get("selection");
+    const same = old?.kind === selection?.kind && old?.id === selection?.id;
+    this.keep({ selection: same || !selection ? {} : selection });
+    this.draw();
+  }
+
+  isSelected(kind, id) {
+    const chosen = this.model.get("selection");
+    return chosen?.kind === kind && chosen.id === id;
+  }
+
+  wireKeys() {
+    return this.choices.keys;
+  }
+
+  hover(message) {
+    for (const [id, node] of this.sequence.wire.nodes) node.classList.toggle("kv-hover", id === message);
+  }
+
+  closeMore() {
+    if (this.choices.open) {
+      this.choices.toggleFaults(false);
+      return true;
+    }
+    if (!this.verdicts.panel.hidden) {
+      this.verdicts.toggle(false);
+      return true;
+    }
+    if (this.model.get("selection")?.kind) {
+      this.select(null);
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+// First, back, forward, last, play, the slider of small steps with big-step ticks, and where we are.
+
+import { attr, h, icon, s, show, text } from "./dom.js";
+
+export const SPEEDS = [0.5, 1, 2, 5, 10];
+
+export class Transport {
+  constructor(app, player) {
+    this.app = app;
+    const press = (act) => () => app.guard(act);
+    const button = (name, label, keys, act, more = {}) =>
+      h("button", { type: "button", title: `${label} (${keys})`, "aria-label": label, onclick: press(act), ...more }, icon(name));
+    this.playButton = h("button", { type: "button", class: "kv-play", onclick: press(() => player.toggle()) }, icon("play"), h("span"));
+    this.slower = h("button", { type: "button", class: "kv-speed", title: "slower (−)", "aria-label": "slower", text: "−", onclick: press(() => player.speed(-1)) });
+    this.faster = h("button", { type: "button", class: "kv-speed", title: "faster (+)", "aria-label": "faster", text: "+", onclick: press(() => player.speed(1)) });
+    this.slider = h("input", { type: "range", min: 0, step: 1, class: "kv-slider", "aria-label": "message" });
+    this.slider.addEventListener("input", press(() => app.go(Number(this.slider.value), "small")));
+    this.slider.addEventListener("pointerup", () => app.focus());
+    this.ticks = s("svg", { class: "kv-ticks", "aria-hidden": "true", preserveAspectRatio: "none" });
+    this.where = h("span", { class: "kv-where-big" });
+    this.message = h("span", { class: "kv-dim kv-where-small" });
+    this.branch = h("select", { class: "kv-branch", title: "branch (b, [ and ])", "aria-label": "branch" });
+    this.branch.addEventListener("change", press(() => app.switchTo(Number(this.branch.value))));
+    this.branchBox = h("label", { class: "kv-branch-box" }, h("span", { class: "kv-dim", text: "branch" }), this.branch);
+    this.whyButton = h("button", { type: "button", class: "kv-toggle", title: "why (w)", "aria-expanded": "false", onclick: press(() => app.toggleWhy()) }, h("span", { text: "why" }), h("kbd", { text: "w" }));
+    this.helpButton = h("button", { type: "button", class: "kv-toggle", title: "all keys (?)", "aria-label": "help", "aria-expanded": "false", text: "?", onclick: press(() => app.toggleHelp()) });
+    this.element = h(
+      "div",
+      { class: "kv-transport", role: "toolbar", "aria-label": "Stepping" },
+      h(
+        "div",
+        { class: "kv-buttons" },
+        button("first", "first step", "Home", () => app.first()),
+        button("back", "one step back", "left", () => app.backward(false)),
+        button("forward", "one step forward", "right", () => app.onward(false), { class: "kv-main" }),
+        button("last", "last step", "End", () => app.end()),
+        this.playButton,
+        this.slower,
+        this.faster,
+      ),
+      h("div", { class: "kv-track" }, this.ticks, this.slider),
+      h("div", { class: "kv-place" }, this.where, this.message),
+      this.branchBox,
+      this.whyButton,
+      this.helpButton,
+    );
+  }
+
+  update({ last, step, big, bigs, ends, title }) {
+    attr(this.slider, "max", last);
+    this.slider.value = step;
+    this.slider.style.setProperty("--kv-done", `${last ? (100 * step) / last : 0}%`);
+    attr(this.slider, "aria-valuetext", `step ${big} of ${bigs}, message ${step} of ${last}: ${title}`);
+    text(this.where, `${big} of ${bigs}`);
+    text(this.message, ` · message ${step} of ${last}`);
+    if (this.drawn !== ends) {
+      this.drawn = ends;
+      attr(this.ticks, "viewBox", `0 0 ${Math.max(last, 1)} 10`);
+      this.ticks.replaceChildren(s("path", { d: ends.map((at) => `M${at} 0V10`).join("") }));
+    }
+  }
+
+  drawBranches(lines, current) {
+    const key = lines.map((line) => line.id).join() + current;
+    if (this.branchKey === key) return;
+    this.branchKey = key;
+    this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id, text: line.id === 0 ? "main" : `⑂ ${line.name}` })));
+    this.branch.value = String(current);
+    this.branch.disabled = lines.length < 2;
+  }
+
+  drawPlay(playing, speed) {
+    const [old, word] = this.playButton.children;
+    old.replaceWith(icon(playing ? "pause" : "play"));
+    text(word, `${speed}/s`);
+    attr(this.playButton, "aria-label", playing ? "pause" : `play, ${speed} messages per second`);
+    attr(this.playButton, "title", `${playing ? "pause" : "play"} (space)`);
+    attr(this.playButton, "aria-pressed", String(playing));
+  }
+
+  hideBranches() {
+    show(this.branchBox, false);
+  }
+}
+
+/** Plays small steps; stops at faults, at violations and before a question nobody has answered. */
+export class Player {
+  constructor(step, stop, drawn) {
+    Object.assign(this, { step, stop, drawn, index: 2, timer: null });
+  }
+
+  get perSecond() {
+    return SPEEDS[this.index];
+  }
+
+  toggle() {
+    if (this.timer) this.pause();
+    else this.start();
+  }
+
+  start() {
+    clearInterval(this.timer);
+    this.timer = setInterval(() => this.tick(), 1000 / this.perSecond);
+    this.drawn();
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.drawn();
+  }
+
+  tick() {
+    if (!this.step() || this.stop()) this.pause();
+  }
+
+  speed(change) {
+    this.index = Math.max(0, Math.min(SPEEDS.length - 1, this.index + change));
+    if (this.timer) this.start();
+    else this.drawn();
+  }
+}

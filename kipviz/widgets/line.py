@@ -1,0 +1,109 @@
+"""One line of a payload, in Python: the steps from the start to the end of one branch.
+
+The page does the same in the browser; here it serves the text twin, commands and comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """The steps, big steps, verdicts and choices of one branch, in full."""
+
+    name: str
+    steps: Sequence[Part]
+    bigs: Sequence[Part]
+    verdicts: Sequence[Part]
+    choices: Sequence[Part]
+
+    @property
+    def last(self) -> int:
+        """The last step."""
+        return len(self.steps) - 1
+
+    def big_number(self, step: int) -> int:
+        """How many big steps have begun at a step; 0 at the start."""
+        return sum(big["from"] <= step for big in self.bigs)
+
+    def big_at(self, step: int) -> Part | None:
+        """The big step a small step belongs to, if any."""
+        return next((big for big in self.bigs if big["from"] <= step < big["to"]), None)
+
+    def sentence(self, step: int) -> str:
+        """What is said at a step: the big step's words at its end, else the small step's."""
+        big = self.big_at(step)
+        if big is not None and step == big["to"] - 1 and big.get("say"):
+            return str(big["say"])
+        return str(self.steps[step]["sentence"])
+
+    def verdicts_at(self, step: int) -> list[Part]:
+        """The verdict of each property at a step, in the payload's order."""
+        return [verdict for verdict in self.verdicts if _alive(verdict, step)]
+
+    def choices_at(self, step: int) -> list[Part]:
+        """What can and what cannot happen next at a step."""
+        return [item for choice in self.choices if _alive(choice, step) for item in choice["items"]]
+
+
+def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
+    """The line of a branch; 0 is the main line.
+
+    Raises:
+        ValueError: when there is no such branch.
+    """
+    if number == 0:
+        return Line("main", payload["steps"], payload["bigs"], payload["verdicts"], payload["choices"])
+    branch = next((branch for branch in branches if branch["id"] == number), None)
+    if branch is None:
+        known = ", ".join(str(n) for n in [0, *(branch["id"] for branch in branches)])
+        raise ValueError(f"There is no branch {number!r}; there are {known}.")
+    return _grown(line_of(payload, branches, branch["parent"] or 0), branch)
+
+
+def _grown(parent: Line, branch: Part) -> Line:
+    at = branch["at"]
+    said = {verdict["property"]: verdict["from"] for verdict in reversed(branch.get("verdicts", []))}
+    bigs = branch.get("bigs", [])
+    first_big = bigs[0]["from"] if bigs else at + 1
+    return Line(
+        branch["name"],
+        [*parent.steps[: at + 1], *branch["steps"]],
+        [
+            *(
+                {**big, "to": min(big["to"], at + 1)}
+                for big in parent.bigs
+                if big["from"] <= at and (not bigs or big["from"] < first_big)
+            ),
+            *bigs,
+        ],
+        [
+            *(
+                verdict
+                if verdict["to"] is not None and verdict["to"] <= at
+                else {**verdict, "to": said.get(verdict["property"])}
+                for verdict in parent.verdicts
+                if verdict["from"] <= at
+            ),
+            *branch.get("verdicts", []),
+        ],
+        [
+            *(
+                choice
+                if choice["to"] is not None and choice["to"] <= at
+                else {**choice, "to": at}
+                for choice in parent.choices
+                if choice["from"] < at
+            ),
+            *branch.get("choices", []),
+        ],
+    )
+
+
+def _alive(part: Part, step: int) -> bool:
+    return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))

@@ -1,0 +1,309 @@
+"""What the stepper is sent: the shape of a payload, and the check that one has it.
+
+A payload is plain text, numbers and lists, made once from a trace by `kipviz.views`. Everything
+that lives for a while has a lifetime: it is there for the steps ``from <= k < to``, and ``to`` is
+None where it never ends. The page draws every text as text, never as markup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+FORMAT = 1
+
+Tone = Literal["calm", "pending", "done", "warning", "broken", "gone"]
+Status = Literal["shipped", "draft", "our inference"]
+
+
+class _Part(msgspec.Struct, rename={"from_": "from"}):
+    """One kind of thing in a payload; fields it does not name are carried along."""
+
+
+class Design(_Part):
+    """Whose rules are shown, and how far they are decided."""
+
+    name: str
+    status: Status
+    sentence: str = ""
+
+
+class Lane(_Part):
+    """A lifeline of the diagram; `first` puts it on the first screen (four at most)."""
+
+    id: str
+    title: str
+    sub: str = ""
+    first: bool = False
+
+
+class Why(_Part):
+    """The rule that fired and where it is written."""
+
+    rule: str = ""
+    guards: list[tuple[str, str]] = []
+    clause: str = ""
+    status: str = ""
+    kafka: str = ""
+
+
+class Step(_Part):
+    """One small step: one action of the model. The first one is the start."""
+
+    kind: str
+    actor: str
+    title: str
+    sentence: str
+    node: str | int = ""
+    why: Why = msgspec.field(default_factory=Why)
+    tone: Tone = "calm"
+    chapter: str = ""
+    interesting: bool = False
+
+
+class Big(_Part):
+    """One big step, a bullet of the KIP's flow: the small steps ``from <= k < to``."""
+
+    from_: int
+    to: int
+    title: str
+    say: str = ""
+
+
+class Message(_Part):
+    """A message between two lanes; it is on the wire from `sent` until it arrived or was lost."""
+
+    id: str
+    from_: str
+    to: str
+    label: str
+    sent: int
+    detail: str = ""
+    kind: Literal["request", "response"] = "request"
+    arrived: int | None = None
+    lost: int | None = None
+    tone: Tone = "calm"
+
+
+class Note(_Part):
+    """A box on a lane: a state that was reached in this step."""
+
+    lane: str
+    step: int
+    text: str
+    sub: str = ""
+    tone: Tone = "calm"
+
+
+class Down(_Part):
+    """A lane whose host is down."""
+
+    lane: str
+    from_: int
+    to: int | None = None
+
+
+class CardInfo(_Part):
+    """A card of state; `lane` says whose state it is."""
+
+    id: str
+    title: str
+    kind: Literal["records", "log", "facts", "application"]
+    where: str = ""
+    lane: str | None = None
+    order: int = 0
+
+
+class RowInfo(_Part):
+    """One row of a card with its lifetime."""
+
+    card: str
+    id: str
+    from_: int
+    to: int | None
+    cells: dict[str, Any]
+    tone: Tone = "calm"
+
+
+class VerdictInfo(_Part):
+    """What a property says during some steps."""
+
+    property: str
+    sentence: str
+    from_: int
+    to: int | None
+    state: Literal["holds", "pending", "broken"]
+    reason: str = ""
+
+
+class Item(_Part):
+    """Something that can happen next, or that cannot, and why."""
+
+    id: str
+    text: str
+    sub: str = ""
+    group: Literal["next", "fault"] = "next"
+    enabled: bool = True
+    why: str = ""
+    taken: bool = False
+    message: str = ""
+
+
+class Choice(_Part):
+    """What can happen next, for the steps of its lifetime."""
+
+    from_: int
+    to: int | None
+    items: list[Item]
+
+
+class Option(_Part):
+    """One answer to a question."""
+
+    text: str
+    right: bool
+    say: str = ""
+
+
+class Question(_Part):
+    """Predict, then reveal: asked from step `ask` on, answered by what step `step` shows."""
+
+    id: str
+    step: int
+    text: str
+    options: list[Option]
+    ask: int = 0
+
+
+class Branch(_Part):
+    """What differs from the parent after step `at`; `closes` are inherited rows that end here."""
+
+    id: int
+    name: str
+    parent: int | None
+    at: int
+    steps: list[Step] = []
+    rows: list[RowInfo] = []
+    closes: list[tuple[str, str, int]] = []
+    messages: list[Message] = []
+    notes: list[Note] = []
+    downs: list[Down] = []
+    verdicts: list[VerdictInfo] = []
+    choices: list[Choice] = []
+    bigs: list[Big] = []
+
+
+class Payload(_Part):
+    """Everything one stepper shows."""
+
+    format: Literal[1]
+    title: str
+    design: Design
+    lanes: list[Lane]
+    steps: list[Step]
+    bigs: list[Big]
+    messages: list[Message]
+    notes: list[Note]
+    cards: list[CardInfo]
+    rows: list[RowInfo]
+    verdicts: list[VerdictInfo]
+    choices: list[Choice]
+    scenario: str = ""
+    spec_line: str = ""
+    downs: list[Down] = []
+    questions: list[Question] = []
+    branches: list[Branch] = []
+
+
+def read(payload: Mapping[str, Any]) -> Payload:
+    """Read a payload and check that its parts fit together.
+
+    Raises:
+        ValueError: one sentence saying what is wrong and what is allowed.
+    """
+    try:
+        known = msgspec.convert(payload, Payload)
+    except msgspec.ValidationError as wrong:
+        raise ValueError(f"This is no payload of format {FORMAT}: {wrong}.") from wrong
+    if not known.steps:
+        raise ValueError("A payload needs at least one step: step 0 is the start.")
+    lanes = _names("lane", (lane.id for lane in known.lanes))
+    cards = _names("card", (card.id for card in known.cards))
+    first = sum(lane.first for lane in known.lanes)
+    if first > 4:
+        raise ValueError(f"The first screen takes four lanes at most, and {first} ask to be on it.")
+    _check_suffix(known, lanes, cards, range(len(known.steps)))
+    for branch in known.branches:
+        if branch.steps:
+            _check_suffix(branch, lanes, cards, range(branch.at + 1 + len(branch.steps)))
+    return known
+
+
+def read_branch(branch: Mapping[str, Any], known: Payload) -> Branch:
+    """Read a branch of a payload that was read before.
+
+    Raises:
+        ValueError: one sentence saying what is wrong and what is allowed.
+    """
+    try:
+        suffix = msgspec.convert(branch, Branch)
+    except msgspec.ValidationError as wrong:
+        raise ValueError(f"This is no branch of a format {FORMAT} payload: {wrong}.") from wrong
+    if not suffix.steps:
+        raise ValueError(f"Branch {suffix.id} has no step of its own.")
+    lanes = {lane.id for lane in known.lanes}
+    cards = {card.id for card in known.cards}
+    _check_suffix(suffix, lanes, cards, range(suffix.at + 1 + len(suffix.steps)))
+    return suffix
+
+
+def fingerprint(payload: Mapping[str, Any]) -> str:
+    """Sixteen hex digits that change with anything in the payload, the same on every machine."""
+    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _names(what: str, names: Iterable[str]) -> set[str]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"Two {what}s are called {name!r}; each needs a name of its own.")
+        seen.add(name)
+    return seen
+
+
+def _check_suffix(
+    part: Payload | Branch, lanes: set[str], cards: set[str], steps: Sequence[int]
+) -> None:
+    for message in part.messages:
+        for lane in (message.from_, message.to):
+            _known("lane", lane, lanes, f"message {message.id!r}")
+        for step in (message.sent, message.arrived, message.lost):
+            _inside(step, steps, f"message {message.id!r}")
+    for note in part.notes:
+        _known("lane", note.lane, lanes, f"the note {note.text!r}")
+        _inside(note.step, steps, f"the note {note.text!r}")
+    for down in part.downs:
+        _known("lane", down.lane, lanes, "a host that is down")
+        _inside(down.from_, steps, "a host that is down")
+    for row in part.rows:
+        _known("card", row.card, cards, f"row {row.id!r}")
+        _inside(row.from_, steps, f"row {row.id!r} of card {row.card!r}")
+    for big in part.bigs:
+        _inside(big.from_, steps, f"the big step {big.title!r}")
+        if big.to <= big.from_:
+            raise ValueError(f"The big step {big.title!r} has no small step in it.")
+
+
+def _known(what: str, name: str, names: set[str], where: str) -> None:
+    if name not in names:
+        raise ValueError(f"There is no {what} {name!r}, named by {where}.")
+
+
+def _inside(step: int | None, steps: Sequence[int], where: str) -> None:
+    if step is not None and step not in steps:
+        raise ValueError(f"There is no step {step}, named by {where}: the last one is {steps[-1]}.")

@@ -1,0 +1,162 @@
+"""The stepper: a trace on the page, stepped in the browser.
+
+The whole trace is sent once. Stepping, branches and cards need no kernel; Python is asked only for
+what is new: another choice, a fault. Its answer is a branch that carries only what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kipviz.widgets import payload as payloads
+from kipviz.widgets import twin
+from kipviz.widgets.line import Line, line_of
+
+FRONT = Path(__file__).parent / "static" / "stepper.js"
+
+Command = Mapping[str, Any]
+Respond = Callable[[Command], Mapping[str, Any]]
+
+
+class Stepper(anywidget.AnyWidget):
+    """A trace to step through, forward and back, with branches.
+
+    Attributes:
+        payload: what is shown; see `kipviz.widgets.payload`.
+        branches: the branches made so far, each with only what differs from its parent.
+        step: the cursor, a small step of the current branch.
+        branch: the current branch, 0 for the main line.
+        selection: what the reader clicked: ``{"kind": "message", "id": ...}`` or ``{}``.
+        answers: the reader's answers to the questions: question id -> number of the option.
+        all_lanes: whether all lanes are shown, or only those of the first screen.
+        command: the page's last wish; setting it is how the page asks for a branch.
+        answer: Python's last answer: ``{"id", "branch"}`` or ``{"id", "error"}``.
+    """
+
+    _esm = FRONT.read_text(encoding="utf-8")
+
+    payload = traitlets.Dict().tag(sync=True)
+    branches = traitlets.List().tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    branch = traitlets.Int(0).tag(sync=True)
+    selection = traitlets.Dict().tag(sync=True)
+    answers = traitlets.Dict().tag(sync=True)
+    all_lanes = traitlets.Bool(False).tag(sync=True)
+    command = traitlets.Dict().tag(sync=True)
+    answer = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, payload: Mapping[str, Any], respond: Respond | None = None, **traits: Any):
+        """Show a payload; `respond` makes a branch from a command, or raises ValueError."""
+        self._known = payloads.read(payload)
+        self._respond = respond
+        super().__init__(payload=dict(payload), **traits)
+
+    # -- asking for what is new ---------------------------------------------------------------------
+
+    def take(self, choice: str) -> Stepper:
+        """Take a choice at the cursor, as a click does, and follow it.
+
+        Raises:
+            ValueError: when the choice is not possible here, with the reason.
+        """
+        items = {item["id"]: item for item in self._line.choices_at(self.step)}
+        item = items.get(choice)
+        if item is None:
+            known = ", ".join(items) or "none"
+            raise ValueError(f"There is no choice {choice!r} at step {self.step}; there are: {known}.")
+        if not item.get("enabled", True):
+            raise ValueError(f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}.")
+        if item.get("taken") and self.step < self._line.last:
+            self.step += 1
+            return self
+        made = self._make({"do": "take", "choice": choice, "branch": self.branch, "step": self.step})
+        self.send_state("branches")
+        self.branch = made["id"]
+        self.step = made["at"] + 1
+        return self
+
+    @traitlets.observe("command")
+    def _on_command(self, change: Mapping[str, Any]) -> None:
+        command = change["new"]
+        if not command:
+            return
+        number = command.get("id")
+        try:
+            self.answer = {"id": number, "branch": self._make(command)}
+        except ValueError as sentence:
+            self.answer = {"id": number, "error": str(sentence)}
+        except Exception as wrong:
+            self.answer = {
+                "id": number,
+                "error": f"The model failed: {type(wrong).__name__}: {wrong}. The kernel's log says where.",
+            }
+            raise
+
+    def _make(self, command: Command) -> dict[str, Any]:
+        """Ask for a branch and keep it; the page learns of it by the answer."""
+        if self._respond is None:
+            raise ValueError("This stepper shows a recorded run: there is no model behind it to ask.")
+        if command.get("do") != "take":
+            raise ValueError(f"There is no command {command.get('do')!r}; allowed is 'take'.")
+        line = line_of(self.payload, self._branches, command.get("branch", 0))
+        step = command.get("step")
+        if not isinstance(step, int) or not 0 <= step <= line.last:
+            raise ValueError(f"There is no step {step!r} on this line: it has 0 to {line.last}.")
+        branch = dict(self._respond(command))
+        payloads.read_branch(branch, self._known)
+        if branch["id"] in (0, *(other["id"] for other in self._branches)):
+            raise ValueError(f"Branch {branch['id']} exists already; a new branch needs a new number.")
+        # In place: the page adds the branch of the answer itself, so old branches are not sent again.
+        self.branches.append(branch)
+        return branch
+
+    # -- in words -------------------------------------------------------------------------------------
+
+    @property
+    def _branches(self) -> list[Any]:
+        return [*self.payload.get("branches", []), *self.branches]
+
+    @property
+    def _line(self) -> Line:
+        return line_of(self.payload, self._branches, self.branch)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return payloads.fingerprint(self.payload)
+
+    def text(self) -> str:
+        """The steps of the current branch as a table for a plain terminal."""
+        head = [self.payload["title"], self._about(), ""]
+        return "\n".join([*head, *twin.table(self._line, self.step), "", repr(self)])
+
+    def _about(self) -> str:
+        design = self.payload["design"]
+        parts = (f"design {design['name']} ({design['status']})", self.payload.get("spec_line", ""))
+        return " · ".join(part for part in parts if part)
+
+    def __repr__(self) -> str:
+        """Step n of m | sentence | verdicts | fingerprint."""
+        line = self._line
+        return twin.sentence_line(line, max(0, min(self.step, line.last)), self._fingerprint)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The widget, and beside it the flow in words for where no widget can be drawn."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        return with_words(bundle, "\n".join([repr(self), *twin.flow(self._line)]))
+
+    @traitlets.validate("step")
+    def _valid_step(self, proposal: Mapping[str, Any]) -> int:
+        return max(0, int(proposal["value"]))
+
+
+def with_words(bundle: Any, words: str) -> Any:
+    """The same bundle with these words as its plain text."""
+    if isinstance(bundle, tuple):
+        return ({**bundle[0], "text/plain": words}, *bundle[1:])
+    return None if bundle is None else {**bundle, "text/plain": words}
