@@ -71,7 +71,7 @@ def _snappy_block(codec: Any, block: bytes) -> bytes:
     for byte in block[:5]:  # the plain size, seven bits to a byte, lowest first
         size |= (byte & 0x7F) << shift
         shift += 7
-        if byte < 0x80:  # noqa: PLR2004 - the highest bit says that more follows
+        if byte < 0x80:  # the highest bit says that more follows
             plain: bytes = codec.decompress(block, size, asbytes=True)
             return plain
     raise ValueError("a block does not say how long it is")

@@ -3,8 +3,6 @@
 Source: org.apache.kafka.common.protocol.ByteBufferAccessor and the generated message classes.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from typing import TypeVar
@@ -57,7 +55,7 @@ class Fields:
         while True:
             byte = self.take(1, what)[0]
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:  # noqa: PLR2004 - the highest bit says that more follows
+            if byte < 0x80:  # the highest bit says that more follows
                 break
             shift += 7
             if shift >= bits + 6:
@@ -90,7 +88,7 @@ class Fields:
         except UnicodeDecodeError as problem:
             raise FieldsError(start, f"{what} is no UTF-8 text") from problem
 
-    def array(self, what: str, item: Callable[[Fields], T]) -> tuple[T, ...] | None:
+    def array(self, what: str, item: Callable[["Fields"], T]) -> tuple[T, ...] | None:
         """Give the items of an array, or None for null."""
         start = self.at
         size = self.unsigned_varint(what) - 1 if self.flexible else self.number(4, what)
@@ -104,7 +102,7 @@ class Fields:
         """Give a topic id as Kafka prints it: 22 letters of url-safe base 64."""
         return base64.urlsafe_b64encode(self.take(16, what)).decode().rstrip("=")
 
-    def tags(self, what: str) -> dict[int, Fields]:
+    def tags(self, what: str) -> "dict[int, Fields]":
         """Give the tagged fields at the end of a flexible structure; none in an older version."""
         found: dict[int, Fields] = {}
         if self.flexible:

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.core.values import Value
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from kipviz.records.share_group_state import RecordState, StateBatch
-from kipviz.records.transaction_state import TransactionState
 from kipviz.recordings.fields import Fields, FieldsError
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kipviz.records.share_group_state import RecordState, StateBatch
+from kipviz.records.transaction_state import TransactionState
 
 STATES = tuple(TransactionState)
 
@@ -209,7 +209,9 @@ def _key(record: LoggedRecord) -> Fields:
     return Fields(record.key)
 
 
-def _value(record: LoggedRecord, what: str, versions: range, flexible_from: int) -> tuple[Fields, int]:
+def _value(
+    record: LoggedRecord, what: str, versions: range, flexible_from: int
+) -> tuple[Fields, int]:
     if record.value is None:
         raise FieldsError(0, f"{what} is null")
     fields = Fields(record.value)
@@ -238,11 +240,11 @@ def _tagged(tags: dict[int, Fields], tag: int, size: int, otherwise: int, what: 
 
 def _marker(record: LoggedRecord, batch: LoggedBatch) -> LoggedMarker:
     key = _key(record)
-    # Newer versions may add fields behind these two, so what follows is not refused.
-    version = key.number(2, "the marker's version")
-    kind = key.number(2, "the marker's type")
-    if version < 0 or kind not in {0, 1}:
-        raise FieldsError(0, f"the control record has version {version} and the unknown type {kind}")
+    if (version := key.number(2, "the marker's version")) != 0:
+        raise FieldsError(0, f"the control record has version {version}, known is 0")
+    if (kind := key.number(2, "the marker's type")) not in {0, 1}:
+        raise FieldsError(2, f"the control record has the unknown type {kind}")
+    key.end("the control record")
     value, _ = _value(record, "the marker", range(1), 1)
     coordinator_epoch = value.number(4, "the coordinator epoch")
     value.end("the marker")
@@ -256,7 +258,7 @@ def _marker(record: LoggedRecord, batch: LoggedBatch) -> LoggedMarker:
     )
 
 
-def _transaction(record: LoggedRecord, batch: LoggedBatch) -> LoggedTransaction | LoggedTombstone:
+def _transaction(record: LoggedRecord, _: LoggedBatch) -> LoggedTransaction | LoggedTombstone:
     key = _key(record)
     if (kind := key.number(2, "the key's version")) != 0:
         raise FieldsError(0, f"the key has version {kind}, known is 0")
@@ -346,7 +348,7 @@ def _group(record: LoggedRecord, batch: LoggedBatch) -> Logged:
     )
 
 
-def _share(record: LoggedRecord, batch: LoggedBatch) -> Logged:
+def _share(record: LoggedRecord, _: LoggedBatch) -> Logged:
     key = _key(record)
     kind = key.number(2, "the key's kind")
     if kind not in {0, 1}:

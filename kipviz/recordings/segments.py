@@ -15,8 +15,6 @@ place in the file is shown on screen. The tests read every recording with both a
 Source: org.apache.kafka.common.record.DefaultRecordBatch, DefaultRecord, AbortedTxn.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator
@@ -213,7 +211,9 @@ def _size(data: bytes, at: int, file: str) -> int | None:
     base, length, _, magic = _FRAME.unpack_from(data, at)
     if magic in {0, 1}:
         raise RecordingError(
-            file, at, f"The batch has the old format {magic}; only format 2 (Kafka 0.11 or later) is read."
+            file,
+            at,
+            f"The batch has the old format {magic}; only format 2 (Kafka 0.11 or later) is read.",
         )
     if magic != MAGIC or base < 0 or length < HEADER_SIZE - _LENGTH_STARTS_AT:
         raise RecordingError(file, at, "This is no Kafka log: no record batch begins here.")
@@ -246,7 +246,9 @@ def _batch(data: bytes, at: int, size: int, file: str, *, check_crc: bool) -> Lo
     if kind >= len(compression.NAMES):
         raise RecordingError(file, at, f"The batch has the unknown compression {kind}.")
     if bits & ~_KNOWN_BITS:
-        raise RecordingError(file, at, f"The batch has the unknown attributes {bits & 0xFFFF:#06x}.")
+        raise RecordingError(
+            file, at, f"The batch has the unknown attributes {bits & 0xFFFF:#06x}."
+        )
     batch = LoggedBatch(
         position=at,
         size=size,
@@ -309,9 +311,7 @@ def _records(
         fields.end("the last record")
     except FieldsError as problem:
         at = start + problem.at if plain else batch.position
-        raise RecordingError(
-            file, at, f"The records are damaged: {problem.why}."
-        ) from problem
+        raise RecordingError(file, at, f"The records are damaged: {problem.why}.") from problem
     return tuple(found)
 
 
@@ -365,7 +365,9 @@ def _begins(batch: LoggedBatch, first: int, file: str, *, compacted: bool) -> No
 def _follows(batch: LoggedBatch, previous: LoggedBatch, file: str, *, compacted: bool) -> None:
     expected = previous.last_offset + 1
     if batch.base_offset < expected or (batch.base_offset > expected and not compacted):
-        hint = "" if batch.base_offset < expected else ", and the topic is not read as a compacted one"
+        hint = (
+            "" if batch.base_offset < expected else ", and the topic is not read as a compacted one"
+        )
         why = f"The batch begins at offset {batch.base_offset}, the one before ends at {previous.last_offset}{hint}."
     elif batch.leader_epoch < previous.leader_epoch:
         why = (

@@ -1,0 +1,273 @@
+"""A recording: what clients called, what went over the wire, and the logs that a broker left.
+
+A recording is a folder; `tests/recordings/README.md` says what is in it and how it was made. Every
+file but `recording.json` has its SHA-256 there and is refused if it is not the one recorded.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.recordings.internal_topics import Logged, decode
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.segments import (
+    AbortedTransaction,
+    Segment,
+    read_aborted,
+    read_partition,
+)
+
+FORMAT = 1
+ABOUT = "recording.json"
+CALLS = "calls.jsonl"
+WIRE = "wire.jsonl"
+
+# What JSON holds, as values: an object is a Table, an array a tuple. Recordings have no fractions.
+Plain: TypeAlias = Any
+T = TypeVar("T")
+
+
+class SeenTransaction(Value, frozen=True):
+    """What the coordinator told an observer about the transactional id (DescribeTransactions)."""
+
+    transactional_id: str
+    state: str = ""
+    producer_id: int = -1
+    producer_epoch: int = -1
+    partitions: tuple[str, ...] = ()
+    error: str = ""
+
+
+class CallError(Value, frozen=True):
+    """The exception that a client call ended with; `cause` is the class of its cause, or empty."""
+
+    name: str = msgspec.field(name="class")
+    message: str = ""
+    cause: str = ""
+
+
+class Call(Value, frozen=True):
+    """One call of a client, its answer, and what was to be seen right afterwards.
+
+    `ends` has (high watermark, last stable offset) of every partition that held something.
+    """
+
+    number: int
+    actor: str
+    name: str
+    arguments: Plain
+    result: Plain
+    error: CallError | None
+    called_ms: int
+    returned_ms: int
+    transaction: SeenTransaction | None
+    ends: Table[str, tuple[int, int]]
+
+
+class Exchange(Value, frozen=True):
+    """One request that the broker answered, with every field as Kafka names it."""
+
+    api: str
+    version: int
+    client: str
+    received_ms: int
+    answered_ms: int
+    request: Plain
+    response: Plain
+
+
+class Recording(Value, frozen=True):
+    """One scenario, recorded."""
+
+    scenario: str
+    sentence: str
+    kafka: str
+    commit: str
+    features: Table[str, int]
+    settings: Table[str, str]
+    topic_ids: Table[str, str]
+    partition_counts: Table[str, int]
+    calls: tuple[Call, ...]
+    wire: tuple[Exchange, ...]
+    segments: Table[str, tuple[Segment, ...]]
+    aborted: Table[str, tuple[AbortedTransaction, ...]]
+
+    def partitions(self, topic: str) -> tuple[str, ...]:
+        """Give the names of a topic's partitions that hold something, in order of their number."""
+        found = [p for p in self.segments if p.rpartition("-")[0] == topic]
+        return tuple(sorted(found, key=lambda p: int(p.rpartition("-")[2])))
+
+    def logged(self, topic: str) -> tuple[Logged, ...]:
+        """Read all records of an internal topic, one partition after the other.
+
+        Raises:
+            RecordingError: a record cannot be read.
+            ValueError: the topic is no internal topic.
+        """
+        return tuple(
+            record
+            for partition in self.partitions(topic)
+            for segment in self.segments[partition]
+            for record in decode(segment, topic)
+        )
+
+
+class _Topic(msgspec.Struct, frozen=True):
+    topic_id: str
+    partitions: int
+
+
+class _About(msgspec.Struct, frozen=True):
+    scenario: str
+    sentence: str
+    kafka: str
+    commit: str
+    features: dict[str, int]
+    settings: dict[str, str]
+    topics: dict[str, _Topic]
+    files: dict[str, str]
+
+
+class _Format(msgspec.Struct, frozen=True):
+    format: int
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    ends: dict[str, tuple[int, int]]
+    transaction: SeenTransaction | None = None
+
+
+class _CallLine(msgspec.Struct, frozen=True):
+    call: int
+    actor: str
+    name: str
+    arguments: Any
+    called: int
+    returned: int
+    seen: _Seen
+    result: Any = None
+    error: CallError | None = None
+
+
+class _WireLine(msgspec.Struct, frozen=True):
+    api: str
+    version: int
+    client: str
+    received: int
+    answered: int
+    request: Any
+    response: Any
+
+
+def load_recording(folder: Path) -> Recording:
+    """Read a recording and check that every file is the one that was recorded.
+
+    Raises:
+        RecordingError: a file is missing, was changed or cannot be read; it names file and byte.
+    """
+    about = _about(folder / ABOUT)
+    content = {name: _content(folder, name, digest) for name, digest in about.files.items()}
+    for name in (CALLS, WIRE):
+        if name not in content:
+            raise RecordingError(str(folder / ABOUT), 0, f"The recording does not list {name}.")
+    partitions = sorted({name.rpartition("/")[0] for name in content if name.endswith(".log")})
+    indexes = sorted(name for name in content if name.endswith(".txnindex"))
+    return Recording(
+        scenario=about.scenario,
+        sentence=about.sentence,
+        kafka=about.kafka,
+        commit=about.commit,
+        features=Table.of(about.features),
+        settings=Table.of(about.settings),
+        topic_ids=Table.of((name, topic.topic_id) for name, topic in about.topics.items()),
+        partition_counts=Table.of((name, topic.partitions) for name, topic in about.topics.items()),
+        calls=tuple(_calls(folder / CALLS, content[CALLS])),
+        wire=tuple(_wire(folder / WIRE, content[WIRE])),
+        segments=Table.of((p, read_partition(folder / p)) for p in partitions),
+        aborted=Table.of((i.rpartition("/")[0], read_aborted(folder / i)) for i in indexes),
+    )
+
+
+def _about(path: Path) -> _About:
+    try:
+        text = path.read_bytes()
+    except OSError as problem:
+        why = f"This is no recording: the file cannot be read ({problem.strerror})."
+        raise RecordingError(str(path), 0, why) from problem
+    found = _json(text, _Format, str(path), 0).format
+    if found != FORMAT:
+        raise RecordingError(
+            str(path), 0, f"The recording has format {found}; this version reads {FORMAT}."
+        )
+    return _json(text, _About, str(path), 0)
+
+
+def _content(folder: Path, name: str, digest: str) -> bytes:
+    path = folder / name
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise RecordingError(
+            str(path), 0, f"The file cannot be read ({problem.strerror})."
+        ) from problem
+    if hashlib.sha256(content).hexdigest() != digest:
+        why = f"The file is not the recorded one: its SHA-256 differs from that in {ABOUT}."
+        raise RecordingError(str(path), 0, why)
+    return content
+
+
+def _calls(path: Path, content: bytes) -> Iterator[Call]:
+    for line in _lines(path, content, _CallLine):
+        yield Call(
+            number=line.call,
+            actor=line.actor,
+            name=line.name,
+            arguments=_plain(line.arguments),
+            result=_plain(line.result),
+            error=line.error,
+            called_ms=line.called,
+            returned_ms=line.returned,
+            transaction=line.seen.transaction,
+            ends=Table.of(line.seen.ends),
+        )
+
+
+def _wire(path: Path, content: bytes) -> Iterator[Exchange]:
+    for line in _lines(path, content, _WireLine):
+        yield Exchange(
+            api=line.api,
+            version=line.version,
+            client=line.client,
+            received_ms=line.received,
+            answered_ms=line.answered,
+            request=_plain(line.request),
+            response=_plain(line.response),
+        )
+
+
+def _lines(path: Path, content: bytes, kind: type[T]) -> Iterator[T]:
+    at = 0
+    for line in content.splitlines(keepends=True):
+        yield _json(line, kind, str(path), at)
+        at += len(line)
+
+
+def _json(text: bytes, kind: type[T], file: str, at: int) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as problem:
+        why = f"This is not what a recording holds ({problem})."
+        raise RecordingError(file, at, why) from problem
+
+
+def _plain(found: Any) -> Plain:
+    if isinstance(found, dict):
+        return Table.of((name, _plain(value)) for name, value in found.items())
+    if isinstance(found, list):
+        return tuple(_plain(item) for item in found)
+    return found
