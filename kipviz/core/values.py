@@ -57,7 +57,8 @@ class Part(Value, frozen=True, dict=True, cache_hash=True):
     """A big value (the state of a role, say) that remembers its own digest.
 
     A step changes few parts of a world, so most digests of the next world are already known. The
-    memory sits beside the fields: equality, hash, `but` and pickle never see it.
+    memory sits beside the fields: equality, hash, `but` and pickle never see it. Rows of a table
+    that a search fingerprints over and over are worth being parts too.
     """
 
     @property
@@ -195,13 +196,14 @@ class _NoShapeError(TypeError):
         """Return the same error, naming the innermost field that holds the culprit."""
         if self.place:
             return self
-        for name, item in zip(value.__struct_fields__, astuple(value), strict=True):
-            if _holds(item, self.culprit):
-                return _NoShapeError(self.culprit, f"{type(value).__name__}.{name}")
-        return self
+        fields = zip(value.__struct_fields__, astuple(value), strict=True)
+        name = next(name for name, item in fields if not _has_shape(item))
+        return _NoShapeError(self.culprit, f"{type(value).__name__}.{name}")
 
 
-def _holds(item: object, culprit: object) -> bool:
-    return item is culprit or (
-        type(item) is tuple and any(_holds(inner, culprit) for inner in item)
-    )
+def _has_shape(item: object) -> bool:
+    try:
+        _shape(item)
+    except _NoShapeError:
+        return False
+    return True

@@ -1,5 +1,6 @@
 """The immutable list that grows at its end."""
 
+import operator
 import pickle
 
 import pytest
@@ -166,7 +167,9 @@ def test_an_index_beyond_the_log_is_refused():
 
 
 def test_a_log_is_equal_to_logs_only_and_prints_its_end():
-    assert Log.of([1]) != (1,)
+    log = Log.of([1])
+    assert operator.eq(log, log)
+    assert log != (1,)
     assert Log.of([1]) != Log.of([2])
     assert Log.of(Log.of([1])) == Log.of([1])
     assert repr(Log.of([1, 2])) == "Log(1, 2)"

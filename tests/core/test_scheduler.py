@@ -70,6 +70,10 @@ def test_a_seed_that_is_no_whole_number_is_refused(seed):
         Scheduler(seed, CALM)
 
 
+def test_a_scheduler_is_printed_with_its_seed():
+    assert repr(Scheduler(7, CALM)) == "Scheduler(seed=7, profile='calm')"
+
+
 def test_any_whole_number_is_a_seed():
     assert Scheduler(-1, CALM).choose(0, ACTIONS, kind) in ACTIONS
     assert Scheduler(10**30, CALM).choose(0, ACTIONS, kind) in ACTIONS

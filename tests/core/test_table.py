@@ -1,5 +1,6 @@
 """The immutable ordered map."""
 
+import operator
 import pickle
 
 import pytest
@@ -157,6 +158,17 @@ def test_a_digest_that_was_asked_for_often_is_the_digest_of_the_content(size):
     assert table.digest == expected.digest
 
 
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_a_changed_value_changes_the_digest_and_changed_back_it_is_the_old_one(size):
+    table = Table.of({number: number for number in range(size)})
+    before = table.digest
+    for key in range(0, size, 31):
+        changed = table.set(key, -1)
+        assert changed.digest != before
+        assert changed.digest == Table.of({**dict(table.items()), key: -1}).digest
+        assert changed.set(key, key).digest == before == table.digest
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_setting_the_value_that_is_there_returns_the_same_table(size):
     values = {number: Row(number) for number in range(size)}
@@ -210,6 +222,8 @@ def test_mixed_keys_are_refused_from_the_start():
 def test_a_table_of_a_table_is_that_table():
     table = Table.of({1: 2})
     assert Table.of(table) is table
+    assert operator.eq(table, table)
+    assert table.set(1, 3) == Table.of({1: 3})
     assert table != {1: 2}
 
 

@@ -15,6 +15,7 @@ from tests.core.two_phase_commit import (
     Abort,
     Commit,
     Prepare,
+    ReceiveCommit,
     ReceivePrepared,
     TwoPhaseCommit,
     World,
@@ -256,9 +257,9 @@ def test_fields_that_were_added_or_removed_are_named(saved):
 
 def test_a_step_that_is_not_possible_any_more_is_left_out_with_what_followed(tmp_path):
     trace = Trace.start(TwoPhaseCommit(2, hasty=True))
-    for action in (Prepare(0), Commit()):
+    for action in (Prepare(0), Commit(), ReceiveCommit(1)):
         trace = trace.take(action)
-    trace = trace.jump(1).take(ReceivePrepared(0)).take(Prepare(1)).jump(2)
+    trace = trace.jump(1).take(ReceivePrepared(0)).take(Prepare(1)).jump(3)
     path = tmp_path / "run.trace"
     save(trace, path, {"model": {"rms": 2}})
 
@@ -275,6 +276,18 @@ def test_a_step_that_is_not_possible_any_more_is_left_out_with_what_followed(tmp
         Prepare(1),
     ]
     assert loaded.trace.cursor == 1, "the nearest step above the one that is gone"
+
+
+def test_a_world_without_fields_is_saved_and_compared_as_a_whole(tmp_path):
+    class Bare(TwoPhaseCommit):
+        def initial(self):
+            return super().initial().rms
+
+    path = tmp_path / "run.trace"
+    save(Trace.start(Bare(2)), path, {"model": {"rms": 2}})
+    assert load(path, lambda said: Bare(said["rms"])).changes == ()
+    (change,) = load(path, lambda said: Bare(said["rms"] + 1)).changes
+    assert change.sentence.endswith(": already at the start the world differs")
 
 
 def test_nothing_half_written_is_left_when_writing_fails(saved, monkeypatch):

@@ -150,6 +150,7 @@ def test_the_name_of_the_class_is_part_of_the_content():
         ((1, (2, 3)), (1, 2, 3)),
         ((), ((),)),
         (Colour.RED, "red"),
+        (Colour.RED, "RED"),
         (Colour.RED, Colour.BLUE),
         (Level.LOW, 1),
         (Point(1, 2), ("Point", 1, 2)),
@@ -171,6 +172,9 @@ def test_what_has_no_canonical_form_is_refused_with_the_place_where_it_sits(cont
         fingerprint(content)
     with pytest.raises(TypeError, match=f"Holder.content holds a {kind}, which"):
         fingerprint(Role("r", notes=(1, Holder((2, content)))))
+    for inside in (Table.of({1: content}), Log.of([(content,)])):
+        with pytest.raises(TypeError, match=f"Holder.content holds a {kind}, which"):
+            fingerprint(Role("r", notes=(1, Holder(inside))))
     with pytest.raises(TypeError, match=f"holds a {kind}, which"):
         fingerprint(Table.of({1: content}))
     with pytest.raises(TypeError, match=f"holds a {kind}, which"):
