@@ -32,7 +32,8 @@ def decompress(name: str, data: bytes) -> bytes:
             return _snappy(data)
         return _frames(name, data)
     except (OSError, EOFError, zlib.error, ValueError) as problem:
-        raise ValueError(f"the records are not what {name} writes ({problem})") from problem
+        why = str(problem).strip().rstrip(".")
+        raise ValueError(f"the records are not what {name} writes ({why})") from problem
 
 
 def _pyarrow(name: str) -> Any:

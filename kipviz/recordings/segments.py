@@ -34,6 +34,7 @@ _FRAME = struct.Struct(">qiib")  # base offset, length behind it, leader epoch, 
 _CRC = struct.Struct(">I")
 _HEADER = struct.Struct(">hiqqqhii")  # behind the checksum
 _LENGTH_STARTS_AT = 12
+_SMALLEST_OLD_BATCH = 14
 _CRC_AT = 17
 _CHECKED_FROM = 21
 _ABORTED = struct.Struct(">hqqqq")
@@ -116,12 +117,7 @@ def read_segment(
     Raises:
         RecordingError: the file is no Kafka log or is damaged; it names file and byte.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as problem:
-        raise RecordingError(str(path), 0, f"The file cannot be read ({problem.strerror}).") from (
-            problem
-        )
+    data = _content(path)
     first = int(path.stem) if _NAME.fullmatch(path.stem) else None
     found = batches(
         data,
@@ -161,6 +157,15 @@ def read_partition(
             _follows(segment.batches[0], segments[-1].batches[-1], str(file), compacted=compacted)
         segments.append(segment)
     return tuple(segments)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise RecordingError(
+            str(path), 0, f"The file cannot be read ({problem.strerror})."
+        ) from problem
 
 
 def _listed(folder: Path) -> tuple[Path, ...]:
@@ -209,7 +214,7 @@ def _size(data: bytes, at: int, file: str) -> int | None:
     if at + _FRAME.size > len(data) or not any(data[at : at + HEADER_SIZE]):
         return None
     base, length, _, magic = _FRAME.unpack_from(data, at)
-    if magic in {0, 1}:
+    if magic in {0, 1} and base >= 0 and length >= _SMALLEST_OLD_BATCH:
         raise RecordingError(
             file,
             at,
@@ -328,7 +333,7 @@ def _record(fields: Fields, batch: LoggedBatch, base_time: int, position: int) -
         raise FieldsError(fields.at, f"a record cannot have {number} headers")
     headers = tuple(_header(fields) for _ in range(number))
     if fields.at != end:
-        raise FieldsError(fields.at, f"a record says that it ends at byte {end} of its batch")
+        raise FieldsError(fields.at, f"a record says that it ends at byte {end} of the records")
     return LoggedRecord(
         offset=batch.base_offset + offset_delta,
         timestamp=batch.max_timestamp if batch.append_time else base_time + time_delta,
@@ -383,9 +388,9 @@ def read_aborted(path: Path) -> tuple[AbortedTransaction, ...]:
     """Read an index of aborted transactions (`*.txnindex`).
 
     Raises:
-        RecordingError: the file is cut off or has an unknown version.
+        RecordingError: the file cannot be read, is cut off or has an unknown version.
     """
-    data = path.read_bytes()
+    data = _content(path)
     found = []
     for at in range(0, len(data), _ABORTED.size):
         if at + _ABORTED.size > len(data):
