@@ -10,7 +10,7 @@ NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=120 --nbval-kernel-star
 	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
 ARGS =
 
-.PHONY: help lab test check lint format notebooks bench set-up-run set-up-test
+.PHONY: help lab test check lint format notebooks front bench set-up-run set-up-test set-up-front
 .NOTPARALLEL:
 
 help:
@@ -19,9 +19,10 @@ help:
 	@echo 'make check       run the part that takes less than a minute: no Spark, no browser, no notebooks'
 	@echo 'make format      put the code into the common format'
 	@echo 'make notebooks   run the notebooks again and store their outputs'
+	@echo "make front       bundle the stepper's JavaScript again"
 	@echo 'make bench       measure the speed'
 
-set-up-run set-up-test: set-up-%:
+set-up-run set-up-test set-up-front: set-up-%:
 	@PYTHON='$(PYTHON)' sh .ci/set-up $*
 
 lab: set-up-run
@@ -46,6 +47,9 @@ format: set-up-test
 
 notebooks: set-up-test
 	@$(BIN)/python tests/notebooks/canonical.py $(NOTEBOOKS)
+
+front: set-up-front
+	@cd kipviz/widgets/front && PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --silent && npm run --silent build
 
 bench: set-up-test
 	@if [ -z '$(BENCHES)' ]; then echo 'kipviz: there is nothing to measure in tests/bench.'; fi

@@ -22,6 +22,15 @@ settings.load_profile(
 )
 
 
+@pytest.fixture(scope="session")
+def spark():
+    """One Spark for the whole run: small, on this machine, without its web page."""
+    from kipviz.spark import session
+
+    yield session.session("local[2]")
+    session.stop()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what is quick first, so that a plain mistake is told before a server starts.
 

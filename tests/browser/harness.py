@@ -103,10 +103,13 @@ class Lab:
     # --- start and stop --------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
+        chromium = find_chromium()
+        if chromium is None:
+            raise RuntimeError("the browser tests need Chromium: install Debian's chromium")
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, self._private, ignore_errors=True)
             self._start_server(undo)
-            self._start_browser(undo)
+            self._start_browser(undo, chromium)
             self._undo = undo.pop_all()
         return self
 
@@ -197,12 +200,9 @@ class Lab:
             process.kill()
             process.wait()
 
-    def _start_browser(self, undo: contextlib.ExitStack) -> None:
+    def _start_browser(self, undo: contextlib.ExitStack, chromium: str) -> None:
         from playwright.sync_api import sync_playwright
 
-        chromium = find_chromium()
-        if chromium is None:
-            raise RuntimeError("the browser tests need Chromium: install Debian's chromium")
         playwright = undo.enter_context(sync_playwright())
         self._browser = playwright.chromium.launch(
             executable_path=chromium, args=CHROMIUM_ARGUMENTS

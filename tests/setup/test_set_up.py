@@ -89,7 +89,8 @@ def pretender(path, statement):
 
 
 @pytest.mark.parametrize(
-    ("purpose", "expected"), [("run", "--editable ."), ("test", "--editable .[test]")]
+    ("purpose", "expected"),
+    [("run", "--editable ."), ("test", "--editable .[test]"), ("front", "--editable .[front]")],
 )
 def test_an_environment_made_by_hand_is_filled_and_then_left_alone(checkout, purpose, expected):
     with_environment(checkout)
@@ -206,5 +207,5 @@ def test_an_unknown_purpose_is_refused(checkout):
     done = set_up(checkout, "everything")
     assert (done.returncode, done.stderr) == (
         1,
-        "kipviz: set-up is for 'run' or 'test', not for 'everything'.\n",
+        "kipviz: set-up is for 'run', 'test' or 'front', not for 'everything'.\n",
     )
