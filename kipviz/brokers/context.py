@@ -1,0 +1,127 @@
+"""What a broker's role is told, and what it gives back.
+
+A handler is a function from (its state, a message, the context) to `Effects`: plain data that
+the cluster carries out. It changes nothing by itself, so it can be read, tested and compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.rules import BrokerRules
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.message import Message
+from kipviz.records.batches import Batch
+from kipviz.records.placement import partition_for
+
+NOBODY = -1
+
+
+class Leadership(Value, frozen=True):
+    """Who leads a partition, in which leader epoch, and which live broker may take over."""
+
+    leader: int
+    epoch: int
+    replicas: tuple[int, ...]
+
+
+class Image(Part, frozen=True, dict=True):
+    """The cluster's metadata, as every live broker and client sees it.
+
+    NOT MODELLED: that brokers and clients learn of a change one by one; the Metadata and
+    FindCoordinator round trips: whoever sends looks the address up at once. A request that is
+    on the wire when a leader moves still arrives at the old one and is refused there.
+    """
+
+    leaders: Table[str, Leadership]
+    internal_partitions: int
+    topic_ids: Table[str, str]
+
+    def leader_of(self, partition: str) -> int:
+        """Give the broker that leads a partition, or -1."""
+        found = self.leaders.get(partition)
+        return found.leader if found else NOBODY
+
+    def home_of(self, topic: str, key: str) -> str:
+        """Give the partition of an internal topic that holds a key."""
+        return f"{topic}-{partition_for(key, self.internal_partitions)}"
+
+
+class ReplyTo(Value, frozen=True):
+    """Where an answer goes: a connection and which life of it."""
+
+    source: str
+    broker: int
+    incarnation: int
+
+
+class Reply(Value, frozen=True):
+    """An answer to a request that a broker holds."""
+
+    to: ReplyTo
+    message: Message
+
+
+class Request(Value, frozen=True):
+    """A request from one broker to another.
+
+    `channel` names the broker's client that sends it, as Kafka has one per purpose; `tag` comes
+    back with the answer, as a callback would.
+    """
+
+    channel: str
+    broker: int
+    message: Message
+    role: str
+    shard: str
+    tag: str = ""
+
+
+class LocalCall(Value, frozen=True):
+    """A call into another role on the same broker, within the same step."""
+
+    role: str
+    shard: str
+    message: Value
+
+
+class Effects(Value, frozen=True):
+    """What a handler wants done: its new state and everything it asks the cluster to carry out."""
+
+    state: Any
+    appends: tuple[tuple[str, Batch], ...] = ()
+    replies: tuple[Reply, ...] = ()
+    requests: tuple[Request, ...] = ()
+    local: tuple[LocalCall, ...] = ()
+    events: tuple[Event, ...] = ()
+    new_producer_ids: int = 0
+
+
+class Context(Value, frozen=True):
+    """What a handler may look at besides its own state: nothing in it can be changed by it."""
+
+    broker: int
+    image: Image
+    logs: Table[str, PartitionLog]
+    rules: BrokerRules
+    next_producer_id: int
+
+    def log(self, partition: str) -> PartitionLog:
+        """Give the log of a partition that this broker leads."""
+        return self.logs[partition]
+
+
+def with_effects(state: Any, *parts: Effects) -> Effects:
+    """Join the effects of several decisions into one, with the state that came out last."""
+    return Effects(
+        state,
+        tuple(a for p in parts for a in p.appends),
+        tuple(r for p in parts for r in p.replies),
+        tuple(r for p in parts for r in p.requests),
+        tuple(c for p in parts for c in p.local),
+        tuple(e for p in parts for e in p.events),
+        sum(p.new_producer_ids for p in parts),
+    )

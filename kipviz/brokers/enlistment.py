@@ -1,0 +1,74 @@
+"""A coordinator that is about to write for a transaction first enlists its own partition.
+
+The group coordinator and the share coordinator do it alike: keep the request, ask the
+transaction coordinator, go on with the answer, unless a marker of that producer came by in
+between, because then the yes belongs to a transaction that is over (VerificationGuard, KIP-890).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import NOBODY, Context, ReplyTo, Request
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.placement import TRANSACTION_STATE
+
+# What the answer to an enlistment means to whoever asked the coordinator to write.
+COORDINATOR_ERROR = {
+    Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
+}
+
+
+class Enlisting(Value, frozen=True):
+    """A request that waits for the enlistment of a partition."""
+
+    request: Message
+    reply_to: ReplyTo
+    producer_id: int
+    producer_epoch: int
+    guarded: bool = True
+
+
+def coordinator_of(transactional_id: str, on: Context) -> int:
+    """Give the broker that coordinates a transactional id, or -1."""
+    return on.image.leader_of(on.image.home_of(TRANSACTION_STATE, transactional_id))
+
+
+def ask(
+    transactional_id: str,
+    waiting: Enlisting,
+    partitions: tuple[str, ...],
+    role: str,
+    shard: str,
+    broker: int,
+) -> tuple[Request, ...]:
+    """Give the request that enlists partitions, or nothing when there is nobody to ask."""
+    if broker == NOBODY:
+        return ()
+    message = AddPartitionsToTxn(
+        transactional_id, waiting.producer_id, waiting.producer_epoch, partitions
+    )
+    return (Request("add-partitions", broker, message, role, shard),)
+
+
+def answered(
+    waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxnResponse
+) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
+    """Split what waits into what this answer is for and the rest."""
+    identity = (answer.producer_id, answer.producer_epoch)
+    mine = tuple(w for w in waiting if (w.producer_id, w.producer_epoch) == identity)
+    return mine, tuple(w for w in waiting if w not in mine)
+
+
+def unguarded(
+    waiting: tuple[Enlisting, ...], producer_id: int, marker_epoch: int
+) -> tuple[Enlisting, ...]:
+    """Take the guard from what waits for a transaction that a marker has just ended."""
+    return tuple(
+        w.but(guarded=False)
+        if w.producer_id == producer_id and w.producer_epoch != marker_epoch
+        else w
+        for w in waiting
+    )

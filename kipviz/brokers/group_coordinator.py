@@ -1,0 +1,271 @@
+"""The group coordinator: where a regular consumer group left off, also inside transactions.
+
+WHO: the leader of one partition of `__consumer_offsets`.
+WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
+KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
+DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
+NOT MODELLED: heartbeats, assignment and rebalances (members are in the log before the run),
+  classic groups, OffsetCommit outside transactions, expiry and deletion of offsets.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import enlistment, partition_log
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.replication import WaitingForReplicas, appended, due, marker_batch, resigned
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import OffsetResolved, OffsetStaged
+from kipviz.messages.groups import (
+    OffsetFetch,
+    OffsetFetchResponse,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+
+ROLE = "group_coordinator"
+
+
+class PendingOffset(Value, frozen=True):
+    """An offset of a transaction that is not decided; `at` is its place in the log."""
+
+    group_id: str
+    partition: str
+    offset: int
+    at: int
+
+
+class CommittedOffset(Value, frozen=True):
+    """A committed offset and its place in the log: of two, the later one in the log counts."""
+
+    offset: int
+    at: int
+
+
+class GroupCoordinator(Part, frozen=True, dict=True):
+    """The coordinator of one partition of `__consumer_offsets`.
+
+    `pending` is keyed by producer id only, as in Kafka.
+    """
+
+    shard: str
+    loading: bool = False
+    members: Table[tuple[str, str], int] = Table.of()
+    offsets: Table[tuple[str, str], CommittedOffset] = Table.of()
+    pending: Table[int, tuple[PendingOffset, ...]] = Table.of()
+    enlisting: tuple[Enlisting, ...] = ()
+    waiting: tuple[WaitingForReplicas, ...] = ()
+
+
+def on_offset_fetch(
+    me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell a consumer where its group left off, unless a transaction may still move that.
+
+    Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
+    """
+    place = (request.group_id, request.partition)
+    committed = me.offsets.get(place)
+    unstable = request.require_stable and any(
+        (p.group_id, p.partition) == place for offsets in me.pending.values() for p in offsets
+    )
+    if me.loading:
+        answer = OffsetFetchResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, request.partition)
+    elif unstable:
+        answer = OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, request.partition)
+    else:
+        offset = committed.offset if committed else -1
+        answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def on_txn_offset_commit(
+    me: GroupCoordinator, request: TxnOffsetCommit, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Stage a group's offsets in a transaction: first enlist this partition, then append.
+
+    Clause: KIP-890 "TxnOffsetCommit v5"; GroupCoordinatorService.commitTransactionalOffsets.
+    """
+    if me.loading:
+        return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch)
+    entry = on.log(me.shard).producers.get(request.producer_id)
+    is_open = entry is not None and entry.transaction_first_offset >= 0
+    if entry is not None and is_open and entry.epoch == request.producer_epoch:
+        return _stage(me, waiting, on)
+    broker = enlistment.coordinator_of(request.transactional_id, on)
+    asked = enlistment.ask(
+        request.transactional_id, waiting, (me.shard,), ROLE, me.shard, broker
+    )
+    if not asked:
+        return _answer(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
+    return Effects(me.but(enlisting=(*me.enlisting, waiting)), requests=asked)
+
+
+def on_enlisted(me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+    """Go on with the commits that waited for this enlistment."""
+    mine, rest = enlistment.answered(me.enlisting, answer)
+    me = me.but(enlisting=rest)
+    parts = []
+    for waiting in mine:
+        if answer.error is Errors.NONE:
+            part = _stage(me, waiting, on)
+        else:
+            error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+            part = _answer(me, waiting.reply_to, error)
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+def on_enlistment_lost(me: GroupCoordinator, on: Context) -> Effects:
+    """The connection to the transaction coordinator broke: the client has to try again."""
+    error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    parts = [_answer(me, w.reply_to, error) for w in me.enlisting]
+    return with_effects(me.but(enlisting=()), *parts)
+
+
+def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
+    """Resolve a producer's pending offsets by a control batch in this log.
+
+    Errors that mean "not here, not now" reach the transaction coordinator as
+    NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
+    """
+    log = on.log(me.shard)
+    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else partition_log.check_marker(
+        log,
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.coordinator_epoch,
+        marker.transaction_version,
+    )
+    done = MarkerWritten(marker.ticket, me.shard, error)
+    if error is not Errors.NONE:
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),))
+    batch = marker_batch(log.end_offset, marker)
+    events = tuple(
+        OffsetResolved(p.group_id, p.partition, p.offset, marker.producer_id, marker.committed)
+        for p in me.pending.get(marker.producer_id, ())
+    )
+    me = me.but(
+        enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
+    )
+    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *events),
+    )
+
+
+def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
+    """Say what had to wait for the replicas."""
+    now = due(me.waiting, on.log(me.shard).high_watermark)
+    return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
+
+
+def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
+    """Tell everybody who waits that the coordinator is elsewhere now."""
+    owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
+    refused = [_answer(me, w.reply_to, Errors.NOT_COORDINATOR) for w in me.enlisting]
+    done = Effects(None, replies=owed.replies, local=owed.local)
+    return with_effects(None, done, *refused)
+
+
+def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
+    """Take over one batch of the log: the only way this coordinator's tables change."""
+    if batch.control:
+        staged = me.pending.get(batch.producer_id, ())
+        offsets = me.offsets
+        for p in staged if batch.control == COMMIT else ():
+            known = offsets.get((p.group_id, p.partition))
+            if known is None or known.at < p.at:
+                offsets = offsets.set((p.group_id, p.partition), CommittedOffset(p.offset, p.at))
+        pending = me.pending.without(batch.producer_id) if staged else me.pending
+        return me.but(offsets=offsets, pending=pending)
+    for i, record in enumerate(batch.records):
+        if isinstance(record, MemberRecord):
+            member = (record.group_id, record.member_id)
+            me = me.but(members=me.members.set(member, record.member_epoch))
+        elif isinstance(record, OffsetCommitRecord):
+            me = _replay_offset(me, batch, record, batch.base_offset + i)
+    return me
+
+
+def on_loaded(me: GroupCoordinator, on: Context) -> Effects:
+    """Take office: read the whole log."""
+    for batch in on.log(me.shard).batches:
+        me = replay(me, batch)
+    return Effects(me.but(loading=False))
+
+
+def _replay_offset(
+    me: GroupCoordinator, batch: Batch, record: OffsetCommitRecord, at: int
+) -> GroupCoordinator:
+    place = (record.group_id, record.partition)
+    if not batch.transactional:
+        return me.but(offsets=me.offsets.set(place, CommittedOffset(record.offset, at)))
+    others = tuple(
+        p
+        for p in me.pending.get(batch.producer_id, ())
+        if (p.group_id, p.partition) != place
+    )
+    staged = PendingOffset(record.group_id, record.partition, record.offset, at)
+    return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))
+
+
+def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
+    request = waiting.request
+    assert isinstance(request, TxnOffsetCommit)
+    log = on.log(me.shard)
+    error = _member_error(me, request)
+    batch = Batch(
+        log.end_offset,
+        tuple(
+            OffsetCommitRecord(request.group_id, o.partition, o.offset) for o in request.offsets
+        ),
+        request.producer_id,
+        request.producer_epoch,
+        transactional=True,
+    )
+    if error is Errors.NONE:
+        error = partition_log.check_client_batch(
+            log, batch, verified=waiting.guarded, origin_client=False
+        )
+    if error is not Errors.NONE:
+        return _answer(me, waiting.reply_to, error)
+    wait = WaitingForReplicas(
+        batch.last_offset, Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE))
+    )
+    staged = tuple(
+        OffsetStaged(request.group_id, o.partition, o.offset, request.producer_id)
+        for o in request.offsets
+    )
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *staged),
+    )
+
+
+def _member_error(me: GroupCoordinator, request: TxnOffsetCommit) -> Errors:
+    """Check the member as a group of the consumer protocol does (KIP-848).
+
+    Version 5 answers ILLEGAL_GENERATION where version 6 says STALE_MEMBER_EPOCH (KIP-1319).
+    """
+    epoch = me.members.get((request.group_id, request.member_id))
+    if epoch is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    if epoch != request.member_epoch:
+        return Errors.ILLEGAL_GENERATION
+    return Errors.NONE
+
+
+def _answer(me: GroupCoordinator, reply_to: ReplyTo, error: Errors) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, TxnOffsetCommitResponse(error)),))

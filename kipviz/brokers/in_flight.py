@@ -1,0 +1,77 @@
+"""One record of a share-partition, as its leader holds it in memory (InFlightState.java)."""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.records.share_group_state import TERMINAL, RecordState, StagedBatch, StateBatch
+
+NO_MEMBER = ""
+
+
+class InFlight(Value, frozen=True):
+    """Delivery state, count and owner of one offset.
+
+    `lock` names the acquisition it belongs to (the first offset of that acquisition), -1 when no
+    timer runs. `ongoing` marks a transition whose durable write is not answered yet: the record
+    is in its new state but nobody may acquire it. `before` is what a failed write returns to.
+    The `staged` fields hold the vote of a transaction (KIP-1289), -1 when there is none.
+    """
+
+    state: RecordState
+    delivery_count: int = 0
+    member_id: str = NO_MEMBER
+    lock: int = -1
+    ongoing: bool = False
+    before_member: str = NO_MEMBER
+    staged_producer_id: int = -1
+    staged_producer_epoch: int = -1
+    staged_type: int = -1
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the record will never be delivered again."""
+        return self.state in TERMINAL and not self.ongoing
+
+    def unstaged(self, state: RecordState, **changes: object) -> InFlight:
+        """Give the record in another state, without its vote, its owner or its lock."""
+        changes = {"member_id": NO_MEMBER, "lock": -1, **changes}
+        return self.but(
+            state=state,
+            ongoing=False,
+            before_member=NO_MEMBER,
+            staged_producer_id=-1,
+            staged_producer_epoch=-1,
+            staged_type=-1,
+            **changes,
+        )
+
+
+def state_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StateBatch, ...]:
+    """Give neighbouring offsets with equal state and delivery count as batches."""
+    out: list[StateBatch] = []
+    for offset, record in cells:
+        if (
+            out
+            and out[-1].last == offset - 1
+            and (out[-1].state, out[-1].delivery_count) == (record.state, record.delivery_count)
+        ):
+            out[-1] = out[-1].but(last=offset)
+        else:
+            out.append(StateBatch(offset, offset, record.state, record.delivery_count))
+    return tuple(out)
+
+
+def staged_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StagedBatch, ...]:
+    """Give neighbouring staged offsets with equal vote and delivery count as batches."""
+    out: list[StagedBatch] = []
+    for offset, record in cells:
+        vote = (record.staged_type, record.delivery_count)
+        if (
+            out
+            and out[-1].last == offset - 1
+            and (out[-1].acknowledge_type, out[-1].delivery_count) == vote
+        ):
+            out[-1] = out[-1].but(last=offset)
+        else:
+            out.append(StagedBatch(offset, offset, *vote))
+    return tuple(out)

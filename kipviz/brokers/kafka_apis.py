@@ -1,0 +1,97 @@
+"""The broker's front desk for requests that concern several roles at once.
+
+WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest.
+KIPS: KIP-98; KIP-1289 adds a hook here (draft).
+DURABILITY: volatile; a broken connection makes the coordinator ask again.
+NOT MODELLED: authorisation, quotas. Kafka's trunk appends a marker for `__share_group_state`
+  behind the share coordinator's back, which forces it to reload (finding X3); here the share
+  coordinator gets it.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
+
+ROLE = "kafka_apis"
+ROLE_OF_TOPIC = {CONSUMER_OFFSETS: "group_coordinator", SHARE_GROUP_STATE: "share_coordinator"}
+
+
+class PendingMarkers(Value, frozen=True):
+    """One WriteTxnMarkers request of which some partitions are not answered yet."""
+
+    reply_to: ReplyTo
+    request: WriteTxnMarkers
+    left: tuple[str, ...]
+    results: tuple[PartitionResult, ...] = ()
+
+
+class KafkaApis(Part, frozen=True, dict=True):
+    """The marker requests that a broker is working on, by the connection they came on."""
+
+    pending: Table[str, PendingMarkers] = Table.of()
+
+
+def on_write_txn_markers(
+    me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Hand a marker to the roles that lead its partitions; a partition led elsewhere is an error.
+
+    Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
+    """
+    mine = tuple(p for p in request.partitions if on.image.leader_of(p) == on.broker)
+    refused = tuple(
+        PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        for p in request.partitions
+        if p not in mine
+    )
+    pending = PendingMarkers(reply_to, request, mine, refused)
+    if not mine:
+        return _finish(me, pending, on)
+    calls = tuple(
+        LocalCall(
+            ROLE_OF_TOPIC.get(topic_of(p), "partition_leader"),
+            p,
+            WriteMarker(
+                reply_to,
+                p,
+                request.producer_id,
+                request.producer_epoch,
+                request.committed,
+                request.coordinator_epoch,
+                request.transaction_version,
+            ),
+        )
+        for p in mine
+    )
+    return Effects(me.but(pending=me.pending.set(reply_to.source, pending)), local=calls)
+
+
+def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects:
+    """Note one partition's result; answer the request when it was the last one."""
+    pending = me.pending.get(done.ticket.source)
+    if pending is None or pending.reply_to != done.ticket:
+        return Effects(me)
+    pending = pending.but(
+        left=tuple(p for p in pending.left if p != done.partition),
+        results=(*pending.results, PartitionResult(done.partition, done.error)),
+    )
+    if pending.left:
+        return Effects(me.but(pending=me.pending.set(done.ticket.source, pending)))
+    return _finish(me.but(pending=me.pending.without(done.ticket.source)), pending, on)
+
+
+def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:
+    request = pending.request
+    answer = WriteTxnMarkersResponse(request.producer_id, pending.results)
+    hook = LocalCall(
+        "share_partition_leader",
+        "",
+        ApplyMarkerToShares(request.producer_id, request.producer_epoch, request.committed),
+    )
+    return Effects(me, replies=(Reply(pending.reply_to, answer),), local=(hook,))

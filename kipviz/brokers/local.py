@@ -1,0 +1,35 @@
+"""Calls between roles on one broker, which Kafka makes without a message."""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import ReplyTo
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+
+
+class WriteMarker(Value, frozen=True):
+    """Append an end-transaction marker to a partition led here."""
+
+    ticket: ReplyTo
+    partition: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    coordinator_epoch: int
+    transaction_version: int
+
+
+class MarkerWritten(Value, frozen=True):
+    """The marker is replicated, or why it was not appended."""
+
+    ticket: ReplyTo
+    partition: str
+    error: Errors
+
+
+class ApplyMarkerToShares(Value, frozen=True):
+    """The hook of KIP-1289: a marker arrived on this broker, look through the share-partitions."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: bool

@@ -1,0 +1,237 @@
+"""A partition's log and everything that follows from its content alone.
+
+WHO: the log of a partition on its leader, replicated to the in-sync replicas.
+WHERE IN KAFKA: UnifiedLog, ProducerStateManager, ProducerAppendInfo, TransactionIndex.
+KIPS: KIP-98 (idempotence, transactions), KIP-890 (epoch per transaction), KIP-1228 (marker epoch).
+DURABILITY: the state is the log. A crash keeps what is below the high watermark and the rest is
+recomputed by reading the log again (`rebuild`).
+NOT MODELLED: single followers (what is below the high watermark is on all of them, what is above
+on the leader alone); segments; retention; producer id expiry; timestamps.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.log import Log
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.records.batches import ABORT, Batch
+
+SEQUENCE_MAX = 2_147_483_647
+EPOCH_MAX = 32_767
+CACHED_BATCHES = 5
+
+
+class SequenceRange(Value, frozen=True):
+    """A batch that the log remembers to recognise its duplicates."""
+
+    first: int
+    last: int
+    base_offset: int
+
+
+class ProducerEntry(Value, frozen=True):
+    """What a log knows of one producer id (ProducerStateEntry).
+
+    `transaction_first_offset` is -1 when no transaction of this producer is open here.
+    """
+
+    epoch: int
+    batches: tuple[SequenceRange, ...] = ()
+    transaction_first_offset: int = -1
+    coordinator_epoch: int = -1
+
+
+class AbortedTransaction(Value, frozen=True):
+    """One entry of the aborted-transaction index."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+class PartitionLog(Part, frozen=True, dict=True):
+    """The batches of a partition, its high watermark and its producers.
+
+    `open` holds (first offset, producer id) of transactions without a marker, `unreplicated`
+    (first offset, marker offset) of those whose marker is not below the high watermark yet.
+    """
+
+    name: str
+    batches: Log[Batch] = Log.of()
+    end_offset: int = 0
+    high_watermark: int = 0
+    producers: Table[int, ProducerEntry] = Table.of()
+    open: tuple[tuple[int, int], ...] = ()
+    unreplicated: tuple[tuple[int, int], ...] = ()
+    aborted: Log[AbortedTransaction] = Log.of()
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The LSO: a read_committed consumer reads below it.
+
+        First unstable offset, if it is below the high watermark, else the high watermark.
+        """
+        unstable = self.high_watermark
+        if self.open:
+            unstable = min(unstable, self.open[0][0])
+        if self.unreplicated:
+            unstable = min(unstable, self.unreplicated[0][0])
+        return unstable
+
+
+def check_client_batch(
+    log: PartitionLog, batch: Batch, *, verified: bool, origin_client: bool
+) -> Errors:
+    """Say whether the leader may append a producer's batch, in the order of Kafka's checks.
+
+    A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
+    has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
+    of clients only; a coordinator writes with sequence -1. Source: ProducerAppendInfo.
+    """
+    entry = log.producers.get(batch.producer_id)
+    epoch = entry.epoch if entry else -1
+    if batch.producer_epoch < epoch:
+        return Errors.INVALID_PRODUCER_EPOCH
+    ongoing = entry is not None and entry.transaction_first_offset >= 0
+    if batch.transactional and not (ongoing and batch.producer_epoch == epoch) and not verified:
+        return Errors.INVALID_TXN_STATE
+    if origin_client and not _sequence_follows(entry, batch):
+        return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    if ongoing and not batch.transactional:
+        return Errors.INVALID_TXN_STATE
+    return Errors.NONE
+
+
+def _sequence_follows(entry: ProducerEntry | None, batch: Batch) -> bool:
+    if entry is None or entry.epoch != batch.producer_epoch or not entry.batches:
+        return batch.base_sequence == 0
+    expected = entry.batches[-1].last + 1
+    return batch.base_sequence == (0 if expected > SEQUENCE_MAX else expected)
+
+
+def duplicate_of(log: PartitionLog, batch: Batch) -> SequenceRange | None:
+    """Give the cached batch that this one repeats, if it is among the producer's last five."""
+    entry = log.producers.get(batch.producer_id)
+    if entry is None or entry.epoch != batch.producer_epoch or batch.base_sequence < 0:
+        return None
+    last = batch.base_sequence + len(batch.records) - 1
+    for cached in entry.batches:
+        if cached.first == batch.base_sequence and cached.last == last:
+            return cached
+    return None
+
+
+def check_marker(
+    log: PartitionLog, producer_id: int, epoch: int, coordinator_epoch: int, version: int
+) -> Errors:
+    """Say whether a marker may end the producer's transaction on this partition.
+
+    Transaction version 2: the marker's epoch must be above the log's, or equal with no open
+    transaction (the retry of a marker that was applied), or the last epoch there is. Older
+    versions: not below. A marker from an older coordinator epoch is refused.
+    Source: ProducerAppendInfo.checkProducerEpoch (KIP-1228, KAFKA-19999).
+    """
+    entry = log.producers.get(producer_id)
+    if entry is None:
+        return Errors.NONE
+    is_open = entry.transaction_first_offset >= 0
+    if version >= 2:
+        ok = epoch > entry.epoch or (epoch == entry.epoch and (not is_open or epoch == EPOCH_MAX))
+    else:
+        ok = epoch >= entry.epoch
+    if not ok:
+        return Errors.INVALID_PRODUCER_EPOCH
+    if coordinator_epoch < entry.coordinator_epoch:
+        return Errors.TRANSACTION_COORDINATOR_FENCED
+    return Errors.NONE
+
+
+def append(log: PartitionLog, batch: Batch) -> PartitionLog:
+    """Put a batch at the end of the log and let the producers' state follow."""
+    producers, open_, unreplicated, aborted = log.producers, log.open, log.unreplicated, log.aborted
+    entry = producers.get(batch.producer_id) if batch.producer_id >= 0 else None
+    if batch.control:
+        first = entry.transaction_first_offset if entry else -1
+        if first >= 0:
+            open_ = tuple(o for o in open_ if o[1] != batch.producer_id)
+            unreplicated = (*unreplicated, (first, batch.base_offset))
+            if batch.control == ABORT:
+                aborted = aborted.append(
+                    AbortedTransaction(batch.producer_id, first, batch.base_offset)
+                )
+        kept = entry.batches if entry and entry.epoch == batch.producer_epoch else ()
+        producers = producers.set(
+            batch.producer_id,
+            ProducerEntry(batch.producer_epoch, kept, -1, batch.coordinator_epoch),
+        )
+    elif batch.producer_id >= 0:
+        kept = entry.batches if entry and entry.epoch == batch.producer_epoch else ()
+        first = entry.transaction_first_offset if entry else -1
+        if batch.base_sequence >= 0:
+            last = batch.base_sequence + len(batch.records) - 1
+            span = SequenceRange(batch.base_sequence, last, batch.base_offset)
+            kept = (*kept, span)[-CACHED_BATCHES:]
+        if batch.transactional and first < 0:
+            first = batch.base_offset
+            open_ = (*open_, (first, batch.producer_id))
+        coordinator_epoch = entry.coordinator_epoch if entry else -1
+        producers = producers.set(
+            batch.producer_id, ProducerEntry(batch.producer_epoch, kept, first, coordinator_epoch)
+        )
+    return log.but(
+        batches=log.batches.append(batch),
+        end_offset=batch.last_offset + 1,
+        producers=producers,
+        open=open_,
+        unreplicated=unreplicated,
+        aborted=aborted,
+    )
+
+
+def replicate(log: PartitionLog) -> PartitionLog:
+    """Move the high watermark to the log's end: every in-sync replica has it all."""
+    if log.high_watermark == log.end_offset and not log.unreplicated:
+        return log
+    still = tuple(u for u in log.unreplicated if u[1] >= log.end_offset)
+    return log.but(high_watermark=log.end_offset, unreplicated=still)
+
+
+def rebuild(log: PartitionLog) -> PartitionLog:
+    """Give the log as a new leader finds it: cut at the high watermark and read from the start."""
+    if log.high_watermark == log.end_offset:
+        return log
+    fresh = PartitionLog(name=log.name)
+    for batch in log.batches:
+        if batch.last_offset < log.high_watermark:
+            fresh = append(fresh, batch)
+    return replicate(fresh)
+
+
+def read(log: PartitionLog, offset: int, up_to: int) -> tuple[Batch, ...]:
+    """Give the batches that hold the offsets from `offset` up to, not including, `up_to`."""
+    low, high = 0, len(log.batches)
+    while low < high:
+        middle = (low + high) // 2
+        if log.batches[middle].last_offset < offset:
+            low = middle + 1
+        else:
+            high = middle
+    out = []
+    while low < len(log.batches) and log.batches[low].base_offset < up_to:
+        out.append(log.batches[low])
+        low += 1
+    return tuple(out)
+
+
+def is_aborted(log: PartitionLog, batch: Batch) -> bool:
+    """Say whether a data batch belongs to a transaction that was aborted."""
+    if not batch.transactional:
+        return False
+    for entry in reversed(log.aborted):
+        if (
+            entry.producer_id == batch.producer_id
+            and entry.first_offset <= batch.base_offset <= entry.last_offset
+        ):
+            return True
+    return False

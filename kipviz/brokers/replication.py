@@ -1,0 +1,71 @@
+"""What the leader of a log says once the replicas have a batch, and how a marker gets in."""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import LocalCall, Reply
+from kipviz.brokers.local import WriteMarker
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import BatchAppended
+from kipviz.records.batches import ABORT, COMMIT, Batch
+
+
+class WaitingForReplicas(Value, frozen=True):
+    """Something to say once an offset is below the high watermark."""
+
+    offset: int
+    reply: Reply | None = None
+    call: LocalCall | None = None
+
+
+class Due(Value, frozen=True):
+    """What may be said now, and what still waits."""
+
+    waiting: tuple[WaitingForReplicas, ...]
+    replies: tuple[Reply, ...]
+    local: tuple[LocalCall, ...]
+
+
+def due(waiting: tuple[WaitingForReplicas, ...], high_watermark: int) -> Due:
+    """Split what waits at a high watermark."""
+    ready = tuple(w for w in waiting if w.offset < high_watermark)
+    return Due(
+        tuple(w for w in waiting if w.offset >= high_watermark),
+        tuple(w.reply for w in ready if w.reply is not None),
+        tuple(w.call for w in ready if w.call is not None),
+    )
+
+
+def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:
+    """Give the control batch that a marker becomes in the log."""
+    return Batch(
+        base_offset,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        transactional=True,
+        control=COMMIT if marker.committed else ABORT,
+        coordinator_epoch=marker.coordinator_epoch,
+    )
+
+
+def appended(partition: str, batch: Batch) -> Event:
+    """Give the event that a batch is in the log."""
+    return BatchAppended(
+        partition,
+        batch.base_offset,
+        batch.records,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.control,
+    )
+
+
+def resigned(waiting: tuple[WaitingForReplicas, ...], error: Errors) -> Due:
+    """Give the errors that are owed when the leadership is lost before the replicas have it all."""
+    calls = tuple(w.call for w in waiting if w.call is not None)
+    return Due(
+        (),
+        tuple(r.but(message=r.message.but(error=error)) for w in waiting if (r := w.reply)),
+        tuple(c.but(message=c.message.but(error=Errors.NOT_LEADER_OR_FOLLOWER)) for c in calls),
+    )

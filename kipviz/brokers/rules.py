@@ -1,0 +1,52 @@
+"""The questions on which designs disagree, one slot each.
+
+A slot decides and a handler acts: a handler asks its slot and reads the same for every design.
+The options, their names and their sources live in `designs`; nothing here knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kipviz.brokers.in_flight import InFlight
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.records.share_group_state import StagedBatch
+
+
+class BrokerRules(Value, frozen=True):
+    """What the brokers of one design do where the proposals differ."""
+
+    staged_acks: Callable[[tuple[StagedBatch, ...]], tuple[StagedBatch, ...]]
+    """What of a vote is made durable before the producer is told that it is staged?
+    (KIP-1289 "__share_group_state schema unchanged"; findings E, H, X5.)"""
+
+    participant: Callable[[str, str, int], tuple[str, ...]]
+    """Under which keys of `__share_group_state` is the transaction told to look for the vote:
+    (group id, topic id, partition) -> keys? (KIP-1289 "partitionFor(groupId)"; findings A, C.)"""
+
+    enlistment: Callable[[int, int], int]
+    """Which broker does the share-partition leader ask to enlist a participant: (own broker,
+    coordinator's broker) -> broker? (KIP-1289 "txnCoordinator.handleAddPartitions..."; X2.)"""
+
+    lock_expiry: Callable[[InFlight], InFlight | None]
+    """What becomes of a TX_PENDING record when its acquisition lock runs out; None: its timer
+    does not run. (KIP-1289 corner case 6; finding D.)"""
+
+    marker_epoch: Callable[[int, int], bool]
+    """Does a marker resolve a vote: (epoch staged with, epoch of the marker)?
+    (KIP-1289 "Per-record fencing by (producerId, producerEpoch)"; finding I.)"""
+
+    marker_reach: Callable[[tuple[str, ...]], tuple[str, ...]]
+    """Which of the share-partitions that a broker leads does an arriving marker touch?
+    (KIP-1289 "broadcasts to all SharePartition instances on that broker"; findings A, B.)"""
+
+    abort_target: Callable[[InFlight], InFlight]
+    """What does a staged record become when its transaction aborts?
+    (KIP-1289 javadoc against its test plan; finding F.)"""
+
+    stage_retry: Callable[[], Errors]
+    """What does a second, equal staging by the same transaction answer? (Finding K.)"""
+
+    eviction: Callable[[], bool]
+    """May a share-partition be dropped from memory while a vote is pending in it? (Finding X5.)"""

@@ -1,0 +1,400 @@
+"""The share coordinator: what is durable of a share-partition.
+
+WHO: the leader of one partition of `__share_group_state`.
+WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBatchCombiner.
+KIPS: KIP-932. The pending votes are our inference: KIP-1289 says "no ShareCoordinatorShard
+  changes" and defers persistence, the repaired design needs both.
+DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
+NOT MODELLED: InitializeShareGroupState and DeleteShareGroupState (the state is in the log before
+  the run), ReadShareGroupStateSummary, cold snapshots, pruning.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import enlistment, partition_log
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.replication import WaitingForReplicas, appended, due, marker_batch, resigned
+from kipviz.brokers.rules import BrokerRules
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.share_state import (
+    PendingBatch,
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    TxnWriteShareGroupState,
+    TxnWriteShareGroupStateResponse,
+    WriteShareGroupState,
+    WriteShareGroupStateResponse,
+)
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.share_group_state import (
+    RecordState,
+    ShareSnapshotRecord,
+    ShareStagedRecord,
+    ShareUpdateRecord,
+    StagedBatch,
+    StateBatch,
+    merge,
+    replace,
+)
+
+ROLE = "share_coordinator"
+
+# share.coordinator.snapshot.update.records.per.snapshot
+UPDATES_PER_SNAPSHOT = 500
+
+
+class ShareState(Value, frozen=True):
+    """The joined state of one share-partition (ShareGroupOffset.java)."""
+
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+    updates: int = 0
+
+
+class Vote(Value, frozen=True):
+    """Staged acknowledgements of one share-partition by one producer. Status: our inference."""
+
+    key: str
+    producer_epoch: int
+    staged: tuple[StagedBatch, ...]
+
+
+class ShareCoordinator(Part, frozen=True, dict=True):
+    """The coordinator of one partition of `__share_group_state`."""
+
+    shard: str
+    loading: bool = False
+    states: Table[str, ShareState] = Table.of()
+    votes: Table[int, tuple[Vote, ...]] = Table.of()
+    enlisting: tuple[Enlisting, ...] = ()
+    waiting: tuple[WaitingForReplicas, ...] = ()
+
+
+def on_read(
+    me: ShareCoordinator, request: ReadShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a share-partition leader the durable state, and fence older leaders.
+
+    DOES: a new leader epoch is written to the log. Clause: ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
+    """
+    state = me.states.get(request.key)
+    error = Errors.NONE
+    if me.loading:
+        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    elif state is None:
+        error = Errors.INVALID_REQUEST
+    elif state.leader_epoch > request.leader_epoch:
+        error = Errors.FENCED_LEADER_EPOCH
+    if error or state is None:
+        refused = ReadShareGroupStateResponse(error, request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),))
+    pending = tuple(
+        PendingBatch(producer_id, vote.producer_epoch, staged)
+        for producer_id, votes in me.votes.items()
+        for vote in votes
+        if vote.key == request.key
+        for staged in vote.staged
+    )
+    answer = ReadShareGroupStateResponse(
+        Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
+    )
+    if request.leader_epoch == state.leader_epoch:
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    record = ShareUpdateRecord(
+        request.key,
+        state.snapshot_epoch,
+        request.leader_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+    )
+    return _write(me, record, reply_to, answer, on)
+
+
+def on_write(
+    me: ShareCoordinator, request: WriteShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Make delivery states durable, as an update, or as a snapshot when updates pile up.
+
+    CHECKS: known, leader epoch, state epoch. Clause: ShareCoordinatorShard.writeState.
+    """
+    error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    if error is not Errors.NONE:
+        refused = WriteShareGroupStateResponse(error, request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),))
+    state = me.states[request.key]
+    start = max(state.start_offset, request.start_offset)
+    record: ShareUpdateRecord | ShareSnapshotRecord = ShareUpdateRecord(
+        request.key,
+        state.snapshot_epoch,
+        request.leader_epoch,
+        start,
+        _complete_count(state, request),
+        merge((), request.batches, start),
+    )
+    if state.updates >= UPDATES_PER_SNAPSHOT:
+        record = ShareSnapshotRecord(
+            request.key,
+            state.snapshot_epoch + 1,
+            state.state_epoch,
+            request.leader_epoch,
+            start,
+            _complete_count(state, request),
+            merge(state.batches, request.batches, start),
+        )
+    answer = WriteShareGroupStateResponse(Errors.NONE, request.key)
+    return _write(me, record, reply_to, answer, on)
+
+
+def on_txn_write(
+    me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Make a vote durable: enlist this partition in the transaction, then append the vote.
+
+    Status: our inference (the repaired design).
+    """
+    error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    if error is not Errors.NONE:
+        return _answer_stage(me, request, reply_to, error)
+    waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch)
+    group_id, topic_id, index = request.key.rsplit(":", 2)
+    partitions = tuple(
+        on.image.home_of("__share_group_state", key)
+        for key in on.rules.participant(group_id, topic_id, int(index))
+    )
+    if not partitions:
+        return _stage(me, waiting, on)
+    coordinator = enlistment.coordinator_of(request.transactional_id, on)
+    broker = on.rules.enlistment(on.broker, coordinator)
+    asked = enlistment.ask(
+        request.transactional_id, waiting, partitions, ROLE, me.shard, broker
+    )
+    if not asked:
+        return _answer_stage(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
+    return Effects(me.but(enlisting=(*me.enlisting, waiting)), requests=asked)
+
+
+def on_enlisted(me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+    """Go on with the votes that waited for this enlistment."""
+    mine, rest = enlistment.answered(me.enlisting, answer)
+    me = me.but(enlisting=rest)
+    parts = []
+    for waiting in mine:
+        if answer.error is Errors.NONE:
+            part = _stage(me, waiting, on)
+        else:
+            assert isinstance(waiting.request, TxnWriteShareGroupState)
+            error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+            part = _answer_stage(me, waiting.request, waiting.reply_to, error)
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+def on_enlistment_lost(me: ShareCoordinator, on: Context) -> Effects:
+    """The connection to the transaction coordinator broke: whoever asked has to try again."""
+    parts = []
+    for w in me.enlisting:
+        assert isinstance(w.request, TxnWriteShareGroupState)
+        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+        parts.append(_answer_stage(me, w.request, w.reply_to, error))
+    return with_effects(me.but(enlisting=()), *parts)
+
+
+def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
+    """End a transaction in this log; the votes it resolves take effect by replaying the marker.
+
+    Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
+    """
+    log = on.log(me.shard)
+    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else partition_log.check_marker(
+        log,
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.coordinator_epoch,
+        marker.transaction_version,
+    )
+    done = MarkerWritten(marker.ticket, me.shard, error)
+    if error is not Errors.NONE:
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),))
+    batch = marker_batch(log.end_offset, marker)
+    me = me.but(
+        enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
+    )
+    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    return Effects(
+        replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch),),
+    )
+
+
+def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
+    """Say what had to wait for the replicas."""
+    now = due(me.waiting, on.log(me.shard).high_watermark)
+    return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
+
+
+def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
+    """Tell everybody who waits that the coordinator is elsewhere now."""
+    owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
+    refused = []
+    for w in me.enlisting:
+        assert isinstance(w.request, TxnWriteShareGroupState)
+        refused.append(_answer_stage(me, w.request, w.reply_to, Errors.NOT_COORDINATOR))
+    done = Effects(None, replies=owed.replies, local=owed.local)
+    return with_effects(None, done, *refused)
+
+
+def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
+    """Take over one batch of the log: the only way this coordinator's tables change."""
+    if batch.control:
+        return _replay_marker(me, batch, rules)
+    for record in batch.records:
+        if isinstance(record, ShareSnapshotRecord):
+            state = ShareState(
+                record.snapshot_epoch,
+                record.state_epoch,
+                record.leader_epoch,
+                record.start_offset,
+                record.delivery_complete_count,
+                record.batches,
+            )
+            me = me.but(states=me.states.set(record.key, state))
+        elif isinstance(record, ShareUpdateRecord):
+            me = _replay_update(me, record)
+        elif isinstance(record, ShareStagedRecord):
+            votes = me.votes.get(batch.producer_id, ())
+            vote = Vote(record.key, batch.producer_epoch, record.staged)
+            me = me.but(votes=me.votes.set(batch.producer_id, (*votes, vote)))
+    return me
+
+
+def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
+    """Take office: read the whole log."""
+    for batch in on.log(me.shard).batches:
+        me = replay(me, batch, on.rules)
+    return Effects(me.but(loading=False))
+
+
+def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoordinator:
+    state = me.states[record.key]
+    start = max(state.start_offset, record.start_offset)
+    state = state.but(
+        leader_epoch=max(state.leader_epoch, record.leader_epoch),
+        start_offset=start,
+        delivery_complete_count=record.delivery_complete_count,
+        batches=merge(state.batches, record.batches, start),
+        updates=state.updates + 1,
+    )
+    return me.but(states=me.states.set(record.key, state))
+
+
+def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
+    votes = me.votes.get(batch.producer_id, ())
+    kept = tuple(
+        v for v in votes if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch)
+    )
+    for vote in votes:
+        if vote in kept:
+            continue
+        state = me.states[vote.key]
+        decided = tuple(_decided(s, batch.control == COMMIT) for s in vote.staged)
+        state = state.but(batches=replace(state.batches, decided, state.start_offset))
+        me = me.but(states=me.states.set(vote.key, state))
+    table = me.votes.set(batch.producer_id, kept) if kept else me.votes.without(batch.producer_id)
+    return me.but(votes=table) if votes else me
+
+
+def _decided(staged: StagedBatch, committed: bool) -> StateBatch:
+    """Give what a vote becomes: ACCEPT is acknowledged, REJECT archived, an abort frees both."""
+    if not committed:
+        state = RecordState.AVAILABLE
+    elif staged.acknowledge_type == AcknowledgeType.ACCEPT:
+        state = RecordState.ACKNOWLEDGED
+    else:
+        state = RecordState.ARCHIVED
+    return StateBatch(staged.first, staged.last, state, staged.delivery_count)
+
+
+def _complete_count(state: ShareState, request: WriteShareGroupState) -> int:
+    if request.start_offset == state.start_offset:
+        return max(state.delivery_complete_count, request.delivery_complete_count)
+    if request.start_offset < state.start_offset:
+        return state.delivery_complete_count
+    return request.delivery_complete_count
+
+
+def _fence(me: ShareCoordinator, key: str, leader_epoch: int, state_epoch: int) -> Errors:
+    state = me.states.get(key)
+    if me.loading:
+        return Errors.COORDINATOR_LOAD_IN_PROGRESS
+    if state is None:
+        return Errors.INVALID_REQUEST
+    if state.leader_epoch > leader_epoch:
+        return Errors.FENCED_LEADER_EPOCH
+    if state.state_epoch > state_epoch:
+        return Errors.FENCED_STATE_EPOCH
+    return Errors.NONE
+
+
+def _write(
+    me: ShareCoordinator,
+    record: ShareUpdateRecord | ShareSnapshotRecord,
+    reply_to: ReplyTo,
+    answer: Message,
+    on: Context,
+) -> Effects:
+    batch = Batch(on.log(me.shard).end_offset, (record,))
+    wait = WaitingForReplicas(batch.last_offset, Reply(reply_to, answer))
+    return Effects(
+        replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch),),
+    )
+
+
+def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
+    request = waiting.request
+    assert isinstance(request, TxnWriteShareGroupState)
+    log = on.log(me.shard)
+    batch = Batch(
+        log.end_offset,
+        (ShareStagedRecord(request.key, request.staged),),
+        request.producer_id,
+        request.producer_epoch,
+        transactional=True,
+    )
+    error = partition_log.check_client_batch(
+        log, batch, verified=waiting.guarded, origin_client=False
+    )
+    if error is not Errors.NONE:
+        return _answer_stage(me, request, waiting.reply_to, error)
+    vote = Vote(request.key, request.producer_epoch, request.staged)
+    answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
+    if vote in me.votes.get(request.producer_id, ()):
+        # The leader asks again because an answer was lost: the vote is in the log already.
+        return Effects(me, replies=(Reply(waiting.reply_to, answer),))
+    wait = WaitingForReplicas(batch.last_offset, Reply(waiting.reply_to, answer))
+    return Effects(
+        replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch),),
+    )
+
+
+def _answer_stage(
+    me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, error: Errors
+) -> Effects:
+    answer = TxnWriteShareGroupStateResponse(error, request.key)
+    return Effects(me, replies=(Reply(reply_to, answer),))

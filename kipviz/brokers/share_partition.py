@@ -1,0 +1,330 @@
+"""One share-partition in its leader's memory: which offsets are free, held, staged or done.
+
+The part of the share-partition leader that needs nobody else: acquiring, staging, the start
+offset (SPSO), and answering the fetches that wait. What involves the share coordinator is in
+`share_writes`. Source: SharePartition.java.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.brokers import partition_log
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.in_flight import NO_MEMBER, InFlight
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import RecordsMoved, SharePartitionDropped
+from kipviz.messages.message import Message
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import (
+    ShareFetch,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+    offsets_of,
+)
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState
+
+S = RecordState
+DELIVERY_COUNT_LIMIT = 5
+
+
+class Status(StrEnum):
+    """Whether the durable state has been read (SharePartitionState)."""
+
+    INITIALIZING = "INITIALIZING"
+    ACTIVE = "ACTIVE"
+
+
+class Session(Value, frozen=True):
+    """A member's share session on this broker, tied to its connection."""
+
+    epoch: int
+    source: str
+
+
+class ParkedFetch(Value, frozen=True):
+    """A fetch that waits for records, or for the acknowledgements that came with it."""
+
+    request: ShareFetch
+    reply_to: ReplyTo
+    acknowledging: bool = False
+    acknowledge_error: Errors = Errors.NONE
+
+
+class PendingStage(Value, frozen=True):
+    """A staging that waits for the enlistment of its participant."""
+
+    request: TxnShareAcknowledge
+    reply_to: ReplyTo
+
+
+class PendingWrite(Value, frozen=True):
+    """A request to the share coordinator; one is on the wire, the others wait behind it."""
+
+    purpose: str
+    message: Message
+    offsets: tuple[int, ...] = ()
+    reply_to: ReplyTo | None = None
+    answer: Message | None = None
+    attempts: int = 1
+
+
+class SharePartition(Part, frozen=True, dict=True):
+    """What the leader holds of one (group, topic id, partition).
+
+    `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
+    that was never acquired.
+    """
+
+    key: str
+    group_id: str
+    partition: str
+    leader_epoch: int
+    status: Status = Status.INITIALIZING
+    state_epoch: int = -1
+    start_offset: int = -1
+    next_offset: int = -1
+    records: Table[int, InFlight] = Table.of()
+    parked: tuple[ParkedFetch, ...] = ()
+    writes: tuple[PendingWrite, ...] = ()
+
+
+class ShareLeader(Part, frozen=True, dict=True):
+    """All share-partitions and share sessions of one broker."""
+
+    sessions: Table[tuple[str, str], Session] = Table.of()
+    shares: Table[str, SharePartition] = Table.of()
+    staging: tuple[PendingStage, ...] = ()
+
+
+# -- acquiring ---------------------------------------------------------------------------------
+
+
+def serve(me: SharePartition, on: Context) -> Effects:
+    """Answer the waiting fetches that can be answered now, first come first served."""
+    if me.status is not Status.ACTIVE:
+        return Effects(me)
+    replies: list[Reply] = []
+    events: list[Event] = []
+    for parked in me.parked:
+        if parked.acknowledging:
+            continue
+        taken = _acquirable(me, parked.request.max_records, on)
+        if not taken and parked.acknowledge_error is Errors.NONE:
+            continue
+        me, records, moved = _acquire(me, parked.request.member_id, taken, on)
+        events += moved
+        answer = ShareFetchResponse(
+            Errors.NONE, me.partition, parked.acknowledge_error, records
+        )
+        replies.append(Reply(parked.reply_to, answer))
+        me = me.but(parked=tuple(p for p in me.parked if p is not parked))
+    return Effects(me, replies=tuple(replies), events=tuple(events))
+
+
+def _acquirable(me: SharePartition, most: int, on: Context) -> tuple[int, ...]:
+    """Give the offsets to deliver next: returned ones first, then new ones from the log."""
+    again = [o for o, r in me.records.items() if r.state is S.AVAILABLE and not r.ongoing]
+    if len(again) >= most:
+        return tuple(again[:most])
+    high_watermark = on.log(me.partition).high_watermark
+    fresh = range(me.next_offset, min(high_watermark, me.next_offset + most - len(again)))
+    return (*again, *fresh)
+
+
+def _acquire(
+    me: SharePartition, member_id: str, taken: tuple[int, ...], on: Context
+) -> tuple[SharePartition, tuple[FetchedRecord, ...], list[Event]]:
+    records, delivered, events = me.records, [], []
+    values = _values(me, taken, on)
+    for offset in taken:
+        before = records.get(offset) or InFlight(S.AVAILABLE)
+        count = before.delivery_count + 1
+        after = InFlight(S.ACQUIRED, count, member_id, lock=taken[0])
+        records = records.set(offset, after)
+        delivered.append(FetchedRecord(me.partition, offset, values[offset], count))
+        events.append(moved(me, offset, before, after, "delivered to the member"))
+    nxt = max(me.next_offset, taken[-1] + 1) if taken else me.next_offset
+    return me.but(records=records, next_offset=nxt), tuple(delivered), events
+
+
+def _values(me: SharePartition, taken: tuple[int, ...], on: Context) -> dict[int, str]:
+    if not taken:
+        return {}
+    values = {}
+    for batch in partition_log.read(on.log(me.partition), min(taken), max(taken) + 1):
+        for i, record in enumerate(batch.records):
+            assert isinstance(record, DataRecord)
+            values[batch.base_offset + i] = record.value
+    return values
+
+
+# -- staging -----------------------------------------------------------------------------------
+
+
+def stage_error(me: SharePartition, request: TxnShareAcknowledge) -> Errors:
+    """Say whether every named record may be staged by this member in this transaction.
+
+    DUPLICATE_SEQUENCE_NUMBER stands for "all of them are staged so already", which is for the
+    design to answer.
+    """
+    repeated = 0
+    for batch in request.acknowledgements:
+        for offset in range(batch.first, batch.last + 1):
+            record = me.records.get(offset)
+            if record is None:
+                return Errors.INVALID_RECORD_STATE
+            vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
+            if (
+                record.state is S.TX_PENDING
+                and not record.ongoing
+                and vote == (request.producer_id, request.producer_epoch, batch.type)
+            ):
+                repeated += 1
+            elif (
+                record.state is not S.ACQUIRED
+                or record.ongoing
+                or record.member_id != request.member_id
+            ):
+                return Errors.INVALID_RECORD_STATE
+    if repeated == len(offsets_of(request.acknowledgements)) and repeated:
+        return Errors.DUPLICATE_SEQUENCE_NUMBER
+    return Errors.INVALID_RECORD_STATE if repeated else Errors.NONE
+
+
+def stage(
+    me: SharePartition, request: TxnShareAcknowledge
+) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Move records from ACQUIRED to TX_PENDING, not yet promised to the producer."""
+    records, events = me.records, []
+    for batch in request.acknowledgements:
+        for offset in range(batch.first, batch.last + 1):
+            before = records[offset]
+            after = before.but(
+                state=S.TX_PENDING,
+                ongoing=True,
+                before_member=before.member_id,
+                staged_producer_id=request.producer_id,
+                staged_producer_epoch=request.producer_epoch,
+                staged_type=int(batch.type),
+            )
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, "staged in a transaction"))
+    return me.but(records=records), tuple(events)
+
+
+def cells_of(
+    me: SharePartition, request: TxnShareAcknowledge
+) -> tuple[tuple[int, InFlight], ...]:
+    """Give the named records with their offsets."""
+    return tuple((o, me.records[o]) for o in offsets_of(request.acknowledgements))
+
+
+def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
+    """Give the records whose vote was promised to a producer and is not decided."""
+    return tuple(
+        (o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing
+    )
+
+
+def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
+    """End the ongoing transition of some records in the state that they are in."""
+    records = me.records
+    for offset in offsets:
+        record = records.get(offset)
+        if record is None or not record.ongoing:
+            continue
+        settled = record.but(ongoing=False, before_member=NO_MEMBER)
+        if record.state is not S.TX_PENDING:
+            settled = settled.but(lock=-1, member_id=NO_MEMBER)
+        records = records.set(offset, settled)
+    return advance_start(me.but(records=records))
+
+
+def roll_back(
+    me: SharePartition, offsets: tuple[int, ...], because: str
+) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Return records to the member that held them, after a write that failed."""
+    records, events = me.records, []
+    for offset in offsets:
+        before = records.get(offset)
+        if before is None or not before.ongoing:
+            continue
+        after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=before.lock)
+        records = records.set(offset, after)
+        events.append(moved(me, offset, before, after, because))
+    return me.but(records=records), tuple(events)
+
+
+# -- the start offset, and the end of a record's hold -----------------------------------------
+
+
+def released(record: InFlight) -> InFlight:
+    """Give the record back, or archive it when it was delivered too often."""
+    at_limit = record.delivery_count >= DELIVERY_COUNT_LIMIT
+    return record.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
+
+
+def expired(record: InFlight, on: Context) -> InFlight | None:
+    """Give what a record becomes when its lock runs out, or None when it stays as it is."""
+    if record.ongoing:
+        return None
+    if record.state is S.TX_PENDING:
+        return on.rules.lock_expiry(record)
+    return released(record) if record.state is S.ACQUIRED else None
+
+
+def advance_start(me: SharePartition) -> SharePartition:
+    """Move the SPSO over the records at the front that are done for good."""
+    start, records = me.start_offset, me.records
+    while (record := records.get(start)) is not None and record.is_terminal:
+        records = records.without(start)
+        start += 1
+    return me if start == me.start_offset else me.but(start_offset=start, records=records)
+
+
+def farewell(me: SharePartition, because: str) -> Effects:
+    """Give what the others are told when a share-partition is dropped from memory."""
+    error = Errors.NOT_LEADER_OR_FOLLOWER
+    replies = [
+        Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked
+    ]
+    replies += [
+        Reply(w.reply_to, _refused(w, me.partition)) for w in me.writes if w.reply_to is not None
+    ]
+    gone = SharePartitionDropped(me.partition, me.group_id, because)
+    return Effects(None, replies=tuple(replies), events=(gone,))
+
+
+def _refused(write: PendingWrite, partition: str) -> Message:
+    answer = write.answer
+    assert answer is not None
+    if isinstance(answer, TxnShareAcknowledgeResponse):
+        return TxnShareAcknowledgeResponse(Errors.NOT_LEADER_OR_FOLLOWER, partition)
+    refused: Message = answer.but(error=Errors.NOT_LEADER_OR_FOLLOWER)
+    return refused
+
+
+def moved(
+    me: SharePartition, offset: int, before: InFlight, after: InFlight, because: str
+) -> RecordsMoved:
+    """Give the event that one record changed its state."""
+    staged = after if after.staged_producer_id >= 0 else before
+    return RecordsMoved(
+        me.partition,
+        me.group_id,
+        offset,
+        offset,
+        before.state,
+        after.state,
+        after.delivery_count,
+        after.member_id or before.member_id,
+        because,
+        staged.staged_producer_id,
+        staged.staged_producer_epoch,
+    )

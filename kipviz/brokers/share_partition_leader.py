@@ -1,0 +1,444 @@
+"""The share-partition leader: who holds which record, and for how long.
+
+WHO: the leader of the source partition; one object per broker holds all its share-partitions.
+WHERE IN KAFKA: SharePartitionManager, SharePartition, InFlightState, ShareSessionCache; the
+  persister's client side (PersisterStateManager).
+KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
+DURABILITY: volatile, written through the share coordinator. What was not written is gone with
+  the broker: ACQUIRED is never written, so a crash gives every lock back.
+NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
+  the capacity limit and throttling of poison records; acquire modes; renewal; the dead-letter
+  queue (REJECT archives at once); isolation level of the source; log-start movement; a lock that
+  runs out while the answer of a durable write is awaited; the wait limit of a fetch (it waits
+  until there is something).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import enlistment, share_partition, share_writes
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.in_flight import staged_batches
+from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.share_partition import (
+    ParkedFetch,
+    PendingStage,
+    Session,
+    ShareLeader,
+    SharePartition,
+    Status,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
+    ShareFetch,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+    offsets_of,
+)
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.placement import index_of, share_partition_key, topic_of
+from kipviz.records.share_group_state import RecordState
+
+ROLE = "share_partition_leader"
+STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
+
+
+# -- handlers, in protocol order --------------------------------------------------------------
+
+
+def on_share_fetch(
+    me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a member records and lock them for it; take the acknowledgements that came along.
+
+    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch. DOES: the first
+    fetch after a start loads the durable state. ANSWERS: when there is something to deliver.
+    Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
+    """
+    if on.image.leader_of(request.partition) != on.broker:
+        return _refuse_fetch(me, request, reply_to, Errors.NOT_LEADER_OR_FOLLOWER)
+    me, error = _session_after(me, request.group_id, request.member_id, request.session_epoch, reply_to)
+    if error is not Errors.NONE:
+        return _refuse_fetch(me, request, reply_to, error)
+    if request.acknowledgements and request.session_epoch == 0:
+        return _refuse_fetch(me, request, reply_to, Errors.INVALID_REQUEST)
+    key = key_of(request.group_id, request.partition, on)
+    share, loading = _ensure(me, key, request.group_id, request.partition, on)
+    acked = Effects(share)
+    ack_error, waits = Errors.NONE, False
+    if request.acknowledgements:
+        acked, ack_error = share_writes.acknowledge(
+            share, request.member_id, request.acknowledgements, None, on
+        )
+        share = acked.state
+        waits = ack_error is Errors.NONE and bool(acked.requests or share.writes)
+    parked = ParkedFetch(request, reply_to, waits, ack_error)
+    served = share_partition.serve(share.but(parked=(*share.parked, parked)), on)
+    return _keep(me, with_effects(served.state, loading, acked, served))
+
+
+def on_share_acknowledge(
+    me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take acknowledgements; all of a partition's or none, durable before the answer.
+
+    Clause: KIP-932 "ShareAcknowledge"; SharePartition.acknowledge.
+    """
+
+    def refuse(error: Errors) -> Effects:
+        answer = ShareAcknowledgeResponse(error, request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+
+    if request.session_epoch == 0:
+        return refuse(Errors.INVALID_SHARE_SESSION_EPOCH)
+    me, error = _session_after(me, request.group_id, request.member_id, request.session_epoch, reply_to)
+    if error is not Errors.NONE:
+        return refuse(error)
+    share = me.shares.get(key_of(request.group_id, request.partition, on))
+    if share is None:
+        return refuse(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    done, error = share_writes.acknowledge(
+        share, request.member_id, request.acknowledgements, reply_to, on
+    )
+    return refuse(error) if error is not Errors.NONE else _keep(me, done)
+
+
+def on_txn_share_acknowledge(
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Stage acknowledgements in a transaction: TX_PENDING until a marker decides.
+
+    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and
+    state of every record. DOES: makes the vote durable, or only keeps it, as the design says.
+    ANSWERS: when the vote is kept as promised. OPEN: staged_acks, participant, stage_retry.
+    Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
+    """
+
+    def refuse(error: Errors) -> Effects:
+        answer = TxnShareAcknowledgeResponse(error, request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+
+    if on.image.leader_of(request.partition) != on.broker:
+        return refuse(Errors.NOT_LEADER_OR_FOLLOWER)
+    if any(b.type not in STAGEABLE for b in request.acknowledgements):
+        return refuse(Errors.INVALID_RECORD_STATE)
+    share = me.shares.get(key_of(request.group_id, request.partition, on))
+    if share is None or share.status is not Status.ACTIVE:
+        return refuse(Errors.INVALID_RECORD_STATE)
+    error = share_partition.stage_error(share, request)
+    if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
+        return refuse(on.rules.stage_retry())
+    if error is not Errors.NONE:
+        return refuse(error)
+    staged, events = share_partition.stage(share, request)
+    votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
+    if votes:
+        return _keep(me, share_writes.stage(staged, request, votes, reply_to, events, on))
+    return _enlist_then_stage(me, share, request, reply_to, on)
+
+
+def on_enlisted(me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+    """Stage in memory what waited for the enlistment of its participant.
+
+    Only reached by designs that keep votes in memory (KIP-1289 as written).
+    """
+    identity = (answer.producer_id, answer.producer_epoch)
+    mine = tuple(
+        s for s in me.staging if (s.request.producer_id, s.request.producer_epoch) == identity
+    )
+    me = me.but(staging=tuple(s for s in me.staging if s not in mine))
+    parts = []
+    for waiting in mine:
+        if answer.error is Errors.NONE:
+            part = _stage_in_memory(me, waiting.request, waiting.reply_to, on)
+        else:
+            error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+            refused = TxnShareAcknowledgeResponse(error, waiting.request.partition)
+            part = Effects(me, replies=(Reply(waiting.reply_to, refused),))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+def on_enlistment_lost(me: ShareLeader, on: Context) -> Effects:
+    """The connection to the transaction coordinator broke: nothing is staged."""
+    replies = tuple(
+        Reply(
+            s.reply_to,
+            TxnShareAcknowledgeResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, s.request.partition),
+        )
+        for s in me.staging
+    )
+    return Effects(me.but(staging=()), replies=replies)
+
+
+def on_state_answered(me: ShareLeader, key: str, answer: Message, on: Context) -> Effects:
+    """Go on with what waited for the share coordinator."""
+    share = me.shares.get(key)
+    if share is None:
+        return Effects(me)
+    done = share_writes.on_answer(share, answer, on)
+    if done.state is None:
+        return drop(me, key, "the share coordinator fenced this leader", done, on)
+    served = share_partition.serve(done.state, on)
+    return _keep(me, with_effects(served.state, done, served))
+
+
+def on_state_lost(me: ShareLeader, key: str, on: Context) -> Effects:
+    """The connection to the share coordinator broke: ask again, wherever it is now."""
+    share = me.shares.get(key)
+    return Effects(me) if share is None else _keep(me, share_writes.resend(share, on))
+
+
+def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
+    """The hook of KIP-1289: resolve matching votes in memory, on whichever share-partitions.
+
+    OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target.
+    """
+    parts = []
+    for key in on.rules.marker_reach(tuple(me.shares)):
+        resolved = share_writes.apply_marker(me.shares[key], marker, on)
+        served = share_partition.serve(resolved.state, on)
+        part = _keep(me, with_effects(served.state, resolved, served))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
+    """New records below the high watermark: serve the fetches that wait for them."""
+    parts = []
+    for key, share in me.shares.items():
+        if share.partition == partition and share.parked:
+            part = _keep(me, share_partition.serve(share, on))
+            me = part.state
+            parts.append(part)
+    return with_effects(me, *parts)
+
+
+# -- timers ------------------------------------------------------------------------------------
+
+
+def locks(me: ShareLeader) -> tuple[tuple[str, int], ...]:
+    """Give the (share-partition, acquisition) pairs under whose lock records are held."""
+    return tuple(
+        (key, lock)
+        for key, share in me.shares.items()
+        for lock in sorted({r.lock for r in share.records.values() if r.lock >= 0})
+    )
+
+
+def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str | None:
+    """Say why an acquisition lock cannot run out now, or None when it can."""
+    share = me.shares.get(key)
+    held = [r for r in share.records.values() if r.lock == lock] if share else []
+    if not held:
+        return "no record is held under this lock"
+    if any(r.ongoing for r in held):
+        return "a durable write for a record under this lock is being answered"
+    if all(share_partition.expired(r, on) is None for r in held):
+        return "the design pins the lock while the record is TX_PENDING"
+    return None
+
+
+def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects:
+    """Take the records of an acquisition back from a member that was too slow.
+
+    Memory first, then one write whose failure is ignored. Clause: KIP-932 "acquisition lock";
+    SharePartition.releaseAcquisitionLockOnTimeout. OPEN: lock_expiry for TX_PENDING records.
+    """
+    expired = share_writes.expire(me.shares[key], lock, on)
+    served = share_partition.serve(expired.state, on)
+    return _keep(me, with_effects(served.state, expired, served))
+
+
+def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
+    """Say why the leader does not look up the outcome of its votes now, or None when it may."""
+    share = me.shares.get(key)
+    if share is None or share.status is not Status.ACTIVE:
+        return "the share-partition is not loaded"
+    pending = share_partition.pending_cells(share)
+    if not pending:
+        return "no record is TX_PENDING"
+    if not on.rules.staged_acks(staged_batches(pending)):
+        return "the design keeps votes in memory: there is nothing to look up"
+    if share.writes:
+        return "a request to the share coordinator is already under way"
+    return None
+
+
+def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
+    """Ask the share coordinator what became of the votes. Status: our inference."""
+    return _keep(me, share_writes.read(me.shares[key], "refresh", on))
+
+
+# -- sessions and leadership -------------------------------------------------------------------
+
+
+def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
+    """A consumer's connection is gone: give back what its member holds.
+
+    When no member of a group is left on this broker, all its share-partitions are dropped from
+    memory. OPEN: eviction. Clause: ShareSessionCache, SharePartitionManager.ShareGroupListenerImpl.
+    """
+    parts: list[Effects] = []
+    for (group_id, member_id), session in me.sessions.items():
+        if session.source != source:
+            continue
+        me = me.but(sessions=me.sessions.without((group_id, member_id)))
+        for key, share in me.shares.items():
+            if share.group_id != group_id:
+                continue
+            share = share.but(
+                parked=tuple(p for p in share.parked if p.request.member_id != member_id)
+            )
+            released = share_writes.release(share, member_id, on)
+            served = share_partition.serve(released.state, on)
+            part = _keep(me, with_effects(served.state, released, served))
+            me = part.state
+            parts.append(part)
+        if not any(group == group_id for group, _ in me.sessions):
+            part = _drop_group(me, group_id, on)
+            me = part.state
+            parts.append(part)
+    return with_effects(me, *parts)
+
+
+def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
+    """Another broker leads the source partition: forget it and send the waiting members there."""
+    parts: list[Effects] = []
+    for key, share in me.shares.items():
+        if share.partition == partition:
+            part = drop(me, key, "another broker leads the source partition", Effects(None), on)
+            me = part.state
+            parts.append(part)
+    return with_effects(me, *parts)
+
+
+def drop(me: ShareLeader, key: str, because: str, so_far: Effects, on: Context) -> Effects:
+    """Forget a share-partition: locks, counts of the unacknowledged, and votes held in memory."""
+    share = me.shares[key]
+    gone = share_partition.farewell(share, because)
+    return with_effects(me.but(shares=me.shares.without(key)), so_far, gone)
+
+
+def on_image_changed(me: ShareLeader, on: Context) -> Effects:
+    """Send the requests that had to wait because nobody led the share coordinator's partition."""
+    parts: list[Effects] = []
+    for share in me.shares.values():
+        part = _keep(me, share_writes.resend(share, on))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def key_of(group_id: str, partition: str, on: Context) -> str:
+    """Give the share-partition's key, group:topicId:partition."""
+    topic_id = on.image.topic_ids[topic_of(partition)]
+    return share_partition_key(group_id, topic_id, index_of(partition))
+
+
+def _keep(me: ShareLeader, done: Effects) -> Effects:
+    share: SharePartition = done.state
+    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
+
+
+def _refuse_fetch(
+    me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, error: Errors
+) -> Effects:
+    answer = ShareFetchResponse(error, request.partition)
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def _session_after(
+    me: ShareLeader, group_id: str, member_id: str, epoch: int, reply_to: ReplyTo
+) -> tuple[ShareLeader, Errors]:
+    """Check the session's epoch and move it on (ShareSessionContext)."""
+    who = (group_id, member_id)
+    known = me.sessions.get(who)
+    if epoch == 0:
+        fresh = Session(1, reply_to.source)
+        return me.but(sessions=me.sessions.set(who, fresh)), Errors.NONE
+    if known is None:
+        return me, Errors.SHARE_SESSION_NOT_FOUND
+    if known.epoch != epoch:
+        return me, Errors.INVALID_SHARE_SESSION_EPOCH
+    moved = Session(known.epoch + 1, reply_to.source)
+    return me.but(sessions=me.sessions.set(who, moved)), Errors.NONE
+
+
+def _ensure(
+    me: ShareLeader, key: str, group_id: str, partition: str, on: Context
+) -> tuple[SharePartition, Effects]:
+    """Give the share-partition; a new one starts to read its durable state."""
+    known = me.shares.get(key)
+    if known is not None:
+        return known, Effects(known)
+    epoch = on.image.leaders[partition].epoch
+    fresh = SharePartition(key, group_id, partition, epoch)
+    loading = share_writes.read(fresh, "load", on)
+    return loading.state, loading
+
+
+def _enlist_then_stage(
+    me: ShareLeader,
+    share: SharePartition,
+    request: TxnShareAcknowledge,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects:
+    group_id, topic_id, index = share.key.rsplit(":", 2)
+    partitions = tuple(
+        on.image.home_of("__share_group_state", key)
+        for key in on.rules.participant(group_id, topic_id, int(index))
+    )
+    if not partitions:
+        return _stage_in_memory(me, request, reply_to, on)
+    waiting = enlistment.Enlisting(
+        request, reply_to, request.producer_id, request.producer_epoch
+    )
+    coordinator = enlistment.coordinator_of(request.transactional_id, on)
+    broker = on.rules.enlistment(on.broker, coordinator)
+    asked = enlistment.ask(request.transactional_id, waiting, partitions, ROLE, share.key, broker)
+    if not asked:
+        answer = TxnShareAcknowledgeResponse(
+            Errors.COORDINATOR_NOT_AVAILABLE, request.partition
+        )
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    staging = (*me.staging, PendingStage(request, reply_to))
+    return Effects(me.but(staging=staging), requests=asked)
+
+
+def _stage_in_memory(
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    share = me.shares.get(key_of(request.group_id, request.partition, on))
+    error = (
+        Errors.INVALID_RECORD_STATE
+        if share is None
+        else share_partition.stage_error(share, request)
+    )
+    answer = TxnShareAcknowledgeResponse(error, request.partition)
+    if share is None or error is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    staged, events = share_partition.stage(share, request)
+    settled = share_partition.settle(staged, offsets_of(request.acknowledgements))
+    return _keep(me, Effects(settled, replies=(Reply(reply_to, answer),), events=events))
+
+
+def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:
+    parts: list[Effects] = []
+    for key, share in me.shares.items():
+        pending = any(r.state is RecordState.TX_PENDING for r in share.records.values())
+        if share.group_id == group_id and (not pending or on.rules.eviction()):
+            part = drop(me, key, "no member of the group is left here", Effects(None), on)
+            me = part.state
+            parts.append(part)
+    return with_effects(me, *parts)

@@ -1,0 +1,1 @@
+"""The clients: producer, consumers, and the application that uses them."""

@@ -1,0 +1,74 @@
+"""The consumer of a regular group: reads on from where its group left off.
+
+WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetcher.
+KIPS: KIP-98 (isolation level), KIP-447 (stable offsets), KIP-848 (member epoch).
+DURABILITY: none; the group's offset is what lasts.
+NOT MODELLED: membership, assignment and rebalances (the member epoch is given), several
+  partitions, the position's metadata; auto.offset.reset is earliest.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Part
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+
+
+class Consumer(Part, frozen=True, dict=True):
+    """What the consumer holds between two calls; a position of -1 is not known yet."""
+
+    source: str
+    group_id: str
+    member_id: str
+    member_epoch: int
+    partition: str
+    max_records: int
+    position: int = -1
+    to_send: Message | None = None
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    records: tuple[FetchedRecord, ...] = ()
+    done: bool = False
+
+
+def poll(me: Consumer) -> Consumer:
+    """Ask for records from the position on; look the position up first if it is unknown. Blocks."""
+    return me.but(to_send=_next(me), records=(), done=False)
+
+
+def forget_position(me: Consumer) -> Consumer:
+    """Go back to the committed offset, as an application does after an abort."""
+    return me.but(position=-1)
+
+
+def sent(me: Consumer, broker: int) -> Consumer:
+    """Note that the request is on the wire."""
+    return me.but(to_send=None, on_wire=me.to_send, on_wire_broker=broker)
+
+
+def on_response(me: Consumer, answer: Message) -> Consumer:
+    """Take the committed offset, then the records; ask again while an offset is unstable."""
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if isinstance(answer, OffsetFetchResponse):
+        if answer.error is Errors.NONE:
+            me = me.but(position=max(answer.offset, 0))
+        return me.but(to_send=_next(me))
+    assert isinstance(answer, FetchResponse)
+    if answer.error is not Errors.NONE:
+        return me.but(to_send=_next(me))
+    return me.but(records=answer.records, position=answer.next_offset, done=True)
+
+
+def on_disconnected(me: Consumer, broker: int) -> Consumer:
+    """Ask again what was on a broken connection."""
+    if me.on_wire is None or me.on_wire_broker != broker:
+        return me
+    return me.but(to_send=me.on_wire, on_wire=None, on_wire_broker=-1)
+
+
+def _next(me: Consumer) -> Message:
+    if me.position < 0:
+        return OffsetFetch(me.group_id, me.partition)
+    return Fetch(me.partition, me.position, me.max_records, read_committed=True)

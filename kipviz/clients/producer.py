@@ -1,0 +1,365 @@
+"""The transactional producer: an application thread that calls, a sender that talks.
+
+WHO: a client process. WHERE IN KAFKA: KafkaProducer, TransactionManager, Sender.
+KIPS: KIP-98, KIP-360, KIP-447, KIP-890 part 2; KIP-1289 (draft) adds one call.
+DURABILITY: none; a crash loses all of it, and the next process fences it.
+NOT MODELLED: batching by size and time (what one send() brings is one batch), max.block.ms and
+  delivery timeouts, FindCoordinator and Metadata, several batches in flight per partition,
+  transaction versions 0 and 1, compression.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.transactions import (
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+from kipviz.records.batches import DataRecord
+from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+
+class ProducerState(StrEnum):
+    """The states of the client's TransactionManager."""
+
+    UNINITIALIZED = "UNINITIALIZED"
+    INITIALIZING = "INITIALIZING"
+    READY = "READY"
+    IN_TRANSACTION = "IN_TRANSACTION"
+    COMMITTING_TRANSACTION = "COMMITTING_TRANSACTION"
+    ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
+    ABORTABLE_ERROR = "ABORTABLE_ERROR"
+    FATAL_ERROR = "FATAL_ERROR"
+
+
+S = ProducerState
+
+# state -> states it may go to (TransactionManager.State.isTransitionValid)
+TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
+    S.UNINITIALIZED: (S.INITIALIZING, S.FATAL_ERROR),
+    S.INITIALIZING: (S.READY, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.READY: (S.IN_TRANSACTION, S.FATAL_ERROR),
+    S.IN_TRANSACTION: (
+        S.COMMITTING_TRANSACTION,
+        S.ABORTING_TRANSACTION,
+        S.ABORTABLE_ERROR,
+        S.FATAL_ERROR,
+    ),
+    S.COMMITTING_TRANSACTION: (S.READY, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.ABORTING_TRANSACTION: (S.READY, S.FATAL_ERROR),
+    S.ABORTABLE_ERROR: (S.ABORTING_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.FATAL_ERROR: (S.FATAL_ERROR,),
+}
+
+# Which errors end only the transaction; any other that is not retriable ends the producer.
+ABORTABLE: dict[str, tuple[Errors, ...]] = {
+    "Produce": (
+        Errors.INVALID_PRODUCER_EPOCH,
+        Errors.INVALID_TXN_STATE,
+        Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        Errors.TRANSACTION_ABORTABLE,
+    ),
+    "TxnOffsetCommit": (
+        Errors.ILLEGAL_GENERATION,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.STALE_MEMBER_EPOCH,
+        Errors.GROUP_ID_NOT_FOUND,
+        Errors.TRANSACTION_ABORTABLE,
+    ),
+    # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting".
+    # A new leader has no lock of ours, so being sent there ends the transaction too (X10).
+    "TxnShareAcknowledge": (
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.INVALID_RECORD_STATE,
+        Errors.INVALID_REQUEST,
+        Errors.NOT_COORDINATOR,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.STALE_MEMBER_EPOCH,
+        Errors.FENCED_LEADER_EPOCH,
+        Errors.FENCED_STATE_EPOCH,
+        Errors.TRANSACTION_ABORTABLE,
+    ),
+    "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "InitProducerId": (Errors.TRANSACTION_ABORTABLE,),
+}
+
+
+class OutgoingBatch(Value, frozen=True):
+    """One batch on its way to a partition leader; `broker` is -1 while it is not on the wire."""
+
+    partition: str
+    records: tuple[DataRecord, ...]
+    base_sequence: int
+    broker: int = -1
+
+
+class Producer(Part, frozen=True, dict=True):
+    """What the producer holds between two calls.
+
+    `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a
+    time, as in Kafka. `done` says that the call the application waits for has ended.
+    """
+
+    source: str
+    transactional_id: str
+    state: ProducerState = S.UNINITIALIZED
+    producer_id: int = -1
+    producer_epoch: int = -1
+    transaction_started: bool = False
+    sequences: Table[str, int] = Table.of()
+    batches: tuple[OutgoingBatch, ...] = ()
+    queue: tuple[Message, ...] = ()
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    done: bool = False
+    error: str = ""
+
+
+class Address(Value, frozen=True):
+    """Where a request goes: to the leader of a partition, or to the home of a key."""
+
+    partition: str = ""
+    topic: str = ""
+    key: str = ""
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def init_transactions(me: Producer) -> Producer:
+    """Ask for an identity; earlier producers with the same name are fenced. Blocks."""
+    request = InitProducerId(me.transactional_id)
+    return me.but(state=S.INITIALIZING, queue=(*me.queue, request), done=False)
+
+
+def begin_transaction(me: Producer) -> Producer:
+    """Start a transaction, purely locally."""
+    return me.but(state=S.IN_TRANSACTION, transaction_started=False)
+
+
+def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Producer:
+    """Put records into the accumulator; the sender takes them from there."""
+    sequence = me.sequences.get(partition, 0)
+    batch = OutgoingBatch(partition, records, sequence)
+    return me.but(
+        batches=(*me.batches, batch),
+        sequences=me.sequences.set(partition, sequence + len(records)),
+        transaction_started=True,
+    )
+
+
+def send_offsets(
+    me: Producer, group_id: str, member_id: str, member_epoch: int, offsets: tuple[GroupOffset, ...]
+) -> Producer:
+    """Stage a group's offsets in the transaction. Blocks until the group coordinator has them."""
+    request = TxnOffsetCommit(
+        me.transactional_id,
+        group_id,
+        me.producer_id,
+        me.producer_epoch,
+        member_id,
+        member_epoch,
+        offsets,
+    )
+    return me.but(queue=(*me.queue, request), transaction_started=True, done=False)
+
+
+def send_share_acknowledgements(
+    me: Producer,
+    group_id: str,
+    member_id: str,
+    member_epoch: int,
+    partition: str,
+    acknowledgements: tuple[AcknowledgementBatch, ...],
+) -> Producer:
+    """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
+
+    Status: draft (KIP-1289). The draft does not say that this starts the transaction; without
+    that a transaction of acknowledgements alone would never send EndTxn (finding X11).
+    """
+    request = TxnShareAcknowledge(
+        me.transactional_id,
+        group_id,
+        me.producer_id,
+        me.producer_epoch,
+        member_id,
+        member_epoch,
+        partition,
+        acknowledgements,
+    )
+    return me.but(queue=(*me.queue, request), transaction_started=True)
+
+
+def end_transaction(me: Producer, *, committed: bool) -> Producer:
+    """Commit or abort. Blocks until the coordinator has decided, not until markers are written.
+
+    An abort drops what was not sent yet. A transaction in which nothing was sent ends locally.
+    """
+    state = S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION
+    if not me.transaction_started:
+        return me.but(state=S.READY, done=True, error="")
+    queue = me.queue if committed else ()
+    batches = me.batches if committed else tuple(b for b in me.batches if b.broker >= 0)
+    end = EndTxn(me.transactional_id, me.producer_id, me.producer_epoch, committed)
+    return me.but(
+        state=state, queue=(*queue, end), batches=batches, done=False, error=""
+    )
+
+
+# -- the sender ---------------------------------------------------------------------------------
+
+
+def address_of(message: Message) -> Address:
+    """Say which broker a request is for."""
+    match message:
+        case Produce(partition=partition) | TxnShareAcknowledge(partition=partition):
+            return Address(partition=partition)
+        case TxnOffsetCommit(group_id=group_id):
+            return Address(topic=CONSUMER_OFFSETS, key=group_id)
+        case InitProducerId(transactional_id=name) | EndTxn(transactional_id=name):
+            return Address(topic=TRANSACTION_STATE, key=name)
+    raise AssertionError(f"the producer never sends {type(message).__name__}")
+
+
+def next_request(me: Producer) -> Message | None:
+    """Give what the sender puts on the wire next, or None when it has nothing to send.
+
+    A batch goes before a transactional request, and EndTxn waits until no batch is left.
+    """
+    if me.state is S.FATAL_ERROR:
+        return None
+    for batch in me.batches:
+        earlier = (b for b in me.batches if b.partition == batch.partition)
+        if batch.broker < 0 and next(earlier) is batch and me.state is not S.ABORTABLE_ERROR:
+            return Produce(
+                me.transactional_id,
+                batch.partition,
+                me.producer_id,
+                me.producer_epoch,
+                batch.base_sequence,
+                batch.records,
+            )
+    if not me.queue or me.on_wire is not None:
+        return None
+    request = me.queue[0]
+    if isinstance(request, EndTxn) and me.batches:
+        return None
+    return request
+
+
+def sent(me: Producer, message: Message, broker: int) -> Producer:
+    """Note that a request is on the wire to a broker."""
+    if isinstance(message, Produce):
+        key = (message.partition, message.base_sequence)
+        return me.but(
+            batches=tuple(
+                b.but(broker=broker) if (b.partition, b.base_sequence) == key else b
+                for b in me.batches
+            )
+        )
+    return me.but(on_wire=message, on_wire_broker=broker, queue=me.queue[1:])
+
+
+def on_response(me: Producer, message: Message) -> Producer:
+    """Take an answer: go on, try again, or enter an error state.
+
+    Clause: KIP-98 "Producer", KIP-890 (identity of the next transaction in EndTxn version 5);
+    TransactionManager's handlers.
+    """
+    if isinstance(message, ProduceResponse):
+        return _on_produced(me, message)
+    request = me.on_wire
+    if request is None:
+        return me
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    error: Errors = getattr(message, "error")  # noqa: B009  every answer to a producer has one
+    if error is not Errors.NONE:
+        return _on_error(me, request, error)
+    match message:
+        case InitProducerIdResponse():
+            return me.but(
+                state=S.READY,
+                producer_id=message.producer_id,
+                producer_epoch=message.producer_epoch,
+                sequences=Table.of(),
+                done=True,
+            )
+        case EndTxnResponse():
+            return me.but(
+                state=S.READY,
+                producer_id=message.producer_id,
+                producer_epoch=message.producer_epoch,
+                sequences=Table.of(),
+                transaction_started=False,
+                done=True,
+            )
+        case TxnOffsetCommitResponse():
+            return me.but(done=True)
+        case TxnShareAcknowledgeResponse():
+            return me
+    raise AssertionError(f"no producer asked for {type(message).__name__}")
+
+
+def on_disconnected(me: Producer, broker: int) -> Producer:
+    """Send again what was on a broken connection; the brokers recognise repeats."""
+    me = me.but(
+        batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches)
+    )
+    if me.on_wire is not None and me.on_wire_broker == broker:
+        me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
+    return me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me)
+
+
+def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
+    key = (answer.partition, answer.base_sequence)
+    batch = next((b for b in me.batches if (b.partition, b.base_sequence) == key), None)
+    if batch is None:
+        return me
+    if answer.error in RETRIABLE and me.state is not S.ABORTING_TRANSACTION:
+        return me.but(batches=tuple(b.but(broker=-1) if b is batch else b for b in me.batches))
+    me = me.but(batches=tuple(b for b in me.batches if b is not batch))
+    if answer.error is Errors.NONE or me.state is S.ABORTING_TRANSACTION:
+        return me
+    return _fail(me, "Produce", answer.error)
+
+
+def _on_error(me: Producer, request: Message, error: Errors) -> Producer:
+    name = type(request).__name__
+    if error in ABORTABLE.get(name, ()) or error not in RETRIABLE:
+        return _fail(me, name, error)
+    return me.but(queue=(request, *me.queue))
+
+
+def _fail(me: Producer, name: str, error: Errors) -> Producer:
+    """Enter ABORTABLE_ERROR or FATAL_ERROR and drop what was to be sent."""
+    abortable = error in ABORTABLE.get(name, ())
+    state = S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR
+    if me.state is S.ABORTING_TRANSACTION and abortable:
+        return me
+    return me.but(
+        state=state,
+        queue=(),
+        batches=tuple(b for b in me.batches if b.broker >= 0),
+        done=True,
+        error=f"{name}: {error.name}",
+    )
+
+
+def _without_unsent(me: Producer) -> Producer:
+    return me.but(batches=tuple(b for b in me.batches if b.broker >= 0))

@@ -1,0 +1,1 @@
+"""The cluster: hosts, connections, faults, and the model that steps them."""

@@ -1,0 +1,155 @@
+"""Everything that can happen, as data: a closed union, so that nothing can be forgotten.
+
+`kind` is what schedulers weigh; the faults spend from the world's budget.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from kipviz.core.model import Action
+
+
+class Step(Action, frozen=True):
+    """The application thread goes on: it enters a line or comes back from a call."""
+
+    KIND: ClassVar[str] = "application"
+    application: str
+
+
+class Send(Action, frozen=True):
+    """A client's network thread puts its next request on the wire."""
+
+    KIND: ClassVar[str] = "sender"
+    source: str
+
+
+class Deliver(Action, frozen=True):
+    """The message at the head of a connection arrives. `way` is "request" or "response"."""
+
+    KIND: ClassVar[str] = "deliver"
+    source: str
+    broker: int
+    way: str
+
+
+class Replicate(Action, frozen=True):
+    """The in-sync replicas have a partition's log to its end: the high watermark moves."""
+
+    KIND: ClassVar[str] = "replicate"
+    partition: str
+
+
+class Load(Action, frozen=True):
+    """A new coordinator has read its log and takes office."""
+
+    KIND: ClassVar[str] = "load"
+    broker: int
+    role: str
+    shard: str
+
+
+class ExpireLock(Action, frozen=True):
+    """An acquisition lock of a share-partition runs out."""
+
+    KIND: ClassVar[str] = "expiry"
+    broker: int
+    key: str
+    lock: int
+
+
+class TimeOutTransaction(Action, frozen=True):
+    """transaction.timeout.ms is over: the coordinator aborts the transaction."""
+
+    KIND: ClassVar[str] = "expiry"
+    broker: int
+    shard: str
+    transactional_id: str
+
+
+class Refresh(Action, frozen=True):
+    """A share-partition leader looks up what became of the votes it holds. Our inference."""
+
+    KIND: ClassVar[str] = "refresh"
+    broker: int
+    key: str
+
+
+class CrashBroker(Action, frozen=True):
+    """A broker stops at once; its partitions get another leader, its connections break."""
+
+    KIND: ClassVar[str] = "fault"
+    broker: int
+
+
+class StartBroker(Action, frozen=True):
+    """A broker comes back, empty-handed but for its logs."""
+
+    KIND: ClassVar[str] = "repair"
+    broker: int
+
+
+class MoveLeader(Action, frozen=True):
+    """The controller gives a partition to another replica."""
+
+    KIND: ClassVar[str] = "fault"
+    partition: str
+    to: int
+
+
+class LoseConnection(Action, frozen=True):
+    """A connection breaks; what was on it is gone, and both ends notice."""
+
+    KIND: ClassVar[str] = "fault"
+    source: str
+    broker: int
+
+
+class Cut(Action, frozen=True):
+    """No message passes between two hosts until the cut is healed."""
+
+    KIND: ClassVar[str] = "fault"
+    one: str
+    other: str
+
+
+class Heal(Action, frozen=True):
+    """Messages pass again."""
+
+    KIND: ClassVar[str] = "repair"
+    one: str
+    other: str
+
+
+class CrashClient(Action, frozen=True):
+    """An application process dies with its producer and its consumer."""
+
+    KIND: ClassVar[str] = "fault"
+    application: str
+
+
+class StartClient(Action, frozen=True):
+    """The application is started again, at its first line."""
+
+    KIND: ClassVar[str] = "repair"
+    application: str
+
+
+ClusterAction: TypeAlias = (
+    Step
+    | Send
+    | Deliver
+    | Replicate
+    | Load
+    | ExpireLock
+    | TimeOutTransaction
+    | Refresh
+    | CrashBroker
+    | StartBroker
+    | MoveLeader
+    | LoseConnection
+    | Cut
+    | Heal
+    | CrashClient
+    | StartClient
+)

@@ -1,0 +1,290 @@
+"""Which role a message is for, and which handler takes it.
+
+The one place that knows all roles. The tables are keyed by the class of the message or of the
+role, so that adding a message or a role is adding a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.brokers import (
+    group_coordinator,
+    kafka_apis,
+    partition_leader,
+    share_coordinator,
+    share_partition_leader,
+    transaction_coordinator,
+)
+from kipviz.brokers.context import Context, Effects, Image, ReplyTo
+from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients import consumer, producer, share_consumer
+from kipviz.clients.application import Application
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster.world import Envelope, RoleKey, role_of
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import (
+    OffsetFetch,
+    OffsetFetchResponse,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
+from kipviz.messages.share_groups import (
+    ShareAcknowledge,
+    ShareFetch,
+    TxnShareAcknowledge,
+)
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    TxnWriteShareGroupState,
+    TxnWriteShareGroupStateResponse,
+    WriteShareGroupState,
+    WriteShareGroupStateResponse,
+)
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+)
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
+SHARES = share_partition_leader.ROLE
+PERSISTER = "persister"
+ADD_PARTITIONS = "add-partitions"
+
+# -- requests that arrive at a broker -----------------------------------------------------------
+
+HANDLERS: dict[type[Message], Handler] = {
+    InitProducerId: transaction_coordinator.on_init_producer_id,
+    AddPartitionsToTxn: transaction_coordinator.on_add_partitions,
+    EndTxn: transaction_coordinator.on_end_txn,
+    WriteTxnMarkers: kafka_apis.on_write_txn_markers,
+    Produce: partition_leader.on_produce,
+    Fetch: partition_leader.on_fetch,
+    OffsetFetch: group_coordinator.on_offset_fetch,
+    TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
+    ShareFetch: share_partition_leader.on_share_fetch,
+    ShareAcknowledge: share_partition_leader.on_share_acknowledge,
+    TxnShareAcknowledge: share_partition_leader.on_txn_share_acknowledge,
+    ReadShareGroupState: share_coordinator.on_read,
+    WriteShareGroupState: share_coordinator.on_write,
+    TxnWriteShareGroupState: share_coordinator.on_txn_write,
+}
+
+
+def _by_transactional_id(m: Any, image: Image) -> str:
+    return image.home_of(TRANSACTION_STATE, m.transactional_id)
+
+
+def _by_group(m: Any, image: Image) -> str:
+    return image.home_of(CONSUMER_OFFSETS, m.group_id)
+
+
+def _by_key(m: Any, image: Image) -> str:
+    return image.home_of(SHARE_GROUP_STATE, m.key)
+
+
+def _by_partition(m: Any, image: Image) -> str:
+    partition: str = m.partition
+    return partition
+
+
+# The partition whose leader a request is for; requests not listed are for the whole broker.
+PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
+    InitProducerId: _by_transactional_id,
+    AddPartitionsToTxn: _by_transactional_id,
+    EndTxn: _by_transactional_id,
+    Produce: _by_partition,
+    Fetch: _by_partition,
+    OffsetFetch: _by_group,
+    TxnOffsetCommit: _by_group,
+    ReadShareGroupState: _by_key,
+    WriteShareGroupState: _by_key,
+    TxnWriteShareGroupState: _by_key,
+}
+
+
+def role_for(message: Message, broker: int, image: Image) -> RoleKey:
+    """Give the role instance on a broker that a request is for; it may not be there."""
+    kind = type(message)
+    if kind is WriteTxnMarkers:
+        return (broker, kafka_apis.ROLE, "")
+    if kind not in PARTITION_OF:
+        return (broker, SHARES, "")
+    partition = PARTITION_OF[kind](message, image)
+    return (broker, role_of(partition), partition)
+
+
+def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
+    """Let a role handle a request."""
+    return HANDLERS[type(message)](role, message, reply_to, on)
+
+
+def not_here(message: Message) -> Message:
+    """Give the error of a broker that does not lead what the request is about."""
+    match message:
+        case InitProducerId():
+            return InitProducerIdResponse(Errors.NOT_COORDINATOR)
+        case AddPartitionsToTxn():
+            return AddPartitionsToTxnResponse(
+                Errors.NOT_COORDINATOR,
+                message.transactional_id,
+                message.producer_id,
+                message.producer_epoch,
+                message.partitions,
+            )
+        case EndTxn():
+            return EndTxnResponse(Errors.NOT_COORDINATOR)
+        case TxnOffsetCommit():
+            return TxnOffsetCommitResponse(Errors.NOT_COORDINATOR)
+        case OffsetFetch():
+            return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
+        case Produce():
+            error = Errors.NOT_LEADER_OR_FOLLOWER
+            return ProduceResponse(error, message.partition, message.base_sequence)
+        case Fetch():
+            return FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
+        case ReadShareGroupState():
+            return ReadShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
+        case WriteShareGroupState():
+            return WriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
+        case TxnWriteShareGroupState():
+            return TxnWriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
+    raise AssertionError(f"{type(message).__name__} is for every broker")
+
+
+# -- calls between the roles of a broker --------------------------------------------------------
+
+
+def local(role: Any, message: Any, on: Context) -> Effects:
+    """Let a role handle a call from next door."""
+    match message:
+        case WriteMarker():
+            return MODULES[type(role).__name__].on_write_marker(role, message, on)
+        case MarkerWritten():
+            return kafka_apis.on_marker_written(role, message, on)
+        case ApplyMarkerToShares():
+            return share_partition_leader.on_marker(role, message, on)
+    raise AssertionError(f"nobody takes {type(message).__name__}")
+
+
+MODULES: dict[str, Any] = {
+    "TransactionCoordinator": transaction_coordinator,
+    "PartitionLeader": partition_leader,
+    "GroupCoordinator": group_coordinator,
+    "ShareCoordinator": share_coordinator,
+    "ShareLeader": share_partition_leader,
+}
+
+
+def on_replicated(role: Any, on: Context) -> Effects:
+    """Tell the leader of a partition that its high watermark moved."""
+    done: Effects = MODULES[type(role).__name__].on_replicated(role, on)
+    return done
+
+
+def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effects:
+    """Tell the share-partition leader that its source has new records."""
+    return share_partition_leader.on_replicated(role, partition, on)
+
+
+def loaded(role: Any, on: Context) -> Effects:
+    """Let a coordinator read its log and take office."""
+    done: Effects = MODULES[type(role).__name__].on_loaded(role, on)
+    return done
+
+
+def resigned(role: Any, on: Context) -> Effects:
+    """Give what a role owes to those who wait when it loses its partition."""
+    done: Effects = MODULES[type(role).__name__].on_resigned(role, on)
+    return done
+
+
+def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
+    """Tell the share-partition leader that its source is led elsewhere."""
+    return share_partition_leader.on_leadership_lost(role, partition, on)
+
+
+def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
+    """Tell the share-partition leader that a connection broke."""
+    return share_partition_leader.on_disconnected(role, source, on)
+
+
+def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
+    """Say whether a role has to act because a partition has a leader again."""
+    if isinstance(role, TransactionCoordinator):
+        return any(t.to_send for t in role.transactions.values())
+    return (
+        was_leaderless
+        and isinstance(role, ShareLeader)
+        and partition.startswith(SHARE_GROUP_STATE)
+    )
+
+
+def image_changed(role: Any, on: Context) -> Effects:
+    """Tell a role that a partition has a leader again."""
+    done: Effects = MODULES[type(role).__name__].on_image_changed(role, on)
+    return done
+
+
+# -- answers to brokers -------------------------------------------------------------------------
+
+
+def shard_of(role: str, shard: str) -> str:
+    """Give the shard under which a role is kept: the share-partition leader has one per broker."""
+    return "" if role == SHARES else shard
+
+
+def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
+    """Let the role that asked have its answer."""
+    message = envelope.message
+    if isinstance(message, AddPartitionsToTxnResponse):
+        enlisted: Effects = MODULES[type(role).__name__].on_enlisted(role, message, on)
+        return enlisted
+    if isinstance(role, ShareLeader):
+        return share_partition_leader.on_state_answered(role, envelope.shard, message, on)
+    assert isinstance(role, TransactionCoordinator), type(role)
+    return transaction_coordinator.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
+
+
+def request_lost(role: Any, source: str, broker: int, envelope: Envelope, on: Context) -> Effects:
+    """Tell the role that asked that its connection broke."""
+    channel = source.partition("/")[2]
+    if channel == ADD_PARTITIONS:
+        lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, on)
+        return lost
+    if channel == PERSISTER:
+        return share_partition_leader.on_state_lost(role, envelope.shard, on)
+    return transaction_coordinator.on_markers_lost(role, broker, envelope.tag, on)
+
+
+# -- answers to clients -------------------------------------------------------------------------
+
+
+def client_response(me: Application, source: str, message: Message) -> Application:
+    """Let the client that asked have its answer."""
+    if source == me.producer.source:
+        return me.but(producer=producer.on_response(me.producer, message))
+    if isinstance(me.consumer, ShareConsumer):
+        return me.but(consumer=share_consumer.on_response(me.consumer, message))  # type: ignore[arg-type]
+    return me.but(consumer=consumer.on_response(me.consumer, message))
+
+
+def client_disconnected(me: Application, source: str, broker: int) -> Application:
+    """Tell a client that a connection broke."""
+    if source == me.producer.source:
+        return me.but(producer=producer.on_disconnected(me.producer, broker))
+    if isinstance(me.consumer, ShareConsumer):
+        return me.but(consumer=share_consumer.on_disconnected(me.consumer, broker))
+    return me.but(consumer=consumer.on_disconnected(me.consumer, broker))

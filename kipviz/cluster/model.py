@@ -1,0 +1,494 @@
+"""The model: what can happen in a cluster, and what it does.
+
+`initial`, `enabled` and `step` are the whole contract; `why_not` is the one place that says why
+something is not possible, for `step`, for scripts and for the greyed entries on screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kipviz.brokers import share_partition_leader, transaction_coordinator
+from kipviz.brokers.context import NOBODY, Context, Image
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients import application, consumer, producer, share_consumer
+from kipviz.clients.application import Application
+from kipviz.clients.producer import Address
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster import dispatch
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.spec import ClusterSpec, check
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import Envelope, World, broker_host, first_world, host_of, role_key
+from kipviz.core.model import NotEnabled, Outcome
+from kipviz.messages.groups import OffsetFetch
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch
+from kipviz.records.placement import CONSUMER_OFFSETS
+
+# Which field of the fault budget an action spends.
+SPENDS: dict[type, str] = {
+    CrashBroker: "crash_broker",
+    MoveLeader: "move_leader",
+    LoseConnection: "lose_connection",
+    Cut: "cut",
+    CrashClient: "crash_client",
+    ExpireLock: "expire_lock",
+    TimeOutTransaction: "time_out",
+}
+
+
+class ClusterModel:
+    """A cluster of a spec under the rules of a design, as a model that can be stepped."""
+
+    action_type = ClusterAction
+
+    def __init__(self, spec: ClusterSpec, brokers: BrokerRules, clients: ClientRules) -> None:
+        """Check the spec and keep the rules.
+
+        Raises:
+            BadSpec: if the cluster cannot be.
+        """
+        check(spec)
+        self.spec = spec
+        self._brokers = brokers
+        self._clients = clients
+        self._instant = spec.replication == "instant"
+
+    def initial(self) -> World:
+        """Give the first world: everybody in office, nothing on the wire."""
+        turn = self._turn(first_world(self.spec))
+        for key, role in turn.roles.items():
+            if getattr(role, "loading", False):
+                turn.carry_out(key, dispatch.loaded(role, turn.context(key[0])))
+        return turn.world()
+
+    def kind(self, action: ClusterAction) -> str:
+        """Give the kind of an action, which dice weigh."""
+        return action.KIND
+
+    def search_key(self, world: World) -> bytes:
+        """Give bytes that are equal for equal worlds."""
+        return world.digest
+
+    # -- what can happen -----------------------------------------------------------------------
+
+    def enabled(self, world: World) -> tuple[ClusterAction, ...]:
+        """Give what can happen now: people first, then the wire, timers, faults and repairs."""
+        found: list[ClusterAction] = []
+        for name, app in world.applications.items():
+            if app.alive:
+                found += self._of_client(world, name, app)
+        cuts = world.cuts
+        for (source, broker), connection in world.connections.items():
+            if not connection.open or (cuts and _is_cut(world, source, broker)):
+                continue
+            if connection.requests and connection.serving is None:
+                found.append(Deliver(source, broker, "request"))
+            if connection.responses:
+                found.append(Deliver(source, broker, "response"))
+        if not self._instant:
+            found += [
+                Replicate(p) for p, log in world.logs.items() if log.high_watermark < log.end_offset
+            ]
+        found += self._of_roles(world)
+        found += self._faults(world)
+        return tuple(found)
+
+    def why_not(self, world: World, action: ClusterAction) -> str | None:
+        """Say in one sentence why an action is not possible now, or None when it is."""
+        field = SPENDS.get(type(action))
+        if field is not None and getattr(world.budget, field) == 0:
+            return f"the budget for {field.replace('_', ' ')} is used up"
+        return _WHY_NOT[type(action)](self, world, action)
+
+    # -- what it does --------------------------------------------------------------------------
+
+    def step(self, world: World, action: ClusterAction) -> Outcome:
+        """Give the next world and what happened.
+
+        Raises:
+            NotEnabled: if the action is not possible now.
+        """
+        why = self.why_not(world, action)
+        if why is not None:
+            raise NotEnabled(action, why)
+        turn = self._turn(world)
+        field = SPENDS.get(type(action))
+        if field is not None:
+            left = getattr(world.budget, field) - 1
+            turn.budget = world.budget.but(**{field: left})
+        _DO[type(action)](turn, action)
+        return Outcome(turn.world(), tuple(turn.events))
+
+    # -- pieces --------------------------------------------------------------------------------
+
+    def _turn(self, world: World) -> Turn:
+        return Turn(world, self._brokers, self._clients, instant=self._instant)
+
+    def context(self, world: World, broker: int) -> Context:
+        """Give what a role on a broker may look at."""
+        return Context(broker, world.image, world.logs, self._brokers, world.next_producer_id)
+
+    def _of_client(self, world: World, name: str, app: Application) -> Iterator[ClusterAction]:
+        if application.why_no_step(app) is None:
+            yield Step(name)
+        for source in (app.consumer.source, app.producer.source):
+            request = next_request(app, source)
+            if request is not None and destination(world.image, request) != NOBODY:
+                yield Send(source)
+
+    def _of_roles(self, world: World) -> Iterator[ClusterAction]:
+        timers: list[ClusterAction] = []
+        for (broker, role, shard), state in world.roles.items():
+            if isinstance(state, ShareLeader):
+                on = self.context(world, broker)
+                if world.budget.expire_lock:
+                    timers += [
+                        ExpireLock(broker, key, lock)
+                        for key, lock in share_partition_leader.locks(state)
+                        if share_partition_leader.why_no_lock_expiry(state, key, lock, on) is None
+                    ]
+                timers += [
+                    Refresh(broker, key)
+                    for key in state.shares
+                    if share_partition_leader.why_no_refresh(state, key, on) is None
+                ]
+            elif getattr(state, "loading", False):
+                yield Load(broker, role, shard)
+            elif world.budget.time_out and isinstance(state, TransactionCoordinator):
+                timers += [
+                    TimeOutTransaction(broker, shard, name)
+                    for name in state.transactions
+                    if transaction_coordinator.why_no_timeout(state, name) is None
+                ]
+        yield from timers
+
+    def _faults(self, world: World) -> Iterator[ClusterAction]:
+        budget = world.budget
+        if budget.crash_broker:
+            yield from (CrashBroker(b) for b in world.up)
+        if budget.move_leader:
+            for partition, held in world.image.leaders.items():
+                for broker in held.replicas:
+                    if broker != held.leader and broker in world.up:
+                        yield MoveLeader(partition, broker)
+        if budget.lose_connection:
+            for (source, broker), connection in world.connections.items():
+                if connection.open:
+                    yield LoseConnection(source, broker)
+        if budget.cut:
+            hosts = [broker_host(b) for b in world.up] + list(world.applications)
+            for i, one in enumerate(hosts):
+                for other in hosts[i + 1 :]:
+                    if (one, other) not in world.cuts and not _both_clients(world, one, other):
+                        yield Cut(one, other)
+        if budget.crash_client:
+            yield from (CrashClient(n) for n, a in world.applications.items() if a.alive)
+        yield from (StartBroker(b) for b in self.spec.brokers if b not in world.up)
+        yield from (Heal(one, other) for one, other in world.cuts)
+        yield from (StartClient(n) for n, a in world.applications.items() if not a.alive)
+
+
+def next_request(app: Application, source: str) -> Message | None:
+    """Give what a client's network thread would send next."""
+    if source == app.producer.source:
+        return producer.next_request(app.producer)
+    return app.consumer.to_send
+
+
+def destination(image: Image, request: Message) -> int:
+    """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
+    if isinstance(request, Fetch):
+        return image.leader_of(request.partition)
+    if isinstance(request, OffsetFetch):
+        return image.leader_of(image.home_of(CONSUMER_OFFSETS, request.group_id))
+    partition = getattr(request, "partition", "")
+    address = Address(partition=partition) if partition else producer.address_of(request)
+    name = address.partition or image.home_of(address.topic, address.key)
+    return image.leader_of(name)
+
+
+def _is_cut(world: World, source: str, broker: int) -> bool:
+    one, other = host_of(source), broker_host(broker)
+    return (one, other) in world.cuts or (other, one) in world.cuts
+
+
+def _both_clients(world: World, one: str, other: str) -> bool:
+    return one in world.applications and other in world.applications
+
+
+# -- why not -----------------------------------------------------------------------------------
+
+
+def _no_step(model: ClusterModel, world: World, a: Step) -> str | None:
+    app = world.applications.get(a.application)
+    return f"there is no application {a.application}" if app is None else application.why_no_step(app)
+
+
+def _no_send(model: ClusterModel, world: World, a: Send) -> str | None:
+    app = world.applications.get(host_of(a.source))
+    if app is None or a.source not in (app.producer.source, app.consumer.source):
+        return f"there is no client {a.source}"
+    if not app.alive:
+        return "the process is down"
+    request = next_request(app, a.source)
+    if request is None:
+        return "it has nothing to send"
+    if destination(world.image, request) == NOBODY:
+        return f"nobody leads the partition that {type(request).__name__} is for"
+    return None
+
+
+def _no_delivery(model: ClusterModel, world: World, a: Deliver) -> str | None:
+    connection = world.connections.get((a.source, a.broker))
+    if connection is None or not connection.open:
+        return f"there is no connection from {a.source} to broker {a.broker}"
+    if not (connection.requests if a.way == "request" else connection.responses):
+        return f"no {a.way} is on the wire there"
+    if a.way == "request" and connection.serving is not None:
+        return (
+            f"broker {a.broker} still works on {type(connection.serving.message).__name__} "
+            "and reads the connection only after its answer"
+        )
+    return "the two hosts are cut apart" if _is_cut(world, a.source, a.broker) else None
+
+
+def _no_replicate(model: ClusterModel, world: World, a: Replicate) -> str | None:
+    log = world.logs.get(a.partition)
+    if log is None:
+        return f"there is no partition {a.partition}"
+    if log.high_watermark == log.end_offset:
+        return "every in-sync replica has the whole log"
+    return None
+
+
+def _no_load(model: ClusterModel, world: World, a: Load) -> str | None:
+    role = world.roles.get((a.broker, a.role, a.shard))
+    if role is None:
+        return f"broker {a.broker} has no such coordinator"
+    return None if getattr(role, "loading", False) else "it is in office already"
+
+
+def _no_expiry(model: ClusterModel, world: World, a: ExpireLock) -> str | None:
+    role = world.roles.get((a.broker, share_partition_leader.ROLE, ""))
+    if role is None:
+        return f"broker {a.broker} is down"
+    on = model.context(world, a.broker)
+    return share_partition_leader.why_no_lock_expiry(role, a.key, a.lock, on)
+
+
+def _no_timeout(model: ClusterModel, world: World, a: TimeOutTransaction) -> str | None:
+    role = world.roles.get((a.broker, transaction_coordinator.ROLE, a.shard))
+    if role is None:
+        return f"broker {a.broker} does not coordinate it"
+    return transaction_coordinator.why_no_timeout(role, a.transactional_id)
+
+
+def _no_refresh(model: ClusterModel, world: World, a: Refresh) -> str | None:
+    role = world.roles.get((a.broker, share_partition_leader.ROLE, ""))
+    if role is None:
+        return f"broker {a.broker} is down"
+    return share_partition_leader.why_no_refresh(role, a.key, model.context(world, a.broker))
+
+
+def _no_crash(model: ClusterModel, world: World, a: CrashBroker) -> str | None:
+    return None if a.broker in world.up else f"broker {a.broker} is not running"
+
+
+def _no_start(model: ClusterModel, world: World, a: StartBroker) -> str | None:
+    if a.broker not in model.spec.brokers:
+        return f"there is no broker {a.broker}"
+    return "it is running" if a.broker in world.up else None
+
+
+def _no_move(model: ClusterModel, world: World, a: MoveLeader) -> str | None:
+    held = world.image.leaders.get(a.partition)
+    if held is None:
+        return f"there is no partition {a.partition}"
+    if a.to == held.leader:
+        return f"broker {a.to} leads it already"
+    if a.to not in held.replicas:
+        return f"broker {a.to} has no replica of it"
+    return None if a.to in world.up else f"broker {a.to} is not running"
+
+
+def _no_loss(model: ClusterModel, world: World, a: LoseConnection) -> str | None:
+    connection = world.connections.get((a.source, a.broker))
+    if connection is None or not connection.open:
+        return f"there is no connection from {a.source} to broker {a.broker}"
+    return None
+
+
+def _no_cut(model: ClusterModel, world: World, a: Cut) -> str | None:
+    hosts = [*map(broker_host, model.spec.brokers), *world.applications]
+    unknown = [h for h in (a.one, a.other) if h not in hosts]
+    if unknown or a.one == a.other:
+        return f"hosts are {', '.join(hosts)}, two different ones"
+    return "they are cut apart" if (a.one, a.other) in world.cuts else None
+
+
+def _no_heal(model: ClusterModel, world: World, a: Heal) -> str | None:
+    return None if (a.one, a.other) in world.cuts else "they are not cut apart"
+
+
+def _no_client_crash(model: ClusterModel, world: World, a: CrashClient) -> str | None:
+    app = world.applications.get(a.application)
+    if app is None:
+        return f"there is no application {a.application}"
+    return None if app.alive else "the process is down"
+
+
+def _no_client_start(model: ClusterModel, world: World, a: StartClient) -> str | None:
+    app = world.applications.get(a.application)
+    if app is None:
+        return f"there is no application {a.application}"
+    return "the process is running" if app.alive else None
+
+
+_WHY_NOT: dict[type, Callable[[ClusterModel, World, Any], str | None]] = {
+    Step: _no_step,
+    Send: _no_send,
+    Deliver: _no_delivery,
+    Replicate: _no_replicate,
+    Load: _no_load,
+    ExpireLock: _no_expiry,
+    TimeOutTransaction: _no_timeout,
+    Refresh: _no_refresh,
+    CrashBroker: _no_crash,
+    StartBroker: _no_start,
+    MoveLeader: _no_move,
+    LoseConnection: _no_loss,
+    Cut: _no_cut,
+    Heal: _no_heal,
+    CrashClient: _no_client_crash,
+    StartClient: _no_client_start,
+}
+
+
+# -- what it does ------------------------------------------------------------------------------
+
+
+def _step(turn: Turn, a: Step) -> None:
+    app, events = application.step(turn.applications[a.application], turn.client_rules)
+    turn.applications = turn.applications.set(a.application, app)
+    turn.events += events
+
+
+def _send(turn: Turn, a: Send) -> None:
+    name = host_of(a.source)
+    app = turn.applications[name]
+    request = next_request(app, a.source)
+    assert request is not None
+    broker = destination(turn.image, request)
+    if a.source == app.producer.source:
+        app = app.but(producer=producer.sent(app.producer, request, broker))
+    elif isinstance(app.consumer, ShareConsumer):
+        app = app.but(consumer=share_consumer.sent(app.consumer, broker))
+    else:
+        app = app.but(consumer=consumer.sent(app.consumer, broker))
+    turn.applications = turn.applications.set(name, app)
+    turn.put_request(a.source, broker, Envelope(request))
+
+
+def _deliver(turn: Turn, a: Deliver) -> None:
+    if a.way == "request":
+        turn.deliver_request(a.source, a.broker)
+    else:
+        turn.deliver_response(a.source, a.broker)
+
+
+def _replicate(turn: Turn, a: Replicate) -> None:
+    turn.replicate(a.partition)
+
+
+def _load(turn: Turn, a: Load) -> None:
+    key = (a.broker, a.role, a.shard)
+    turn.carry_out(key, dispatch.loaded(turn.roles[key], turn.context(a.broker)))
+
+
+def _expire(turn: Turn, a: ExpireLock) -> None:
+    key = (a.broker, share_partition_leader.ROLE, "")
+    on = turn.context(a.broker)
+    turn.carry_out(
+        key, share_partition_leader.on_lock_expiry(turn.roles[key], a.key, a.lock, on)
+    )
+
+
+def _time_out(turn: Turn, a: TimeOutTransaction) -> None:
+    key = (a.broker, transaction_coordinator.ROLE, a.shard)
+    on = turn.context(a.broker)
+    turn.carry_out(
+        key, transaction_coordinator.on_timeout(turn.roles[key], a.transactional_id, on)
+    )
+
+
+def _refresh(turn: Turn, a: Refresh) -> None:
+    key = (a.broker, share_partition_leader.ROLE, "")
+    on = turn.context(a.broker)
+    turn.carry_out(key, share_partition_leader.on_refresh(turn.roles[key], a.key, on))
+
+
+def _crash_client(turn: Turn, a: CrashClient) -> None:
+    app = turn.applications[a.application]
+    turn.applications = turn.applications.set(a.application, app.but(alive=False))
+    for source, broker in tuple(turn.connections):
+        if host_of(source) == a.application and turn.connections[source, broker].open:
+            turn.lose(source, broker)
+
+
+def _start_client(turn: Turn, a: StartClient) -> None:
+    app = turn.applications[a.application]
+    stem = app.consumer.member_id.partition("#")[0]
+    fresh = application.restarted(app, f"{stem}#{app.life + 1}")
+    turn.applications = turn.applications.set(a.application, fresh)
+
+
+def _cut(turn: Turn, a: Cut) -> None:
+    turn.cuts = tuple(sorted((*turn.cuts, (a.one, a.other))))
+
+
+def _heal(turn: Turn, a: Heal) -> None:
+    turn.cuts = tuple(c for c in turn.cuts if c != (a.one, a.other))
+
+
+_DO: dict[type, Callable[[Turn, Any], None]] = {
+    Step: _step,
+    Send: _send,
+    Deliver: _deliver,
+    Replicate: _replicate,
+    Load: _load,
+    ExpireLock: _expire,
+    TimeOutTransaction: _time_out,
+    Refresh: _refresh,
+    CrashBroker: lambda turn, a: turn.crash(a.broker),
+    StartBroker: lambda turn, a: turn.start(a.broker),
+    MoveLeader: lambda turn, a: turn.elect(a.partition, a.to),
+    LoseConnection: lambda turn, a: turn.lose(a.source, a.broker),
+    Cut: _cut,
+    Heal: _heal,
+    CrashClient: _crash_client,
+    StartClient: _start_client,
+}

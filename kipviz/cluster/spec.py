@@ -1,0 +1,108 @@
+"""What exists in a cluster, and how fine the model looks at it."""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Line
+from kipviz.core.values import Value
+
+KAFKA_VERSION = "4.4.0"
+
+
+class FaultBudget(Value, frozen=True):
+    """How many faults of each kind may still happen. Repairs are free.
+
+    `expire_lock` and `time_out` are timers that run out: the clock is untimed, a timer may fire
+    at any moment after it was set, so a search needs a bound for them as for faults.
+    """
+
+    crash_broker: int = 0
+    move_leader: int = 0
+    lose_connection: int = 0
+    cut: int = 0
+    crash_client: int = 0
+    expire_lock: int = 0
+    time_out: int = 0
+
+
+class Placement(Value, frozen=True):
+    """Who leads a partition at the start, and which other brokers have a copy."""
+
+    partition: str
+    leader: int
+    others: tuple[int, ...] = ()
+
+
+class ApplicationSpec(Value, frozen=True):
+    """One application process.
+
+    `share` says whether its consumer is in a share group. `source` and `output` are partitions.
+    """
+
+    name: str
+    transactional_id: str
+    program: tuple[Line, ...]
+    group_id: str
+    member_id: str
+    share: bool
+    source: str
+    output: str
+    max_records: int = 1
+
+
+class ClusterSpec(Value, frozen=True):
+    """A whole cluster at its start.
+
+    `replication` is "instant" (a batch is on every in-sync replica as soon as it is appended) or
+    "stepwise" (that is an action of its own). `records` are the source records of each partition
+    and the offset of the first one. `internal_partitions` is the number of partitions of each
+    internal topic; only those that something hashes to are kept.
+    """
+
+    brokers: tuple[int, ...]
+    placements: tuple[Placement, ...]
+    applications: tuple[ApplicationSpec, ...]
+    records: tuple[tuple[str, int, tuple[str, ...]], ...]
+    topic_ids: tuple[tuple[str, str], ...]
+    budget: FaultBudget = FaultBudget()
+    internal_partitions: int = 50
+    replication: str = "instant"
+    first_producer_id: int = 9
+    kafka_version: str = KAFKA_VERSION
+    transaction_version: int = 2
+
+
+class BadSpec(ValueError):
+    """A cluster that cannot be."""
+
+
+def check(spec: ClusterSpec) -> None:
+    """Refuse a cluster that cannot be, with one sentence.
+
+    Raises:
+        BadSpec: what is wrong and what is allowed.
+    """
+    if not spec.brokers or len(set(spec.brokers)) != len(spec.brokers):
+        raise BadSpec(f"brokers must be different numbers and at least one, not {spec.brokers}")
+    if spec.replication not in ("instant", "stepwise"):
+        raise BadSpec(f"replication is instant or stepwise, not {spec.replication!r}")
+    if spec.internal_partitions < 1:
+        raise BadSpec(
+            f"internal topics need at least one partition, not {spec.internal_partitions}"
+        )
+    placed = {p.partition for p in spec.placements}
+    for placement in spec.placements:
+        unknown = [b for b in (placement.leader, *placement.others) if b not in spec.brokers]
+        if unknown:
+            raise BadSpec(
+                f"{placement.partition} is placed on broker {unknown[0]}, "
+                f"but the brokers are {', '.join(map(str, spec.brokers))}"
+            )
+    for application in spec.applications:
+        for partition in (application.source, application.output):
+            if partition not in placed:
+                raise BadSpec(
+                    f"{application.name} uses {partition}, which no placement gives a leader"
+                )
+    for name in spec.budget.__struct_fields__:
+        if getattr(spec.budget, name) < 0:
+            raise BadSpec(f"the budget for {name} must be 0 or more")

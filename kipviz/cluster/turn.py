@@ -1,0 +1,291 @@
+"""One step while it happens: the only place that carries out what roles and clients want.
+
+A turn starts from a world, lets one action happen, follows its effects until nothing is left to
+do within the step, and ends in the next world. It is the one mutable thing below the trace, and
+it never outlives the step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.context import (
+    NOBODY,
+    Context,
+    Effects,
+    Image,
+    LocalCall,
+    Reply,
+    ReplyTo,
+    Request,
+)
+from kipviz.brokers.partition_log import append, rebuild, replicate
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
+from kipviz.clients.rules import ClientRules
+from kipviz.cluster import dispatch
+from kipviz.cluster.world import (
+    Connection,
+    Envelope,
+    RoleKey,
+    World,
+    broker_host,
+    host_of,
+    host_roles,
+    new_role,
+    role_key,
+)
+from kipviz.core.model import Event
+from kipviz.messages.events import ConnectionLost, LeaderMoved, MessageDelivered, MessageSent
+from kipviz.messages.message import Message
+
+
+class Turn:
+    """A step in progress."""
+
+    def __init__(
+        self, world: World, broker_rules: BrokerRules, client_rules: ClientRules, *, instant: bool
+    ) -> None:
+        self.image: Image = world.image
+        self.logs = world.logs
+        self.roles = world.roles
+        self.applications = world.applications
+        self.connections = world.connections
+        self.up = world.up
+        self.budget = world.budget
+        self.cuts = world.cuts
+        self.next_producer_id = world.next_producer_id
+        self.events: list[Event] = []
+        self._broker_rules = broker_rules
+        self.client_rules = client_rules
+        self._instant = instant
+
+    def world(self) -> World:
+        """Give the world as it is now."""
+        return World(
+            self.image,
+            self.logs,
+            self.roles,
+            self.applications,
+            self.connections,
+            self.up,
+            self.budget,
+            self.cuts,
+            self.next_producer_id,
+        )
+
+    # -- roles ---------------------------------------------------------------------------------
+
+    def context(self, broker: int) -> Context:
+        """Give what a role on a broker may look at."""
+        return Context(broker, self.image, self.logs, self._broker_rules, self.next_producer_id)
+
+    def carry_out(self, key: RoleKey, effects: Effects) -> None:
+        """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
+        if effects.state is not None:
+            self.roles = self.roles.set(key, effects.state)
+        self.next_producer_id += effects.new_producer_ids
+        self.events += effects.events
+        for partition, batch in effects.appends:
+            log = append(self.logs[partition], batch)
+            self.logs = self.logs.set(partition, replicate(log) if self._instant else log)
+        broker = key[0]
+        for request in effects.requests:
+            self._request(broker, request)
+        for reply in effects.replies:
+            self._reply(reply)
+        for call in effects.local:
+            self._local(broker, call)
+        if self._instant:
+            for partition, _ in effects.appends:
+                self.notify(partition)
+
+    def replicate(self, partition: str) -> None:
+        """Move a partition's high watermark to its end and tell who waits for it."""
+        self.logs = self.logs.set(partition, replicate(self.logs[partition]))
+        self.notify(partition)
+
+    def notify(self, partition: str) -> None:
+        """Tell the roles that lead a partition that its high watermark moved."""
+        broker = self.image.leader_of(partition)
+        key = role_key(broker, partition)
+        role = self.roles.get(key)
+        if role is None or getattr(role, "loading", False):
+            return
+        self.carry_out(key, dispatch.on_replicated(role, self.context(broker)))
+        if key[1] == "partition_leader":
+            shares = (broker, SHARE_LEADER, "")
+            done = dispatch.records_replicated(self.roles[shares], partition, self.context(broker))
+            self.carry_out(shares, done)
+
+    def _local(self, broker: int, call: LocalCall) -> None:
+        key = (broker, call.role, call.shard)
+        role = self.roles.get(key)
+        if role is not None:
+            self.carry_out(key, dispatch.local(role, call.message, self.context(broker)))
+
+    # -- the wire ------------------------------------------------------------------------------
+
+    def put_request(self, source: str, broker: int, envelope: Envelope) -> None:
+        """Put a request on a connection, opening it if it is not open."""
+        place = (source, broker)
+        connection = self.connections.get(place) or Connection()
+        self.connections = self.connections.set(
+            place, connection.but(requests=(*connection.requests, envelope), open=True)
+        )
+        self.events.append(MessageSent(source, broker, "request", envelope.message))
+
+    def _request(self, broker: int, request: Request) -> None:
+        source = f"{broker_host(broker)}/{request.channel}"
+        envelope = Envelope(request.message, request.role, request.shard, request.tag)
+        self.put_request(source, request.broker, envelope)
+
+    def _reply(self, reply: Reply) -> None:
+        to = reply.to
+        connection = self.connections.get((to.source, to.broker))
+        if connection is None or connection.incarnation != to.incarnation:
+            return
+        serving = connection.serving
+        if serving is None:
+            return
+        answer = serving.but(message=reply.message)
+        self.connections = self.connections.set(
+            (to.source, to.broker),
+            connection.but(serving=None, responses=(*connection.responses, answer)),
+        )
+        self.events.append(MessageSent(to.source, to.broker, "response", reply.message))
+
+    def deliver_request(self, source: str, broker: int) -> None:
+        """Let a broker take the next request of a connection."""
+        connection = self.connections[source, broker]
+        envelope = connection.requests[0]
+        self.connections = self.connections.set(
+            (source, broker), connection.but(requests=connection.requests[1:], serving=envelope)
+        )
+        message = envelope.message
+        self.events.append(MessageDelivered(source, broker, "request", message))
+        reply_to = ReplyTo(source, broker, connection.incarnation)
+        key = dispatch.role_for(message, broker, self.image)
+        role = self.roles.get(key)
+        if role is None:
+            self._reply(Reply(reply_to, dispatch.not_here(message)))
+            return
+        self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
+
+    def deliver_response(self, source: str, broker: int) -> None:
+        """Let whoever asked have the answer."""
+        connection = self.connections[source, broker]
+        envelope = connection.responses[0]
+        self.connections = self.connections.set(
+            (source, broker), connection.but(responses=connection.responses[1:])
+        )
+        self.events.append(MessageDelivered(source, broker, "response", envelope.message))
+        host = host_of(source)
+        application = self.applications.get(host)
+        if application is not None:
+            answered = dispatch.client_response(application, source, envelope.message)
+            self.applications = self.applications.set(host, answered)
+            return
+        home = int(host[1:])
+        key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
+        role = self.roles.get(key)
+        if role is not None:
+            done = dispatch.broker_response(role, envelope, self.context(home))
+            self.carry_out(key, done)
+
+    def lose(self, source: str, broker: int) -> None:
+        """Break a connection: nothing on it arrives, both ends notice."""
+        place = (source, broker)
+        connection = self.connections[place]
+        gone: list[tuple[str, Message]] = [("request", e.message) for e in connection.requests]
+        gone += [("response", e.message) for e in connection.responses]
+        self.connections = self.connections.set(
+            place, Connection(incarnation=connection.incarnation + 1, open=False)
+        )
+        self.events.append(ConnectionLost(source, broker, tuple(gone)))
+        waiting = [*connection.requests, *connection.responses]
+        if connection.serving is not None:
+            waiting.append(connection.serving)
+        shares = (broker, SHARE_LEADER, "")
+        if shares in self.roles:
+            done = dispatch.consumer_gone(self.roles[shares], source, self.context(broker))
+            self.carry_out(shares, done)
+        self._tell_source(source, broker, waiting)
+
+    def _tell_source(self, source: str, broker: int, waiting: list[Envelope]) -> None:
+        host = host_of(source)
+        application = self.applications.get(host)
+        if application is not None:
+            if application.alive:
+                told = dispatch.client_disconnected(application, source, broker)
+                self.applications = self.applications.set(host, told)
+            return
+        home = int(host[1:])
+        told_roles = []
+        for envelope in waiting:
+            key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
+            if key not in self.roles or (key, envelope.shard, envelope.tag) in told_roles:
+                continue
+            told_roles.append((key, envelope.shard, envelope.tag))
+            lost = dispatch.request_lost(
+                self.roles[key], source, broker, envelope, self.context(home)
+            )
+            self.carry_out(key, lost)
+
+    # -- leaders and hosts ---------------------------------------------------------------------
+
+    def elect(self, partition: str, to: int) -> None:
+        """Give a partition to another broker, or to nobody (-1)."""
+        held = self.image.leaders[partition]
+        fresh = held.but(leader=to, epoch=held.epoch + 1)
+        self.image = self.image.but(leaders=self.image.leaders.set(partition, fresh))
+        self.events.append(LeaderMoved(partition, held.leader, to, fresh.epoch))
+        self._resign(held.leader, partition)
+        self.logs = self.logs.set(partition, rebuild(self.logs[partition]))
+        if to != NOBODY:
+            loading = role_key(to, partition)[1] != "partition_leader"
+            self.roles = self.roles.set(
+                role_key(to, partition), new_role(partition, fresh, loading=loading)
+            )
+            for key in self.roles:
+                role = self.roles[key]
+                if dispatch.heeds_image(role, partition, was_leaderless=held.leader == NOBODY):
+                    self.carry_out(key, dispatch.image_changed(role, self.context(key[0])))
+
+    def _resign(self, broker: int, partition: str) -> None:
+        key = role_key(broker, partition)
+        role = self.roles.get(key)
+        if role is None:
+            return
+        self.roles = self.roles.without(key)
+        self.carry_out((broker, "", ""), dispatch.resigned(role, self.context(broker)))
+        if key[1] == "partition_leader":
+            shares = (broker, SHARE_LEADER, "")
+            done = dispatch.leadership_lost(self.roles[shares], partition, self.context(broker))
+            self.carry_out(shares, done)
+
+    def crash(self, broker: int) -> None:
+        """Stop a broker: its roles are gone, its partitions move, its connections break."""
+        self.up = tuple(b for b in self.up if b != broker)
+        for key in tuple(self.roles):
+            if key[0] == broker:
+                self.roles = self.roles.without(key)
+        for partition, held in self.image.leaders.items():
+            if held.leader == broker:
+                heirs = [b for b in held.replicas if b in self.up]
+                self.elect(partition, heirs[0] if heirs else NOBODY)
+        host = broker_host(broker)
+        for source, other in tuple(self.connections):
+            if (other == broker or host_of(source) == host) and self.connections[
+                source, other
+            ].open:
+                self.lose(source, other)
+
+    def start(self, broker: int) -> None:
+        """Bring a broker back; it takes over what nobody leads."""
+        self.up = tuple(sorted((*self.up, broker)))
+        for key, role in host_roles(broker).items():
+            self.roles = self.roles.set(key, role)
+        for partition, held in self.image.leaders.items():
+            if held.leader == NOBODY and broker in held.replicas:
+                self.elect(partition, broker)

@@ -1,0 +1,210 @@
+"""The world: everything that is, at one moment, as one immutable value.
+
+No dice, no correlation ids, no absolute times and no ledgers: what would keep two equal
+situations apart is not in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers import kafka_apis, share_partition_leader
+from kipviz.brokers.context import Image, Leadership
+from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients.application import Application
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.producer import Producer
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.message import Message
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.consumer_offsets import MemberRecord
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    INTERNAL_TOPICS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    index_of,
+    partition_for,
+    share_partition_key,
+    topic_of,
+)
+from kipviz.records.share_group_state import ShareSnapshotRecord
+
+RoleKey = tuple[int, str, str]
+
+
+class Envelope(Value, frozen=True):
+    """A message and whose it is: the role, shard and tag that its answer goes to."""
+
+    message: Message
+    role: str = ""
+    shard: str = ""
+    tag: str = ""
+
+
+class Connection(Part, frozen=True, dict=True):
+    """One TCP connection from a client, or from one of a broker's clients, to a broker.
+
+    A broker reads the next request of a connection only after it has answered the one before
+    (`serving`), so answers come in order and need no numbers. `incarnation` tells an answer for
+    a connection that broke from one for the connection that replaced it.
+    """
+
+    requests: tuple[Envelope, ...] = ()
+    serving: Envelope | None = None
+    responses: tuple[Envelope, ...] = ()
+    incarnation: int = 0
+    open: bool = True
+
+
+class World(Part, frozen=True, dict=True):
+    """A cluster and its clients at one moment."""
+
+    image: Image
+    logs: Table[str, PartitionLog]
+    roles: Table[RoleKey, Any]
+    applications: Table[str, Application]
+    connections: Table[tuple[str, int], Connection]
+    up: tuple[int, ...]
+    budget: FaultBudget
+    cuts: tuple[tuple[str, str], ...] = ()
+    next_producer_id: int = 0
+
+
+def host_of(source: str) -> str:
+    """Give the host of an endpoint: "B5/persister" is on B5, "app-1/producer" on app-1."""
+    return source.partition("/")[0]
+
+
+def broker_host(broker: int) -> str:
+    """Give the host name of a broker."""
+    return f"B{broker}"
+
+
+def first_world(spec: ClusterSpec) -> World:
+    """Build the world that a spec describes; its coordinators have not read their logs yet."""
+    leaders = {
+        p.partition: Leadership(p.leader, 0, (p.leader, *p.others)) for p in spec.placements
+    }
+    logs: dict[str, PartitionLog] = {name: PartitionLog(name) for name in leaders}
+    for home in _homes(spec):
+        if home not in leaders:
+            order = _replicas(home, spec.brokers)
+            leaders[home] = Leadership(order[0], 0, order)
+            logs[home] = PartitionLog(home)
+    for partition, first, values in spec.records:
+        batch = Batch(first, tuple(DataRecord(v) for v in values))
+        start = PartitionLog(partition, end_offset=first, high_watermark=first)
+        logs[partition] = replicate(append(start, batch))
+    for application in spec.applications:
+        _join(application, spec, logs)
+    image = Image(Table.of(leaders), spec.internal_partitions, Table.of(dict(spec.topic_ids)))
+    roles: dict[RoleKey, Any] = {}
+    for broker in spec.brokers:
+        roles |= host_roles(broker)
+    for partition, held in leaders.items():
+        roles[role_key(held.leader, partition)] = new_role(partition, held, loading=True)
+    return World(
+        image,
+        Table.of(logs),
+        Table.of(roles),
+        Table.of({a.name: _application(a) for a in spec.applications}),
+        Table.of(),
+        spec.brokers,
+        spec.budget,
+        next_producer_id=spec.first_producer_id,
+    )
+
+
+def host_roles(broker: int) -> dict[RoleKey, Any]:
+    """Give the roles that every broker has, whatever it leads."""
+    return {
+        (broker, kafka_apis.ROLE, ""): KafkaApis(),
+        (broker, share_partition_leader.ROLE, ""): ShareLeader(),
+    }
+
+
+def role_of(partition: str) -> str:
+    """Give the role that the leader of a partition plays."""
+    return {
+        TRANSACTION_STATE: "transaction_coordinator",
+        CONSUMER_OFFSETS: "group_coordinator",
+        SHARE_GROUP_STATE: "share_coordinator",
+    }.get(topic_of(partition), "partition_leader")
+
+
+def role_key(broker: int, partition: str) -> RoleKey:
+    """Give the key of the role instance that leads a partition on a broker."""
+    return (broker, role_of(partition), partition)
+
+
+def new_role(partition: str, held: Leadership, *, loading: bool) -> Any:
+    """Give a fresh role instance for a partition; coordinators still have to load."""
+    match role_of(partition):
+        case "transaction_coordinator":
+            return TransactionCoordinator(partition, held.epoch, loading)
+        case "group_coordinator":
+            return GroupCoordinator(partition, loading)
+        case "share_coordinator":
+            return ShareCoordinator(partition, loading)
+    return PartitionLeader(partition, held.epoch)
+
+
+def _homes(spec: ClusterSpec) -> tuple[str, ...]:
+    """Give the internal partitions that this cluster's names hash to."""
+    count = spec.internal_partitions
+    ids = dict(spec.topic_ids)
+    homes = []
+    for a in spec.applications:
+        homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
+        if a.share:
+            key = share_partition_key(a.group_id, ids[topic_of(a.source)], index_of(a.source))
+            homes.append(f"{SHARE_GROUP_STATE}-{partition_for(key, count)}")
+            # KIP-1289 names this one, too: partitionFor(groupId).
+            homes.append(f"{SHARE_GROUP_STATE}-{partition_for(a.group_id, count)}")
+        else:
+            homes.append(f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}")
+    return tuple(homes)
+
+
+def _replicas(partition: str, brokers: tuple[int, ...]) -> tuple[int, ...]:
+    """Spread the partitions of the internal topics that no placement names over the brokers."""
+    first = (index_of(partition) + INTERNAL_TOPICS.index(topic_of(partition))) % len(brokers)
+    return (*brokers[first:], *brokers[:first])
+
+
+def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) -> None:
+    """Write to the logs what a member that joined before the run has left there."""
+    count = spec.internal_partitions
+    if a.share:
+        topic_id = dict(spec.topic_ids)[topic_of(a.source)]
+        key = share_partition_key(a.group_id, topic_id, index_of(a.source))
+        home = f"{SHARE_GROUP_STATE}-{partition_for(key, count)}"
+        first = next((f for p, f, _ in spec.records if p == a.source), 0)
+        record: Value = ShareSnapshotRecord(key, 0, 1, 0, first)
+        known = any(record in batch.records for batch in logs[home].batches)
+    else:
+        home = f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}"
+        record, known = MemberRecord(a.group_id, a.member_id, 1), False
+    if not known:
+        logs[home] = replicate(append(logs[home], Batch(logs[home].end_offset, (record,))))
+
+
+def _application(a: ApplicationSpec) -> Application:
+    source = f"{a.name}/consumer"
+    consumer: Consumer | ShareConsumer
+    if a.share:
+        consumer = ShareConsumer(source, a.group_id, a.member_id, 1, a.source, a.max_records)
+    else:
+        consumer = Consumer(source, a.group_id, a.member_id, 1, a.source, a.max_records)
+    producer = Producer(f"{a.name}/producer", a.transactional_id)
+    return Application(a.name, a.program, a.output, producer, consumer)

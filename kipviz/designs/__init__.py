@@ -1,0 +1,1 @@
+"""Who fills the slots: the options, and the named designs made of them."""

@@ -1,0 +1,110 @@
+"""The named designs, and how a name becomes a design."""
+
+from __future__ import annotations
+
+from kipviz.designs.design import Design, UnknownDesign
+from kipviz.designs.options import SLOTS
+
+REPAIRED = Design(
+    "repaired",
+    "KIP-1289, repaired",
+    "our inference",
+    "The vote is in the share coordinator's log before it is promised, the partition of that log "
+    "is the participant, and only the transaction's end frees the record.",
+    "findings A to X24 of our review of KIP-1289 (draft of 2026)",
+    tuple(slot.options[0].name for slot in SLOTS),
+)
+
+AS_WRITTEN = Design(
+    "as-written",
+    "KIP-1289 as written",
+    "draft",
+    "TX_PENDING lives in memory, markers are broadcast on the brokers they reach and filtered by "
+    "the epoch staged with, an expired lock frees the record.",
+    "KIP-1289, state Voting; where its text says two things: registered participant (Flow), "
+    "abort to ACQUIRED (javadoc), the enlistment sent to the coordinator",
+    (
+        "memory_only",
+        "state_partition_by_group",
+        "transaction_coordinator",
+        "back_to_available",
+        "equal",
+        "every_one_on_the_broker",
+        "acquired",
+        "invalid_record_state",
+        "allowed",
+        "still_mine",
+    ),
+)
+
+
+def _reading(name: str, title: str, sentence: str, **choices: str) -> Design:
+    """Give another reading of the same text."""
+    other = AS_WRITTEN.but(**choices)
+    return Design(name, title, "draft", sentence, AS_WRITTEN.source, other.chosen)
+
+
+def _finding(name: str, title: str, sentence: str, **choices: str) -> Design:
+    """Give the repaired design with one slot as the KIP writes it: a finding, alone."""
+    other = REPAIRED.but(**choices)
+    return Design(name, title, "our inference", sentence, REPAIRED.source, other.chosen)
+
+
+CATALOGUE: tuple[Design, ...] = (
+    REPAIRED,
+    _finding(
+        "finding-I",
+        "repaired, but markers must carry the staged epoch",
+        "A vote is resolved only by a marker with exactly the epoch it was staged with; "
+        "transaction version 2 bumps the epoch with the decision.",
+        marker_epoch="equal",
+    ),
+    _finding(
+        "finding-D",
+        "repaired, but the lock runs on",
+        "The acquisition lock of a staged record runs out as always and frees the record.",
+        lock_expiry="back_to_available",
+    ),
+    AS_WRITTEN,
+    _reading(
+        "as-written-broadcast",
+        "KIP-1289 as written, no participant",
+        "The other reading: the coordinator does not track share-partitions at all, the broadcast "
+        "is said to be enough.",
+        participant="nowhere",
+    ),
+    _reading(
+        "as-written-available",
+        "KIP-1289 as written, abort to AVAILABLE",
+        "The other reading: an abort makes staged records AVAILABLE, as the test plan says.",
+        abort_target="available",
+    ),
+    _reading(
+        "as-written-local",
+        "KIP-1289 as written, local enlistment",
+        "The literal reading: the share-partition leader calls the coordinator object on its own "
+        "broker, which seldom coordinates this transaction.",
+        enlistment="own_broker",
+    ),
+)
+
+
+def design(name: str) -> Design:
+    """Give a design by name, or made from one: "repaired", "repaired+lock_expiry=back_to_available".
+
+    Raises:
+        UnknownDesign: if there is no such design, slot or option.
+    """
+    base, *choices = name.split("+")
+    for known in CATALOGUE:
+        if known.name == base:
+            break
+    else:
+        allowed = ", ".join(d.name for d in CATALOGUE)
+        raise UnknownDesign(f"there is no design {base!r}; the designs are {allowed}")
+    for choice in choices:
+        slot, equals, option = choice.partition("=")
+        if not equals:
+            raise UnknownDesign(f"{choice!r} is not of the form slot=option")
+        known = known.but(**{slot: option})
+    return known

@@ -1,0 +1,100 @@
+"""A design: one option for every slot, with a name, a status and a source."""
+
+from __future__ import annotations
+
+from kipviz.brokers.rules import BrokerRules
+from kipviz.clients.rules import ClientRules
+from kipviz.core.values import Value
+from kipviz.designs.options import SLOTS, Option, Slot
+
+
+class UnknownDesign(ValueError):
+    """A design, slot or option of a name that there is not."""
+
+
+class Design(Value, frozen=True):
+    """One way to build it.
+
+    `chosen` holds the option's name per slot, in the order of `SLOTS`; a design is equal to
+    another one if it chooses the same under the same name, and it travels as its name.
+    """
+
+    name: str
+    title: str
+    status: str
+    sentence: str
+    source: str
+    chosen: tuple[str, ...]
+
+    def option(self, slot: str) -> Option:
+        """Give what this design chooses for a slot.
+
+        Raises:
+            UnknownDesign: if there is no such slot.
+        """
+        return slot_named(slot).option(self.chosen[_index(slot)])
+
+    def but(self, **choices: str) -> Design:
+        """Give the design with one or more slots filled otherwise: REPAIRED.but(lock_expiry=...).
+
+        Raises:
+            UnknownDesign: if there is no such slot or option.
+        """
+        chosen = list(self.chosen)
+        for name, option in choices.items():
+            slot = slot_named(name)
+            if option not in [o.name for o in slot.options]:
+                allowed = ", ".join(o.name for o in slot.options)
+                raise UnknownDesign(f"slot {name} has no option {option!r}; it has {allowed}")
+            chosen[_index(name)] = option
+        if tuple(chosen) == self.chosen:
+            return self
+        words = [f"{slot}={option}" for slot, option in choices.items()]
+        name = "+".join([self.name, *words])
+        return Design(
+            name,
+            f"{self.title}, but {', '.join(words)}",
+            self.status,
+            f"{self.sentence} What differs: {', '.join(words)}.",
+            self.source,
+            tuple(chosen),
+        )
+
+    def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:
+        """Give (slot, own option, the other's option) where two designs differ."""
+        return tuple(
+            (s.name, mine, its) for s, mine, its in _compare(self.chosen, other.chosen) if mine != its
+        )
+
+    def broker_rules(self) -> BrokerRules:
+        """Give what the brokers of this design do."""
+        return BrokerRules(**{s.name: self.option(s.name).choose for s in SLOTS if s.on_brokers})
+
+    def client_rules(self) -> ClientRules:
+        """Give what the clients of this design do."""
+        return ClientRules(
+            **{s.name: self.option(s.name).choose for s in SLOTS if not s.on_brokers}
+        )
+
+
+def slot_named(name: str) -> Slot:
+    """Give a slot by name.
+
+    Raises:
+        UnknownDesign: if there is none.
+    """
+    for slot in SLOTS:
+        if slot.name == name:
+            return slot
+    allowed = ", ".join(s.name for s in SLOTS)
+    raise UnknownDesign(f"there is no slot {name!r}; the slots are {allowed}")
+
+
+def _index(slot: str) -> int:
+    return [s.name for s in SLOTS].index(slot_named(slot).name)
+
+
+def _compare(
+    one: tuple[str, ...] | list[str], other: tuple[str, ...]
+) -> list[tuple[Slot, str, str]]:
+    return list(zip(SLOTS, one, other, strict=True))

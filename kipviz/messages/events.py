@@ -1,0 +1,163 @@
+"""What happened, in the past tense: the facts that a step leaves behind.
+
+Events are emitted by the roles and folded by properties, ledgers, sentences and pictures. They
+are never part of the world, so two histories that lead to the same state can meet.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+
+
+class MessageSent(Event, frozen=True):
+    """A message was put on a connection. `way` is "request" or "response"."""
+
+    source: str
+    broker: int
+    way: str
+    message: Message
+
+
+class MessageDelivered(Event, frozen=True):
+    """The message at the head of a connection arrived."""
+
+    source: str
+    broker: int
+    way: str
+    message: Message
+
+
+class ConnectionLost(Event, frozen=True):
+    """A connection broke; the messages on it are gone."""
+
+    source: str
+    broker: int
+    lost: tuple[tuple[str, Message], ...]
+
+
+class TransactionMoved(Event, frozen=True):
+    """The coordinator's durable state of a transactional id changed."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    before: TransactionState | None
+    after: TransactionState
+    partitions: tuple[str, ...]
+
+
+class TransactionDecided(Event, frozen=True):
+    """PREPARE_COMMIT or PREPARE_ABORT is durable: nothing can change the outcome any more.
+
+    `producer_epoch` is the epoch of the batches that it decides, one below the marker's.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+
+
+class BatchAppended(Event, frozen=True):
+    """A leader put a batch into its log."""
+
+    partition: str
+    base_offset: int
+    records: tuple[Value, ...]
+    producer_id: int
+    producer_epoch: int
+    control: str
+
+
+class RecordsMoved(Event, frozen=True):
+    """Records of a share-partition changed their delivery state in the leader's memory."""
+
+    partition: str
+    group_id: str
+    first: int
+    last: int
+    before: RecordState
+    after: RecordState
+    delivery_count: int
+    member_id: str
+    because: str
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+class SharePartitionDropped(Event, frozen=True):
+    """A share-partition leader forgot everything it held in memory."""
+
+    partition: str
+    group_id: str
+    because: str
+
+
+class SharePartitionLoaded(Event, frozen=True):
+    """A share-partition leader read the durable state: from here on it may deliver.
+
+    `held` are the offsets it will not deliver because they are terminal or staged.
+    """
+
+    partition: str
+    group_id: str
+    start_offset: int
+    held: tuple[int, ...]
+
+
+class OffsetStaged(Event, frozen=True):
+    """A group's offset is in the log, pending the outcome of a transaction."""
+
+    group_id: str
+    partition: str
+    offset: int
+    producer_id: int
+
+
+class OffsetResolved(Event, frozen=True):
+    """A pending offset was committed or dropped."""
+
+    group_id: str
+    partition: str
+    offset: int
+    producer_id: int
+    committed: bool
+
+
+class LeaderMoved(Event, frozen=True):
+    """The controller gave a partition another leader; -1 is nobody."""
+
+    partition: str
+    before: int
+    after: int
+    epoch: int
+
+
+class CallStarted(Event, frozen=True):
+    """The application entered a line of its program."""
+
+    application: str
+    line: int
+    call: str
+
+
+class CallReturned(Event, frozen=True):
+    """A call of the application came back, with an exception's name or nothing."""
+
+    application: str
+    line: int
+    call: str
+    raised: str
+
+
+class Refused(Event, frozen=True):
+    """A role answered a request with an error."""
+
+    role: str
+    request: str
+    error: Errors

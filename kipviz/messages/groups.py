@@ -1,0 +1,63 @@
+"""Offsets of regular consumer groups."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+
+
+class GroupOffset(Value, frozen=True):
+    """The next offset a group wants to read from one partition."""
+
+    partition: str
+    offset: int
+
+
+class TxnOffsetCommit(Message, frozen=True):
+    """The producer stages a group's offsets in its transaction.
+
+    Version 5: the group coordinator enlists its own partition (transaction version 2).
+    """
+
+    API_KEY: ClassVar[int] = 28
+    VERSION: ClassVar[int] = 5
+    transactional_id: str
+    group_id: str
+    producer_id: int
+    producer_epoch: int
+    member_id: str
+    member_epoch: int
+    offsets: tuple[GroupOffset, ...]
+
+
+class TxnOffsetCommitResponse(Message, frozen=True):
+    """The offsets are in the log, pending the transaction's outcome, or why not."""
+
+    API_KEY: ClassVar[int] = 28
+    VERSION: ClassVar[int] = 5
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+
+
+class OffsetFetch(Message, frozen=True):
+    """A consumer asks where its group left off; the Java consumer always requires stable offsets."""
+
+    API_KEY: ClassVar[int] = 9
+    VERSION: ClassVar[int] = 9
+    group_id: str
+    partition: str
+    require_stable: bool = True
+
+
+class OffsetFetchResponse(Message, frozen=True):
+    """The committed offset, -1 for none, or UNSTABLE_OFFSET_COMMIT while one is pending."""
+
+    API_KEY: ClassVar[int] = 9
+    VERSION: ClassVar[int] = 9
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    partition: str
+    offset: int = -1

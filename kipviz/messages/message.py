@@ -1,0 +1,21 @@
+"""What every message has."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+
+
+class Message(Value, frozen=True):
+    """A request or a response; the class constants say which one and since when.
+
+    `API_KEY` is Kafka's number, `VERSION` the version that the model speaks, `STATUS` whether a
+    release ships it ("shipped"), a KIP proposes it ("draft") or we had to invent it
+    ("our inference").
+    """
+
+    API_KEY: ClassVar[int] = -1
+    VERSION: ClassVar[int] = 0
+    STATUS: ClassVar[str] = "shipped"
+    IS_RESPONSE: ClassVar[bool] = False

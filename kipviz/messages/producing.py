@@ -1,0 +1,77 @@
+"""Produce and Fetch."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.records.batches import DataRecord
+
+
+class Produce(Message, frozen=True):
+    """A producer sends one batch to the leader of a partition, acks=all.
+
+    NOT MODELLED: several partitions in one request; Kafka's newer version 13 names topics by id.
+    """
+
+    API_KEY: ClassVar[int] = 0
+    VERSION: ClassVar[int] = 12
+    transactional_id: str
+    partition: str
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records: tuple[DataRecord, ...]
+
+
+class ProduceResponse(Message, frozen=True):
+    """The batch is in every in-sync replica, or why not."""
+
+    API_KEY: ClassVar[int] = 0
+    VERSION: ClassVar[int] = 12
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    partition: str
+    base_sequence: int
+    base_offset: int = -1
+
+
+class Fetch(Message, frozen=True):
+    """A consumer asks for records from an offset on.
+
+    NOT MODELLED: fetch sessions, several partitions in one request, followers' fetches.
+    """
+
+    API_KEY: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 18
+    partition: str
+    offset: int
+    max_records: int
+    read_committed: bool
+
+
+class FetchedRecord(Value, frozen=True):
+    """One record as a consumer receives it."""
+
+    partition: str
+    offset: int
+    value: str
+    delivery_count: int = 0
+
+
+class FetchResponse(Message, frozen=True):
+    """Records below the high watermark, or below the last stable offset under read_committed.
+
+    The client's filter of aborted records is applied here already; `next_offset` is the
+    position after it. NOT MODELLED: the list of aborted transactions on the wire.
+    """
+
+    API_KEY: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 18
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    partition: str
+    records: tuple[FetchedRecord, ...] = ()
+    next_offset: int = -1

@@ -1,0 +1,89 @@
+"""What a share-partition leader asks the share coordinator (the persister's requests)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.records.share_group_state import StagedBatch, StateBatch
+
+
+class ReadShareGroupState(Message, frozen=True):
+    """A share-partition leader loads what is durable; its leader epoch fences older leaders."""
+
+    API_KEY: ClassVar[int] = 84
+    VERSION: ClassVar[int] = 0
+    key: str
+    leader_epoch: int
+
+
+class PendingBatch(Value, frozen=True):
+    """A staged acknowledgement as the share coordinator reports it. Status: our inference."""
+
+    producer_id: int
+    producer_epoch: int
+    staged: StagedBatch
+
+
+class ReadShareGroupStateResponse(Message, frozen=True):
+    """Start offset, state epoch and state batches; the repaired design adds the pending votes."""
+
+    API_KEY: ClassVar[int] = 84
+    VERSION: ClassVar[int] = 0
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str
+    state_epoch: int = -1
+    start_offset: int = -1
+    batches: tuple[StateBatch, ...] = ()
+    pending: tuple[PendingBatch, ...] = ()
+
+
+class WriteShareGroupState(Message, frozen=True):
+    """A share-partition leader makes delivery states durable."""
+
+    API_KEY: ClassVar[int] = 85
+    VERSION: ClassVar[int] = 1
+    key: str
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+
+
+class WriteShareGroupStateResponse(Message, frozen=True):
+    """Whether the state is durable."""
+
+    API_KEY: ClassVar[int] = 85
+    VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str
+
+
+class TxnWriteShareGroupState(Message, frozen=True):
+    """A share-partition leader makes a vote durable before it promises it to the producer.
+
+    Status: our inference. KIP-1289 defers persistence and names no request for it.
+    """
+
+    STATUS: ClassVar[str] = "our inference"
+    key: str
+    state_epoch: int
+    leader_epoch: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    staged: tuple[StagedBatch, ...]
+
+
+class TxnWriteShareGroupStateResponse(Message, frozen=True):
+    """Whether the vote is in the log. Status: our inference."""
+
+    STATUS: ClassVar[str] = "our inference"
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str

@@ -1,0 +1,47 @@
+"""Record batches as a partition's log holds them."""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+
+COMMIT = "COMMIT"
+ABORT = "ABORT"
+
+
+class DataRecord(Value, frozen=True):
+    """One record of a user's topic.
+
+    `origin` names the source record that this output was made from, "src-0@100", and is empty
+    for a record that nobody derived. It stands for what a real application would carry in the
+    key or a header, and is what the properties count.
+    """
+
+    value: str
+    origin: str = ""
+
+
+class Batch(Value, frozen=True):
+    """A v2 record batch: the header fields that the protocol decides on, and its records.
+
+    `control` is empty for data, COMMIT or ABORT for an end-transaction marker (attributes 0x20).
+    A control batch takes one offset. Source: DefaultRecordBatch, EndTransactionMarker.
+    """
+
+    base_offset: int
+    records: tuple[Value, ...] = ()
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    transactional: bool = False
+    control: str = ""
+    coordinator_epoch: int = -1
+
+    @property
+    def count(self) -> int:
+        """How many offsets the batch takes."""
+        return 1 if self.control else len(self.records)
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the batch's last record."""
+        return self.base_offset + self.count - 1

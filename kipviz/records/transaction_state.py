@@ -1,0 +1,65 @@
+"""The records of `__transaction_state` and the states they name."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.core.values import Value
+
+
+class TransactionState(StrEnum):
+    """The coordinator's states of a transactional id (TransactionState.java)."""
+
+    EMPTY = "EMPTY"
+    ONGOING = "ONGOING"
+    PREPARE_COMMIT = "PREPARE_COMMIT"
+    PREPARE_ABORT = "PREPARE_ABORT"
+    COMPLETE_COMMIT = "COMPLETE_COMMIT"
+    COMPLETE_ABORT = "COMPLETE_ABORT"
+    DEAD = "DEAD"
+    PREPARE_EPOCH_FENCE = "PREPARE_EPOCH_FENCE"
+
+
+S = TransactionState
+
+# Kafka's numeric ids, as they stand in the log (TransactionState.java).
+STATE_IDS: dict[TransactionState, int] = {state: i for i, state in enumerate(TransactionState)}
+
+# target state -> states it may be entered from. PREPARE_ABORT lists the states from which a
+# TV2 client may abort a transaction that never reached the coordinator ("empty abort").
+VALID_PREVIOUS: dict[TransactionState, tuple[TransactionState, ...]] = {
+    S.EMPTY: (S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT),
+    S.ONGOING: (S.ONGOING, S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT),
+    S.PREPARE_COMMIT: (S.ONGOING,),
+    S.PREPARE_ABORT: (
+        S.ONGOING,
+        S.PREPARE_EPOCH_FENCE,
+        S.EMPTY,
+        S.COMPLETE_COMMIT,
+        S.COMPLETE_ABORT,
+    ),
+    S.COMPLETE_COMMIT: (S.PREPARE_COMMIT,),
+    S.COMPLETE_ABORT: (S.PREPARE_ABORT,),
+    S.DEAD: (S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT),
+    S.PREPARE_EPOCH_FENCE: (S.ONGOING,),
+}
+
+# 32766 is the last epoch a client ever holds; 32767 is reserved for the coordinator's fence.
+LAST_CLIENT_EPOCH = 32766
+
+
+class TransactionRecord(Value, frozen=True):
+    """One value of `__transaction_state` (TransactionLogValue v1) with its key.
+
+    NOT MODELLED: the two timestamps; time is untimed, a timeout is an action.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: TransactionState
+    partitions: tuple[str, ...] = ()
+    previous_producer_id: int = -1
+    next_producer_id: int = -1
+    timeout_ms: int = 60_000
+    client_transaction_version: int = 0

@@ -1,0 +1,1 @@
+"""Stories: a cluster, a script in beats, and what is expected of each design."""
