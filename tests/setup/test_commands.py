@@ -229,10 +229,7 @@ def test_jupyterlab_answers_on_this_machine_only(checkout):
         )  # fmt: skip
         try:
             address = wait_for_address(checkout / "log", server)
-            with urllib.request.urlopen(
-                address.replace("/lab", "/api/status", 1), timeout=5
-            ) as answer:
-                assert answer.status == 200
+            wait_for_answer(address.replace("/lab", "/api/status", 1))
             listening = listeners(port)
         finally:
             os.killpg(server.pid, 15)
@@ -250,6 +247,19 @@ def wait_for_address(log, server):
             return found[0].replace("/lab/tree/notebooks/00-start-here.ipynb", "/lab")
         time.sleep(0.05)
     raise AssertionError(f"no address was printed:\n{log.read_text()}")
+
+
+def wait_for_answer(address):
+    """The server prints its address a moment before it listens."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                assert answer.status == 200
+                return
+        except OSError:
+            assert time.monotonic() < deadline, "nothing answers at the printed address"
+            time.sleep(0.05)
 
 
 def listeners(port):
