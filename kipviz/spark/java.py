@@ -34,7 +34,7 @@ exec '{{java}}' "$@"
 """
 
 
-class NoJava(RuntimeError):  # noqa: N818 - a fact about the machine, said as such
+class NoJava(RuntimeError):
     """There is no Java on this machine that Spark could run on; the message says what to install."""
 
 

@@ -34,7 +34,7 @@ METADATA = {
 }
 
 
-class NotRun(Exception):  # noqa: N818 - a sentence for the person who ran the tool
+class NotRun(Exception):
     """A notebook could not be run to its end; the message says where and why."""
 
 
