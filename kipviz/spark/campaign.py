@@ -7,8 +7,8 @@ processes; it is here for campaigns that outgrow the machine, and for what it ca
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
-from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ from kipviz.spark.shipping import ship
 from kipviz.spark.summary import SummaryRow, summarised, summary_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame, SparkSession
 
 WAYS = ("spark", "loop", "processes")
@@ -247,7 +249,7 @@ def _check_partitions(partitions: object) -> None:
 def _chunks(jobs: int, wanted: int) -> list[tuple[int, int]]:
     count = min(jobs, wanted)
     edges = [jobs * k // count for k in range(count + 1)]
-    return list(zip(edges, edges[1:], strict=False))
+    return list(itertools.pairwise(edges))
 
 
 def _in_job_order(table: pa.Table) -> pa.Table:

@@ -6,21 +6,23 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kipviz.spark.campaign import in_runs, spark_schema, task_count
 from kipviz.spark.failures import explained
-from kipviz.spark.plan import Plan
 from kipviz.spark.progress import CancelSwitch, OnProgress, watched
 from kipviz.spark.session import cores, is_local
 from kipviz.spark.shipped import EVENT_SCHEMA, event_batches
 from kipviz.spark.shipping import ship
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pyspark.sql import DataFrame, SparkSession
+
+    from kipviz.spark.plan import Plan
 
 
 def event_frame(

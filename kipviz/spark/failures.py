@@ -14,8 +14,10 @@ class CampaignFailed(RuntimeError):
 _SENTENCES = (
     (
         r"Python worker exited unexpectedly|Python worker process terminated|EOFException",
-        "A worker process died in the middle, most often because the machine ran out of memory: "
-        "nothing was kept; use fewer cores or shorter runs, or run the same in a loop to see where.",
+        (
+            "A worker process died in the middle, most often because the machine ran out of memory: "
+            "nothing was kept; use fewer cores or shorter runs, or run the same in a loop to see where."
+        ),
     ),
     (
         r"No module named '?([\w.]+)",
@@ -27,8 +29,10 @@ _SENTENCES = (
     ),
     (
         r"OutOfMemoryError|Java heap space|GC overhead limit",
-        "Spark's JVM ran out of memory: stop() the session and start one with more, for example "
-        "session(memory='2g').",
+        (
+            "Spark's JVM ran out of memory: stop() the session and start one with more, for example "
+            "session(memory='2g')."
+        ),
     ),
     (
         r"No space left on device",
@@ -36,8 +40,10 @@ _SENTENCES = (
     ),
     (
         r"Py4JNetworkError|Connection refused|Answer from Java side is empty|UNAVAILABLE",
-        "The connection to Spark is gone, most often because its process was killed for memory: "
-        "call stop() and start again.",
+        (
+            "The connection to Spark is gone, most often because its process was killed for memory: "
+            "call stop() and start again."
+        ),
     ),
 )
 
@@ -58,7 +64,8 @@ def _is_sparks(error: Exception) -> bool:
     module = type(error).__module__
     ours = isinstance(error, (CampaignFailed, SparkUnavailable))
     return not ours and (
-        module.startswith(("pyspark", "py4j", "grpc")) or isinstance(error, (ConnectionError, EOFError))
+        module.startswith(("pyspark", "py4j", "grpc"))
+        or isinstance(error, (ConnectionError, EOFError))
     )
 
 

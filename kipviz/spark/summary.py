@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from kipviz.core.values import Value
-from kipviz.spark.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kipviz.spark.plan import Plan
 
 DIMENSIONS = {"scenario": "scenarios", "design": "designs", "faults": "faults"}
 
@@ -88,7 +90,9 @@ def summary_text(rows: tuple[SummaryRow, ...]) -> str:
     lines = [("", "runs", "holds", *properties, "errors")]
     for row in rows:
         cells = [row.cell(name) for name in properties]
-        lines.append((row.name, str(row.runs), str(row.holds), *map(cell_text, cells), cell_text(row.errors)))
+        lines.append(
+            (row.name, str(row.runs), str(row.holds), *map(cell_text, cells), cell_text(row.errors))
+        )
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     return "\n".join(
         "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()

@@ -1,0 +1,310 @@
+"""Find every duplicate, loss and stuck record in an event log, by joins and counts.
+
+An event log is what ``event_log.write_events`` writes: one row per event of each run, a run being
+(scenario, design, faults, seed). Three kinds of rows matter here:
+
+* ``output_appended``: an output for source record (source, offset) by (producer_id, producer_epoch);
+* ``transaction_decided``: the transaction of (producer_id, producer_epoch) committed or aborted; it
+  decides the outputs of that pair appended before it and not decided yet;
+* ``record_state``: the source record's state in its share group, and its delivery count.
+
+From these: a *duplicate* is a source record with more than one committed output, a *loss* one that ends
+ACKNOWLEDGED without any, a *stuck* record one that ends TX_PENDING. Losses and stuck records are told
+of ended runs only (``run_ended``): in a log that stops in the middle they would be guesses.
+
+Functions named ``with_`` and ``only_`` take a DataFrame and give one; no row passes through Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as f
+
+from kipviz.spark.failures import explained
+from kipviz.spark.progress import CancelSwitch, OnProgress, watched
+from kipviz.spark.session import first_line
+from kipviz.spark.shipped import EVENT_SCHEMA
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+RUN = ("scenario", "design", "faults", "seed")
+RECORD = (*RUN, "source", "offset")
+_RECORD_KEY = ("place", "seed", "offset")
+_PRODUCER_KEY = ("setting", "seed", "producer_id", "producer_epoch")
+FINDINGS = ("duplicate", "loss", "stuck")
+STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVED")
+"""A record's states in the order of its life: of two in one step, the later one is the outcome."""
+
+_WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}
+_TEXT = {"string"}
+_DELIVERIES_MAX = 2**20
+_ORDER_BASE = 8
+_STEP_SHIFT = 23  # 20 bits of deliveries and 3 of the state
+
+
+class NotAnEventLog(ValueError):
+    """What was given for an event log is none; the sentence says what it lacks."""
+
+
+def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
+    """Open an event log in Parquet: a file, a folder or an address the cluster knows.
+
+    Raises:
+        NotAnEventLog: there is nothing, it is no Parquet, or columns are missing or of another type.
+    """
+    try:
+        events = spark.read.parquet(str(path))
+        kinds = dict(events.dtypes)
+    except Exception as error:
+        raise NotAnEventLog(_why_unreadable(path, error)) from error
+    missing = [name for name in EVENT_SCHEMA.names if name not in kinds]
+    if missing:
+        raise NotAnEventLog(f"{path} is no event log: it lacks {_listed('column', missing)}.")
+    for field in EVENT_SCHEMA:
+        number = str(field.type) == "int64"
+        if kinds[field.name] not in (_WHOLE_NUMBERS if number else _TEXT):
+            needed = "whole numbers" if number else "text"
+            raise NotAnEventLog(
+                f"{path} is no event log: its column {field.name} must hold {needed}, "
+                f"not {kinds[field.name]}."
+            )
+    return events
+
+
+def audit(events: DataFrame) -> DataFrame:
+    """Everything that is wrong in the log, one row each, in no particular order.
+
+    Columns: the run, the source record, ``finding`` (one of ``FINDINGS``), the ``step`` at which to
+    look, the committed ``outputs`` and the ``deliveries`` of the record.
+    """
+    keyed = events.transform(with_keys)
+    found = keyed.transform(with_fates).transform(with_findings)
+    certain = found.transform(partial(only_certain, keyed=keyed))
+    return certain.transform(partial(with_names, keyed=keyed))
+
+
+def with_keys(events: DataFrame) -> DataFrame:
+    """The events with one number for the text of a run and one for the text of a source record.
+
+    Grouping by four columns of text takes three times as long as by a number (measured), and more
+    memory than the driver has. The numbers are 64-bit hashes of the names alone, of which a log has a
+    handful; seed, offset and producer stay as they are, so nothing is lost in them.
+    """
+    return events.select(
+        "*",
+        f.xxhash64("scenario", "design", "faults").alias("setting"),
+        f.xxhash64("scenario", "design", "faults", "source").alias("place"),
+    )
+
+
+def with_decisions(keyed: DataFrame) -> DataFrame:
+    """The outputs, each with ``committed_at``: the step of the commit that decided it, else null.
+
+    Reads each producer's events backwards, carrying the decision met last. An output without a
+    producer id belongs to no transaction and counts from the step it was appended.
+    """
+    is_decision = f.col("kind") == "transaction_decided"
+    commits = f.when(f.col("committed") == 1, 1).otherwise(0)
+    backwards = (
+        Window.partitionBy(*_PRODUCER_KEY)
+        .orderBy(f.col("step").desc(), f.col("decision").isNotNull().desc())
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    decided = f.last("decision", ignorenulls=True).over(backwards)
+    alone = f.col("producer_id") == -1
+    return (
+        keyed.where(f.col("kind").isin("output_appended", "transaction_decided"))
+        .select(
+            *_PRODUCER_KEY,
+            "place",
+            "offset",
+            "step",
+            f.when(is_decision, f.col("step") * 2 + commits).alias("decision"),
+            f.when(alone & ~is_decision, f.col("step")).alias("at_once"),
+        )
+        .withColumn("decided", decided)
+        .where(f.col("decision").isNull())
+        .withColumn("commit", f.when(f.col("decided") % 2 == 1, f.shiftright("decided", 1)))
+        .select("setting", *_RECORD_KEY, f.coalesce("at_once", "commit").alias("committed_at"))
+    )
+
+
+def with_fates(keyed: DataFrame) -> DataFrame:
+    """One row per source record: how it ended, and how many committed outputs it has.
+
+    Columns ``state`` (the last one, null if none was seen), ``state_at``, ``deliveries``, ``outputs``,
+    ``second_at`` (the step of the second committed output, else null).
+    """
+    nothing = f.lit(None).cast("bigint")
+    in_turn = Window.partitionBy(*_RECORD_KEY).orderBy("committed_at")
+    outputs = (
+        with_decisions(keyed)
+        .where(f.col("committed_at").isNotNull())
+        .withColumn("turn", f.row_number().over(in_turn))
+        .withColumn("second_at", f.when(f.col("turn") == 2, f.col("committed_at")))
+        .select(
+            "setting",
+            *_RECORD_KEY,
+            nothing.alias("order"),
+            nothing.alias("delivery_count"),
+            f.lit(1).alias("output"),
+            "second_at",
+        )
+    )
+    states = keyed.where(f.col("kind") == "record_state").select(
+        "setting",
+        *_RECORD_KEY,
+        _order().alias("order"),
+        "delivery_count",
+        f.lit(0).alias("output"),
+        nothing.alias("second_at"),
+    )
+    names = f.array(*(f.lit(name) for name in STATES))
+    return (
+        states.unionByName(outputs)
+        .groupBy(*_RECORD_KEY)
+        .agg(
+            f.max("setting").alias("setting"),
+            f.max("order").alias("order"),
+            f.max("delivery_count").alias("deliveries"),
+            f.sum("output").alias("outputs"),
+            f.min("second_at").alias("second_at"),
+        )
+        .withColumn("state", f.get(names, (f.col("order") % _ORDER_BASE).cast("int")))
+        .withColumn("state_at", f.shiftright("order", _STEP_SHIFT))
+        .drop("order")
+    )
+
+
+def with_findings(fates: DataFrame) -> DataFrame:
+    """One row per thing that is wrong with a record; a record may be wrong in more than one way."""
+    wrong = {
+        "duplicate": (f.col("outputs") > 1, f.col("second_at")),
+        "loss": ((f.col("state") == "ACKNOWLEDGED") & (f.col("outputs") == 0), f.col("state_at")),
+        "stuck": (f.col("state") == "TX_PENDING", f.col("state_at")),
+    }
+    entries = [
+        f.when(is_wrong, f.struct(f.lit(finding).alias("finding"), step.alias("step")))
+        for finding, (is_wrong, step) in wrong.items()
+    ]
+    return (
+        fates.where(reduce(lambda a, b: a | b, (is_wrong for is_wrong, _ in wrong.values())))
+        .withColumn("entry", f.explode(f.array_compact(f.array(*entries))))
+        .select("setting", *_RECORD_KEY, "entry.finding", "entry.step", "outputs", "deliveries")
+    )
+
+
+def only_certain(findings: DataFrame, keyed: DataFrame) -> DataFrame:
+    """The findings without losses and stuck records of runs that did not end."""
+    ended = keyed.where(f.col("kind") == "run_ended").select("setting", "seed").distinct()
+    marked = findings.join(ended.withColumn("ended", f.lit(True)), ["setting", "seed"], "left")
+    sure = f.col("finding") == "duplicate"
+    return marked.where(sure | f.col("ended")).drop("ended")
+
+
+def with_names(findings: DataFrame, keyed: DataFrame) -> DataFrame:
+    """The findings with the names that their numbers stand for."""
+    names = keyed.select("place", "scenario", "design", "faults", "source").distinct()
+    return findings.join(f.broadcast(names), "place").select(
+        *RECORD, "finding", "step", "outputs", "deliveries"
+    )
+
+
+def only_unfinished_runs(events: DataFrame) -> DataFrame:
+    """The runs whose log stops in the middle, with their last step."""
+    return (
+        events.groupBy(*RUN)
+        .agg(
+            f.max("step").alias("step"),
+            f.max((f.col("kind") == "run_ended").cast("int")).alias("ended"),
+        )
+        .where(f.col("ended") == 0)
+        .drop("ended")
+    )
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found; ``table`` has the columns that ``audit`` names."""
+
+    table: pa.Table
+    runs: int
+    unfinished: int
+
+    def count(self, finding: str) -> int:
+        """How many findings of one kind."""
+        return self.table["finding"].to_pylist().count(finding)
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{self.count(kind)} {kind}" for kind in FINDINGS)
+        rest = f" ({self.unfinished} of them not ended)" if self.unfinished else ""
+        return f"Audit of {self.runs} runs{rest}: {found}"
+
+
+def audit_log(
+    spark: SparkSession,
+    path: str | Path,
+    on_progress: OnProgress | None = None,
+    switch: CancelSwitch | None = None,
+) -> AuditResult:
+    """Audit an event log in Parquet and bring the findings here.
+
+    Args:
+        spark: the session.
+        path: the log.
+        on_progress: gets Spark's tasks done and known so far.
+        switch: turned by whoever wants to cancel.
+
+    Raises:
+        NotAnEventLog: see ``read_events``.
+        Cancelled: the switch was turned.
+        CampaignFailed: Spark failed; in one sentence.
+    """
+    events = read_events(spark, path)
+    try:
+        return watched(spark, partial(_audited, events), on_progress, switch)
+    except Exception as error:
+        raise explained(error) from error
+
+
+def _audited(events: DataFrame) -> AuditResult:
+    ended = (f.col("kind") == "run_ended").cast("int")
+    runs = events.groupBy(*RUN).agg(f.max(ended).alias("ended"))
+    counts = runs.agg(f.count("*"), f.sum(1 - f.col("ended"))).collect()[0]
+    table = audit(events).toArrow()
+    ordered = table.sort_by([(name, "ascending") for name in (*RECORD, "finding")])
+    return AuditResult(ordered.combine_chunks(), counts[0], counts[1] or 0)
+
+
+def _order() -> Column:
+    """A record's states in one number that grows with its life: step, then delivery, then state."""
+    rank = f.lit(None).cast("bigint")
+    for number, name in enumerate(STATES):
+        rank = f.when(f.col("state") == name, number).otherwise(rank)
+    delivery = f.least(
+        f.greatest(f.col("delivery_count"), f.lit(-1)) + 1, f.lit(_DELIVERIES_MAX - 1)
+    )
+    return (f.col("step") * _DELIVERIES_MAX + delivery) * _ORDER_BASE + rank
+
+
+def _why_unreadable(path: str | Path, error: Exception) -> str:
+    text = str(error)
+    if "PATH_NOT_FOUND" in text or "Path does not exist" in text:
+        return f"There is nothing at {path}."
+    if "UNABLE_TO_INFER_SCHEMA" in text or "Unable to infer schema" in text:
+        return f"{path} is no event log: there are no Parquet files in it."
+    if "not a Parquet file" in text or "CANNOT_READ_FILE_FOOTER" in text or "footer" in text:
+        return f"{path} is no event log: it cannot be read as Parquet."
+    return f"{path} cannot be read as an event log: {first_line(error)}"
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    return f"the {noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"
