@@ -20,6 +20,7 @@ public final class Recorder {
             System.exit(2);
         }
         stopByItself();
+        WireLog.listen();
         List<Scenario> all = Stream.concat(
             TransactionScenarios.all().stream(), ShareScenarios.all().stream()).toList();
         List<Scenario> wanted = all.stream()
@@ -38,18 +39,21 @@ public final class Recorder {
 
     private static void run(Scenario scenario, Path folder) throws Exception {
         System.err.println("recording " + scenario.name() + " into " + folder);
-        Path home = Files.createTempDirectory("kipviz-broker");
         delete(folder);
         WireLog.take();
-        Recording recording;
-        try (Broker broker = new Broker(home, scenario.settings());
-             Recording opened = new Recording(folder, scenario.name(), scenario.sentence(), broker)) {
-            recording = opened;
-            scenario.body().run(broker, recording);
-            recording.describeCluster();
+        Path home = Files.createTempDirectory("kipviz-broker");
+        try {
+            Recording recording;
+            try (Broker broker = new Broker(home, scenario.settings());
+                 Recording opened = new Recording(folder, scenario.name(), scenario.sentence(), broker)) {
+                recording = opened;
+                scenario.body().run(broker, recording);
+                recording.describeCluster();
+            }
+            recording.save();
+        } finally {
+            delete(home);
         }
-        recording.save();
-        delete(home);
     }
 
     /** A broker that hangs must not stay behind. */

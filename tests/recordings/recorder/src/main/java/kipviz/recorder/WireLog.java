@@ -6,17 +6,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import org.apache.logging.log4j.core.Appender;
-import org.apache.logging.log4j.core.Core;
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.core.LogEvent;
+import org.apache.logging.log4j.core.LoggerContext;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
+import org.apache.logging.log4j.core.config.LoggerConfig;
 import org.apache.logging.log4j.core.config.Property;
-import org.apache.logging.log4j.core.config.plugins.Plugin;
-import org.apache.logging.log4j.core.config.plugins.PluginAttribute;
-import org.apache.logging.log4j.core.config.plugins.PluginFactory;
 
 /** Keeps the broker's request log in memory, without the fields that only say how fast this machine is. */
-@Plugin(name = "Wire", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE)
 public final class WireLog extends AbstractAppender {
 
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -30,13 +28,18 @@ public final class WireLog extends AbstractAppender {
 
     private static final List<ObjectNode> LINES = new ArrayList<>();
 
-    private WireLog(String name) {
-        super(name, null, null, false, Property.EMPTY_ARRAY);
+    private WireLog() {
+        super("wire", null, null, false, Property.EMPTY_ARRAY);
     }
 
-    @PluginFactory
-    public static WireLog create(@PluginAttribute("name") String name) {
-        return new WireLog(name);
+    /** Starts keeping; called once, before the first broker starts. */
+    static void listen() {
+        LoggerContext context = (LoggerContext) LogManager.getContext(false);
+        LoggerConfig logger = context.getConfiguration().getLoggerConfig("kafka.request.logger");
+        WireLog wire = new WireLog();
+        wire.start();
+        logger.addAppender(wire, Level.DEBUG, null);
+        context.updateLoggers();
     }
 
     @Override
