@@ -1,0 +1,93 @@
+"""A short name for every action, by which scripts pick it and people read it.
+
+The wording is part of the contract: scripts, the command line and saved traces show it.
+"""
+
+from __future__ import annotations
+
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.model import next_request
+from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.messages.message import Message
+
+
+def label(world: World, action: ClusterAction) -> str:
+    """Name an action in a world: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
+    match action:
+        case Step(application=name):
+            return f"{name} goes on"
+        case Send(source=source):
+            request = _to_send(world, source)
+            return f"{source} sends {type(request).__name__ if request else 'nothing'}"
+        case Deliver(source=source, broker=broker, way=way):
+            message = on_wire(world, action)
+            target = broker_host(broker) if way == "request" else source
+            name = type(message).__name__ if message else f"nothing ({way})"
+            return f"{name} arrives at {target}"
+        case Replicate(partition=partition):
+            return f"{partition} is replicated"
+        case Load(broker=broker, shard=shard):
+            return f"{shard} takes office on {broker_host(broker)}"
+        case ExpireLock(key=key, lock=lock):
+            return f"the lock of {partition_of(world, key)}@{lock} runs out"
+        case TimeOutTransaction(transactional_id=name):
+            return f"{name} times out"
+        case Refresh(broker=broker, key=key):
+            return f"{broker_host(broker)} refreshes {partition_of(world, key)}"
+        case CrashBroker(broker=broker):
+            return f"{broker_host(broker)} crashes"
+        case StartBroker(broker=broker):
+            return f"{broker_host(broker)} starts"
+        case MoveLeader(partition=partition, to=to):
+            return f"{partition} moves to {broker_host(to)}"
+        case LoseConnection(source=source, broker=broker):
+            return f"{source} loses {broker_host(broker)}"
+        case Cut(one=one, other=other):
+            return f"{one} and {other} are cut apart"
+        case Heal(one=one, other=other):
+            return f"{one} and {other} are joined"
+        case CrashClient(application=name):
+            return f"{name} crashes"
+        case StartClient(application=name):
+            return f"{name} starts"
+
+
+def on_wire(world: World, action: Deliver) -> Message | None:
+    """Give the message that a delivery would deliver."""
+    connection = world.connections.get((action.source, action.broker))
+    if connection is None:
+        return None
+    queue = connection.requests if action.way == "request" else connection.responses
+    return queue[0].message if queue else None
+
+
+def partition_of(world: World, key: str) -> str:
+    """Give the source partition of a share-partition's key."""
+    _, topic_id, index = key.rsplit(":", 2)
+    for topic, known in world.image.topic_ids.items():
+        if known == topic_id:
+            return f"{topic}-{index}"
+    return key
+
+
+def _to_send(world: World, source: str) -> Message | None:
+    app = world.applications.get(host_of(source))
+    return next_request(app, source) if app else None

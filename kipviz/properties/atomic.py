@@ -1,0 +1,180 @@
+"""Exactly once: a source record is acknowledged if and only if its output is committed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.core.model import Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.events import (
+    BatchAppended,
+    OffsetResolved,
+    RecordsMoved,
+    SharePartitionLoaded,
+    TransactionDecided,
+)
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import (
+    RecordState,
+    ShareSnapshotRecord,
+    ShareUpdateRecord,
+    StateBatch,
+)
+
+FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
+Batch = tuple[int, int]
+
+
+class Ledger(Part, frozen=True, dict=True):
+    """What has been put out and taken in so far.
+
+    `open` are the outputs of undecided transactions by (producer id, epoch); `committed` counts
+    the committed outputs of each source record; `free` are the source records that can be
+    delivered (again), as their leader sees it; `read_to` is the committed offset of each group.
+    """
+
+    topic_ids: Table[str, str]
+    open: Table[Batch, tuple[str, ...]] = Table.of()
+    committed: Table[str, int] = Table.of()
+    free: Table[str, bool] = Table.of()
+    read_to: Table[tuple[str, str], int] = Table.of()
+    broken: str = ""
+
+
+class Atomic:
+    """The property itself.
+
+    It breaks at the earliest step that cannot be taken back: when a second output of a record is
+    decided, when an acknowledgement is durable without a committed output, or when a record whose
+    output is committed can be delivered again.
+    """
+
+    name = "atomic"
+    sentence = "A source record is acknowledged if and only if its output is committed."
+
+    def initial(self, world: Any) -> Ledger:
+        """Start with nothing put out."""
+        ids = {topic_id: topic for topic, topic_id in world.image.topic_ids.items()}
+        return Ledger(Table.of(ids))
+
+    def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
+        """Take in one step."""
+        if ledger.broken:
+            return ledger
+        for event in outcome.events:
+            match event:
+                case BatchAppended():
+                    ledger = _appended(ledger, event)
+                case TransactionDecided():
+                    ledger = _decided(ledger, event)
+                case RecordsMoved():
+                    ledger = _moved(ledger, event)
+                case SharePartitionLoaded():
+                    ledger = _loaded(ledger, event)
+                case OffsetResolved(committed=True):
+                    ledger = _read(ledger, event)
+            if ledger.broken:
+                break
+        return ledger
+
+    def finding(self, ledger: Ledger) -> Finding:
+        """Say whether it still holds."""
+        return Finding(BROKEN, ledger.broken) if ledger.broken else Finding(HOLDS)
+
+
+def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
+    if event.control:
+        return ledger
+    origins = tuple(r.origin for r in event.records if isinstance(r, DataRecord) and r.origin)
+    if origins and event.producer_id >= 0:
+        place = (event.producer_id, event.producer_epoch)
+        so_far = ledger.open.get(place, ())
+        return ledger.but(open=ledger.open.set(place, so_far + origins))
+    for record in event.records:
+        if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
+            ledger = _acknowledged(ledger, record.key, record.batches)
+    return ledger
+
+
+def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
+    _, topic_id, index = key.rsplit(":", 2)
+    partition = f"{ledger.topic_ids.get(topic_id, topic_id)}-{index}"
+    for batch in batches:
+        if batch.state is not RecordState.ACKNOWLEDGED:
+            continue
+        for offset in range(batch.first, batch.last + 1):
+            record = f"{partition}@{offset}"
+            if not ledger.committed.get(record, 0):
+                return ledger.but(
+                    broken=f"{record} is acknowledged for good, but no output of it is committed: "
+                    "it is lost"
+                )
+    return ledger
+
+
+def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
+    place = (event.producer_id, event.producer_epoch)
+    outputs = ledger.open.get(place, ())
+    ledger = ledger.but(open=ledger.open.without(place))
+    if not event.committed:
+        return ledger
+    for record in outputs:
+        count = ledger.committed.get(record, 0) + 1
+        ledger = ledger.but(committed=ledger.committed.set(record, count))
+        if count > 1:
+            return ledger.but(broken=f"{record} has {count} committed outputs: it is duplicated")
+        if record in ledger.free:
+            return ledger.but(
+                broken=f"the output of {record} is committed, but the record is free to be "
+                "delivered again"
+            )
+    return ledger
+
+
+def _moved(ledger: Ledger, event: RecordsMoved) -> Ledger:
+    record = f"{event.partition}@{event.first}"
+    if event.after not in FREE:
+        return ledger.but(free=ledger.free.without(record))
+    if ledger.committed.get(record, 0):
+        return ledger.but(
+            broken=f"the output of {record} is committed, but {event.because} and made it "
+            f"{event.after.name}: it will be delivered again"
+        )
+    return ledger.but(free=ledger.free.set(record, True))
+
+
+def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
+    for record in ledger.committed:
+        partition, _, offset = record.rpartition("@")
+        at = int(offset)
+        if partition == event.partition and at >= event.start_offset and at not in event.held:
+            return ledger.but(
+                broken=f"the output of {record} is committed, but the new share-partition leader "
+                "finds no trace of its acknowledgement: it will be delivered again"
+            )
+    return ledger
+
+
+def _read(ledger: Ledger, event: OffsetResolved) -> Ledger:
+    place = (event.group_id, event.partition)
+    before = ledger.read_to.get(place, -1)
+    if before < 0:
+        # Where the group started: the first record of which anything is known.
+        before = min(
+            (
+                int(r.rpartition("@")[2])
+                for r in ledger.committed
+                if r.rpartition("@")[0] == event.partition
+            ),
+            default=event.offset - 1,
+        )
+    for offset in range(before, event.offset):
+        record = f"{event.partition}@{offset}"
+        if not ledger.committed.get(record, 0):
+            return ledger.but(
+                broken=f"group {event.group_id} has read past {record}, but no output of it is "
+                "committed: it is lost"
+            )
+    return ledger.but(read_to=ledger.read_to.set(place, event.offset))

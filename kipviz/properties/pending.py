@@ -1,0 +1,95 @@
+"""Progress: nothing stays pending for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.core.model import Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.events import (
+    OffsetResolved,
+    OffsetStaged,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    TransactionMoved,
+)
+from kipviz.properties.verdict import HOLDS, PENDING, Finding
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+
+UNDECIDED = (
+    TransactionState.ONGOING,
+    TransactionState.PREPARE_COMMIT,
+    TransactionState.PREPARE_ABORT,
+)
+
+
+class Open(Part, frozen=True, dict=True):
+    """What is waiting for an outcome now: a name, and what it waits as."""
+
+    things: Table[str, str] = Table.of()
+
+
+class NothingPending:
+    """The property: while something is pending it is undecided.
+
+    A single run cannot break it, because more steps may always come. `checking.liveness` decides
+    it: for ever means that no continuation without further faults resolves it.
+    """
+
+    name = "nothing pending for ever"
+    sentence = "Every transaction, staged acknowledgement and staged offset is resolved in the end."
+
+    def initial(self, world: Any) -> Open:
+        """Start with nothing pending."""
+        return Open()
+
+    def observe(self, state: Open, action: Any, outcome: Outcome) -> Open:
+        """Take in one step."""
+        things = state.things
+        for event in outcome.events:
+            match event:
+                case TransactionMoved(transactional_id=name, after=after):
+                    key = f"transaction {name}"
+                    if after in UNDECIDED:
+                        things = things.set(key, after.value)
+                    else:
+                        things = things.without(key)
+                case RecordsMoved(partition=partition, first=first, after=after):
+                    key = f"record {partition}@{first}"
+                    if after is RecordState.TX_PENDING:
+                        things = things.set(key, "TX_PENDING")
+                    else:
+                        things = things.without(key)
+                case SharePartitionDropped(partition=partition):
+                    for key in things:
+                        if key.startswith(f"record {partition}@"):
+                            things = things.without(key)
+                case SharePartitionLoaded(partition=partition):
+                    things = _loaded(things, event, outcome.world)
+                case OffsetStaged(group_id=group, partition=partition):
+                    things = things.set(f"offset of {group} in {partition}", "staged")
+                case OffsetResolved(group_id=group, partition=partition):
+                    things = things.without(f"offset of {group} in {partition}")
+        return state if things is state.things else state.but(things=things)
+
+    def finding(self, state: Open) -> Finding:
+        """Say what is still due."""
+        if not state.things:
+            return Finding(HOLDS)
+        due = ", ".join(f"{thing} is {how}" for thing, how in state.things.items())
+        return Finding(PENDING, due)
+
+
+def _loaded(things: Table[str, str], event: SharePartitionLoaded, world: Any) -> Table[str, str]:
+    """Take over what a new share-partition leader holds as staged."""
+    for role in world.roles.values():
+        for share in getattr(role, "shares", Table.of()).values():
+            if share.partition != event.partition or share.group_id != event.group_id:
+                continue
+            for offset, record in share.records.items():
+                if record.state is RecordState.TX_PENDING:
+                    things = things.set(f"record {event.partition}@{offset}", "TX_PENDING")
+    return things

@@ -1,0 +1,62 @@
+"""A scenario: a cluster, a story on it, and what each design makes of the story."""
+
+from __future__ import annotations
+
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import ClusterSpec, FaultBudget
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.designs.design import Design
+from kipviz.properties.atomic import Atomic
+from kipviz.properties.pending import NothingPending
+from kipviz.scenarios.script import Beat, Chapter, play
+
+PROPERTIES = (Atomic(), NothingPending())
+
+
+class Choice(Value, frozen=True):
+    """One answer to a question, whether it is right, and what to say to it."""
+
+    text: str
+    right: bool
+    say: str
+
+
+class Question(Value, frozen=True):
+    """What a learner is asked before the beat of that number is played."""
+
+    beat: int
+    text: str
+    choices: tuple[Choice, ...]
+
+
+class Scenario(Value, frozen=True):
+    """A story that can be played under any design.
+
+    `lanes` are the hosts to show first, at most four. `designs` are those it was written for,
+    the first one is the default. `clause` says where the story comes from.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    clause: str
+    spec: ClusterSpec
+    beats: tuple[Beat, ...]
+    lanes: tuple[str, ...]
+    designs: tuple[str, ...]
+    question: Question | None = None
+
+    def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
+        """Give the scenario's cluster under a design, with another fault budget if one is given."""
+        spec = self.spec if budget is None else self.spec.but(budget=budget)
+        return ClusterModel(spec, design.broker_rules(), design.client_rules())
+
+    def play(self, design: Design) -> tuple[Trace, tuple[Chapter, ...]]:
+        """Play the whole story under a design.
+
+        Raises:
+            ScriptError: if the design makes an instruction of the story impossible.
+        """
+        model = self.model(design)
+        return play(Trace.start(model, PROPERTIES), model, self.beats)

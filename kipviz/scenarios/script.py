@@ -1,0 +1,128 @@
+"""Scripts: a story told in beats, each a bullet of a KIP and a few instructions.
+
+An instruction is a line of text:
+
+    "app-1 goes on"                 take the one enabled action whose label matches (* and ? allowed)
+    "quiet"                         let messages and senders run until only applications, timers
+                                    and faults are left
+    "quiet but * arrives at B7"     the same, holding back what matches
+    "until EndTxn arrives at B1"    the same, until an action matches, and take that one
+    "maybe B5 refreshes src-0"      take it if it is possible, go on if it is not
+
+A script that asks for something impossible stops with what is possible instead.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+
+# In which order "quiet" lets things happen; what is not here waits for an instruction.
+ORDER = ("deliver", "load", "replicate", "sender")
+QUIET_MAX = 5_000
+
+
+class Beat(Value, frozen=True):
+    """One big step of a story: a title, what it says, and the instructions that play it."""
+
+    title: str
+    say: str
+    steps: tuple[str, ...]
+
+
+class Chapter(Value, frozen=True):
+    """A beat as it was played: the steps of the trace from `first` up to, not including, `end`."""
+
+    title: str
+    say: str
+    first: int
+    end: int
+
+
+class ScriptError(ValueError):
+    """An instruction that cannot be followed: what was asked, and what was possible."""
+
+
+def play(
+    trace: Trace, model: ClusterModel, beats: tuple[Beat, ...]
+) -> tuple[Trace, tuple[Chapter, ...]]:
+    """Play beats from where a trace stands.
+
+    Raises:
+        ScriptError: if an instruction matches nothing, or more than one action.
+    """
+    chapters = []
+    for beat in beats:
+        first = trace.depth
+        for instruction in beat.steps:
+            trace = follow(trace, model, instruction, beat.title)
+        chapters.append(Chapter(beat.title, beat.say, first, trace.depth))
+    return trace, tuple(chapters)
+
+
+def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> Trace:
+    """Follow one instruction.
+
+    Raises:
+        ScriptError: if it matches nothing, or more than one action.
+    """
+    if instruction == "quiet":
+        return quiet(trace, model, "")
+    if instruction.startswith("quiet but "):
+        return quiet(trace, model, instruction.removeprefix("quiet but "))
+    if instruction.startswith("maybe "):
+        pattern = instruction.removeprefix("maybe ")
+        possible = [
+            a for a in model.enabled(trace.world) if fnmatchcase(label(trace.world, a), pattern)
+        ]
+        return trace.take(possible[0]) if possible else trace
+    if instruction.startswith("until "):
+        pattern = instruction.removeprefix("until ")
+        trace = quiet(trace, model, pattern)
+        return trace.take(pick(model, trace.world, pattern, where))
+    return trace.take(pick(model, trace.world, instruction, where))
+
+
+def pick(model: ClusterModel, world: World, pattern: str, where: str) -> ClusterAction:
+    """Give the one enabled action whose label matches a pattern.
+
+    Raises:
+        ScriptError: if there is none, or more than one.
+    """
+    enabled = [(label(world, a), a) for a in model.enabled(world)]
+    found = [(text, a) for text, a in enabled if fnmatchcase(text, pattern)]
+    if len(found) == 1:
+        return found[0][1]
+    if found:
+        texts = "; ".join(text for text, _ in found)
+        raise ScriptError(f"{where}: {pattern!r} matches {len(found)} actions: {texts}")
+    texts = "; ".join(text for text, _ in enabled) or "nothing"
+    raise ScriptError(f"{where}: {pattern!r} is not possible now; possible: {texts}")
+
+
+def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
+    """Let messages and senders run until nothing of theirs is left but what is held back."""
+    for _ in range(QUIET_MAX):
+        action = next_by_itself(model, trace.world, held)
+        if action is None:
+            return trace
+        trace = trace.take(action)
+    raise ScriptError(f"the cluster does not come to rest within {QUIET_MAX} steps")
+
+
+def next_by_itself(model: ClusterModel, world: World, held: str = "") -> ClusterAction | None:
+    """Give what would happen next by itself, first in `ORDER`, or None."""
+    best: ClusterAction | None = None
+    for action in model.enabled(world):
+        kind = action.KIND
+        if kind not in ORDER or (held and fnmatchcase(label(world, action), held)):
+            continue
+        if best is None or ORDER.index(kind) < ORDER.index(best.KIND):
+            best = action
+    return best
