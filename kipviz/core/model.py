@@ -33,7 +33,7 @@ class Outcome(Value, frozen=True):
     events: tuple[Event, ...] = ()
 
 
-class NotEnabled(Exception):  # noqa: N818  the name says what the action is, not that code failed
+class NotEnabled(Exception):
     """An action was asked for that is not possible in this world.
 
     Attributes:
