@@ -349,6 +349,7 @@ def heartbeats(flow: Flow, rounds: int) -> None:
 
 def replicate(flow: Flow, leader: str, log_name: str, topic: str) -> None:
     partition = flow.state[log_name]
+    flow.step("replicate", leader, "a follower fetches", f"A follower of {topic} asks for what it has not.")
     partition["HW"] = partition["LEO"]
     flow.step("replicate", leader, f"{topic} replicated", f"Every in-sync follower has {topic} up to {partition['LEO'] - 1}.")
 
@@ -372,7 +373,7 @@ def poll(flow: Flow) -> None:
     answer = flow.send("src", "app", "records 100-103", kind="response")
     flow.state["waiting"] = False
     flow.deliver(answer, "records arrive", "The application has records 100 to 103.")
-    heartbeats(flow, 2)
+    heartbeats(flow, 3)
 
 
 def begin(flow: Flow) -> None:
@@ -384,6 +385,7 @@ def begin(flow: Flow) -> None:
 
 
 def produce(flow: Flow) -> None:
+    flow.step("sender", "app", "metadata is fresh", "The sender knows who leads output-A-0 and src-0.")
     flow.big("Output is produced", "The batch goes to Broker 3, which first registers output-A-0 at the coordinator.")
     flow.state["line"], flow.state["waiting"] = 2, False
     flow.step("application", "app", 'send("output-A")', "The application hands two output records to the producer.")
@@ -440,7 +442,8 @@ def stage(flow: Flow) -> None:
     back = flow.send("src", "app", "ok: TX_PENDING", kind="response", tone="pending")
     flow.state["waiting"] = False
     flow.deliver(back, "staging acknowledged", "The producer knows that the acknowledgements are staged.")
-    heartbeats(flow, 3)
+    flow.call("app", "src", "ShareFetch g1, src-0", "nothing new", sentence="The consumer fetches on; only 102 and 103 are locked for it, 104 is behind the limit.")
+    heartbeats(flow, 4)
 
 
 def commit(flow: Flow) -> None:
@@ -477,7 +480,9 @@ def commit(flow: Flow) -> None:
     flow.note("out", "A, B visible", "LSO 42 → 45", "done")
     back = flow.send("out", "tc", "marker written", kind="response")
     flow.deliver(back, "first marker done", "One of two markers is written; the coordinator waits for the other.")
-    heartbeats(flow, 2)
+    for attempt in (1, 2):
+        flow.step("timer", "tc", f"retry {attempt} of the marker", "The marker for share state 16 is still unanswered; the coordinator waits on.")
+        heartbeats(flow, 1)
 
 
 def marker_to(flow: Flow, lane: str) -> str:
@@ -542,8 +547,9 @@ def late_markers(flow: Flow) -> None:
     flow.state["txn"]["state"] = "COMPLETE_COMMIT"
     flow.deliver(back, "COMPLETE_COMMIT", "Both markers are written: the transaction is complete.", interesting=True, tone="done")
     flow.note("tc", "COMPLETE_COMMIT", "both markers written", "done")
-    flow.big("What is left", "The first acknowledgement never took effect.")
-    heartbeats(flow, 3)
+    flow.call("app", "src", "ShareFetch g1, src-0", "nothing new")
+    flow.step("local", "src", "100, 101 stay with m2", "The first acknowledgement never took effect: the records belong to member m2.", tone="warning")
+    heartbeats(flow, 4)
 
 
 # -- choices ---------------------------------------------------------------------------------------

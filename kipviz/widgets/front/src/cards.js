@@ -28,7 +28,7 @@ export class Cards {
     const node = h(
       "article",
       { class: "kv-card", "aria-label": `${card.title}, ${card.where}` },
-      h("header", {}, h("h4", { text: card.title }), h("span", { class: "kv-where", text: card.where }), h("span", { class: "kv-delta", text: "Δ changed" })),
+      h("header", {}, h("h4", { text: card.title }), h("span", { class: "kv-where", text: card.where }), h("span", { class: "kv-delta", text: "Δ changed" }), h("span", { class: "kv-unlike", text: "≠" })),
       body,
     );
     this.drawers.set(card.id, {
@@ -47,6 +47,29 @@ export class Cards {
     this.rows = group(line.liveRows.at(step), (row) => row.card);
     this.past = since >= 0 && since < step ? group(line.liveRows.at(since), (row) => row.card) : new Map();
     this.list.draw(cards, (card) => card.id);
+    if (!this.waiting) this.waiting = requestAnimationFrame(() => this.app.guard(() => this.reveal()));
+  }
+
+  /** Marks the cards of which the other side of a comparison shows something else. */
+  compareWith(other) {
+    for (const [id, node] of this.list.nodes) {
+      const unlike = other.list.nodes.has(id) && !sameRows(this.rows.get(id) ?? [], other.rows.get(id) ?? []);
+      node.classList.toggle("kv-differing", unlike);
+      attr(node.querySelector(".kv-unlike"), "title", unlike ? "the other side shows something else" : null);
+    }
+  }
+
+  /** Brings the first changed card into view when none of them is. */
+  reveal() {
+    this.waiting = 0;
+    const box = this.element.parentElement;
+    if (!box || box.scrollHeight <= box.clientHeight + 1) return;
+    const changed = [...this.list.nodes.values()].filter((node) => !node.hidden && node.classList.contains("kv-changed"));
+    const top = box.scrollTop;
+    const seen = (node) => node.offsetTop - 12 >= top && node.offsetTop + node.offsetHeight <= top + box.clientHeight;
+    if (!changed.length || changed.some(seen)) return;
+    const wanted = changed.reduce((a, b) => (a.offsetTop < b.offsetTop ? a : b));
+    box.scrollTop = wanted.offsetTop - 12;
   }
 
   /** Whether this row began after the place the reader came from. */
@@ -64,6 +87,18 @@ export class Cards {
 }
 
 const rowKey = (row) => row.id;
+
+const written = new WeakMap();
+
+function sameRows(left, right) {
+  if (left.length !== right.length) return false;
+  const words = (row) => {
+    if (!written.has(row)) written.set(row, `${row.id} ${JSON.stringify(row.cells)}`);
+    return written.get(row);
+  };
+  const found = new Set(left.map(words));
+  return right.every((row) => found.has(words(row)));
+}
 
 /** Redraws a node only for another row, or when its being new has changed. */
 function fresh(node, row, changed) {
@@ -188,12 +223,13 @@ class Log {
   tapeOf(batches, marks, left) {
     const items = left > 0 ? [{ key: "gap", gap: left }] : [];
     const places = [...group(marks, (row) => row.cells.at)].sort((a, b) => a[0] - b[0]);
+    const last = batches.length ? batches[batches.length - 1].cells.offset : -1;
     const put = (until) => {
       while (places.length && places[0][0] <= until) {
         const [at, rows] = places.shift();
         const ids = MARKS.filter((id) => rows.some((row) => row.id === id));
         const line = ids.includes("HW") ? (ids.includes("LSO") ? "both" : "HW") : ids[0];
-        items.push({ key: `mark ${ids.join()}`, mark: `${ids.join(" = ")} ${at}`, line, changed: rows.some((row) => this.cards.isNew(row)) });
+        items.push({ key: `mark ${ids.join()}`, mark: `${ids.join(" = ")} ${at}`, line, end: at > last && batches.length > 3, changed: rows.some((row) => this.cards.isNew(row)) });
       }
     };
     for (const row of batches) {
@@ -209,6 +245,7 @@ class Log {
     if (item.mark) {
       text(node.firstChild, item.mark);
       node.classList.toggle("kv-new", item.changed);
+      node.classList.toggle("kv-mark-end", item.end);
       return undefined;
     }
     const { row } = item;

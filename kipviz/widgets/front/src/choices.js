@@ -35,8 +35,8 @@ export class Choices {
   }
 
   make() {
-    const words = h("span", { class: "kv-words" }, h("span", { class: "kv-what" }), h("small"));
-    return h("li", {}, h("button", { type: "button" }, h("kbd"), words, h("span", { class: "kv-tag-branch" })));
+    const words = h("span", { class: "kv-words" }, h("span", { class: "kv-what" }), h("small"), h("span", { class: "kv-tag-branch" }));
+    return h("li", {}, h("button", { type: "button" }, h("kbd"), words));
   }
 
   update(line, step) {
@@ -70,16 +70,17 @@ export class Choices {
 
   draw(node, { item, key, other, line }) {
     const button = node.firstChild;
-    const [kbd, words, tag] = button.children;
+    const [kbd, words] = button.children;
+    const [what, under, tag] = words.children;
     text(kbd, item.enabled ? key || (item.group === "fault" ? "⚡" : "·") : "–");
-    text(words.firstChild, item.text);
+    text(what, item.text);
     const sub = item.enabled ? item.sub : item.why || item.sub;
-    text(words.lastChild, sub);
-    show(words.lastChild, Boolean(sub));
+    text(under, sub);
+    show(under, Boolean(sub));
     attr(node, "class", item.enabled ? (item.taken ? "kv-taken" : null) : "kv-off");
     attr(button, "aria-disabled", item.enabled ? null : "true");
     attr(button, "title", item.enabled ? (item.taken ? "goes on along this line" : other ? `goes to ${other.name}` : "asks the model for a new branch") : `cannot happen: ${item.why}`);
-    text(tag, item.taken ? "this line" : other ? `⑂ ${other.name}` : "");
+    text(tag, item.taken ? "→ this line" : other ? `⑂ ${other.name}` : "");
     show(tag, Boolean(item.taken || other));
     button.onclick = () => this.app.guard(() => item.enabled && this.app.choose(item));
     button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;
@@ -100,7 +101,7 @@ export class Choices {
     attr(this.faultButton, "aria-expanded", String(open));
     const first = this.faults.querySelector("button:not([aria-disabled])") ?? this.faults.querySelector("button");
     if (open && first) first.focus();
-    else if (this.faults.contains(document.activeElement)) this.app.focus();
+    else if (!open) this.app.focus();
   }
 
   toggleCannot() {

@@ -116,14 +116,15 @@ export class Compare extends Frame {
     this.ends = payload.bigs.map((big) => big.to - 1);
   }
 
-  draw() {
-    if (!this.wide) return;
+  paint() {
     const [left, right] = this.pairs[this.at];
     const { difference, grain } = this;
     const differs = Boolean(difference) && (grain === "small" ? difference.at === this.at : this.sameBig(difference.at, this.at));
     const lanes = lanesOf(this.payload.left, this.allLanes);
     this.left.draw(left, grain, differs, lanes);
     this.right.draw(right, grain, differs, lanesOf(this.payload.right, this.allLanes));
+    this.left.cards.compareWith(this.right.cards);
+    this.right.cards.compareWith(this.left.cards);
     const big = this.bigOf(this.at);
     const title = this.payload.bigs[big]?.title ?? "";
     this.transport.update({ last: this.last, step: this.at, big: this.bigNumber(this.at), bigs: this.payload.bigs.length, ends: this.ends, title });

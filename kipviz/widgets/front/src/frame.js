@@ -82,7 +82,6 @@ export class Frame {
     this.themer = new MutationObserver(() => this.guard(() => this.readTheme()));
     for (const node of [document.body, document.documentElement])
       this.themer.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "data-theme"] });
-    this.readTheme();
   }
 
   resize() {
@@ -93,6 +92,7 @@ export class Frame {
     const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.6)));
     if (width === this.wide && size === this.size && tall === this.tall) return;
     Object.assign(this, { wide: width, size, tall });
+    this.readTheme();
     attr(this.root, "data-size", size);
     this.root.style.setProperty("--kv-tall", `${size === "one" ? Math.min(tall, 460) : tall}px`);
     this.draw();
@@ -113,6 +113,15 @@ export class Frame {
     this.resizer?.disconnect();
     this.themer?.disconnect();
     clearTimeout(this.patience);
+  }
+
+  /** Draws the cursor's place; a focused button that this takes away leaves the focus to the box. */
+  draw() {
+    if (!this.wide) return;
+    const page = this.root.getRootNode();
+    const inside = this.root.contains(page.activeElement);
+    this.paint();
+    if (inside && !this.root.contains(page.activeElement)) this.focus();
   }
 
   // -- moving -----------------------------------------------------------------------------------------
@@ -183,7 +192,7 @@ export class Frame {
     if (!this.sentence.why.hidden) return this.toggleWhy(false);
     if (this.closeMore()) return undefined;
     this.player.pause();
-    return document.activeElement?.blur();
+    return this.root.getRootNode().activeElement?.blur();
   }
 
   closeMore() {

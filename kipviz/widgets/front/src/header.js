@@ -58,7 +58,7 @@ export class Verdicts {
     const [sign, name, word] = node.children;
     text(sign, STATE_MARK[verdict.state] ?? "?");
     text(name, verdict.property);
-    text(word, verdict.state === "holds" ? "" : ` ${STATE_WORD[verdict.state] ?? verdict.state}`);
+    text(word, verdict.state === "broken" ? "broken" : "");
     attr(node, "data-state", verdict.state);
     attr(node, "title", `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
     attr(node, "aria-label", `${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);

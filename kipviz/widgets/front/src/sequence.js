@@ -3,7 +3,7 @@
 // Places depend only on the line, the lanes shown and the width, so nothing jumps while stepping:
 // a step moves the paper and adds or takes away a few drawn things.
 
-import { Keyed, attr, h, s, show, text } from "./dom.js";
+import { Keyed, attr, h, s, text } from "./dom.js";
 import { ending } from "./line.js";
 import { TONE_MARK, fit, tone, widthOf } from "./words.js";
 
@@ -12,6 +12,7 @@ const LABEL = `500 12px ${FONT}`;
 const NOTE = `650 12px ${FONT}`;
 const SMALL = `400 11px ${FONT}`;
 const MESSAGE_ROW = 25;
+const ASIDE_ROW = 19; // a message from or to a lane that is not on screen
 const LOCAL_ROW = 17;
 const QUIET_ROW = 4;
 const TOP = 12;
@@ -19,7 +20,11 @@ const MARGIN = 160;
 const WIRE_ROW = 25;
 const WIRE_MAX = 8;
 const CURSOR_AT = 0.66;
-const TAIL = 64; // below the last row, for what hangs there
+const STUB = 46; // the length of an arrow to or from a lane that is not on screen
+
+const HINT = "→ next step of the flow · Shift → next message · ? all keys";
+
+let hatches = 0;
 
 export class Sequence {
   constructor(app) {
@@ -40,19 +45,20 @@ export class Sequence {
     this.messages = new Keyed(layer("kv-messages"), (item) => this.drawMessage(item), (node, item) =>
       node.classList.toggle("kv-selected", this.app.isSelected("message", item.id)),
     );
+    this.flight = layer("kv-flight");
     this.notes = make(layer("kv-notes"), this.drawNote);
     this.cursor = layer("kv-cursor");
     this.cursorLine = this.cursor.appendChild(s("line", { y1: 0, y2: 0, x1: 0 }));
     this.cursorTag = this.cursor.appendChild(s("rect", { class: "kv-tag", height: 17, y: -8.5, rx: 8.5 }));
     this.cursorText = this.cursor.appendChild(s("text", { y: 4, "text-anchor": "end" }));
-    this.flight = layer("kv-flight", this.cursor);
     this.wire = new Keyed(this.flight, (item) => this.makeFlight(item), (node, item) => this.placeFlight(node, item));
-    this.wireMore = this.cursor.appendChild(s("text", { class: "kv-wire-more" }));
+    this.wireMore = this.cursor.appendChild(s("text", { class: "kv-wire-more", x: 10 }));
     this.title = s("title");
-    this.svg = s("svg", { class: "kv-paper", role: "img" }, this.title, this.rails, this.world);
+    this.hatch = `kv-hatch-${++hatches}`;
+    const stripes = s("pattern", { id: this.hatch, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 3.5, height: 9, class: "kv-stripe" }));
+    this.svg = s("svg", { class: "kv-paper", role: "img" }, this.title, s("defs", {}, stripes), this.rails, this.world);
     this.view = h("div", { class: "kv-view" }, this.svg);
-    this.hidden = h("p", { class: "kv-hidden-note" });
-    this.element = h("div", { class: "kv-sequence" }, this.heads, this.view, this.hidden);
+    this.element = h("div", { class: "kv-sequence" }, this.heads, this.view);
     this.line = null;
   }
 
@@ -91,8 +97,8 @@ export class Sequence {
       this.top[k] = y;
       const arrived = (line.arrivals.get(k) ?? []).filter((m) => this.seen(m));
       for (const message of arrived) {
-        y += MESSAGE_ROW;
-        this.base.set(message.id, y - 5);
+        y += this.rowOf(message);
+        this.base.set(message.id, y - (this.whole(message) ? 5 : 7));
       }
       const notes = (line.notesAt.get(k) ?? []).filter((note) => this.x.has(note.lane));
       this.ends[k] = arrived.length ? y - 5 : y + LOCAL_ROW / 2;
@@ -105,16 +111,26 @@ export class Sequence {
     this.top[line.steps.length] = y;
   }
 
+  rowOf(message) {
+    return this.whole(message) ? MESSAGE_ROW : ASIDE_ROW;
+  }
+
+  /** Whether both ends of a message are on screen. */
+  whole(message) {
+    return this.x.has(message.from) && this.x.has(message.to);
+  }
+
   seen(message) {
     return this.x.has(message.from) || this.x.has(message.to);
   }
 
-  /** Where a message begins and ends; an end that is not on screen lies in the margin. */
+  /** Where a message begins and ends; the other end of a lane that is not on screen is a stub. */
   span(message) {
     const from = this.x.get(message.from);
     const to = this.x.get(message.to);
-    const edge = this.width - 10;
-    return { x1: from ?? edge, x2: to ?? edge, out: to === undefined, in: from === undefined };
+    const here = from ?? to;
+    const stub = here + (this.width - here < STUB + 150 ? -STUB : STUB);
+    return { x1: from ?? stub, x2: to ?? stub };
   }
 
   /** The last row whose top lies at or above y. */
@@ -159,12 +175,9 @@ export class Sequence {
     const shown = wire.slice(0, WIRE_MAX).map((message, slot) => ({ message, slot }));
     this.keys = this.app.wireKeys?.() ?? new Map();
     this.wire.draw(shown, (entry) => entry.message.id);
-    show2(this.wireMore, wire.length > WIRE_MAX);
-    if (wire.length > WIRE_MAX) {
-      attr(this.wireMore, "x", 10);
-      attr(this.wireMore, "y", WIRE_MAX * WIRE_ROW + 24);
-      text(this.wireMore, `and ${wire.length - WIRE_MAX} more on the wire`);
-    }
+    const more = wire.length - shown.length;
+    attr(this.wireMore, "y", shown.length * WIRE_ROW + 26);
+    text(this.wireMore, more > 0 ? `and ${more} more on the wire` : shown.length ? "hollow: on the wire, not delivered" : step === 0 ? HINT : "");
     this.describe(line, step, wire);
   }
 
@@ -177,7 +190,7 @@ export class Sequence {
   }
 
   drawCursor(step, since, under) {
-    this.cursor.style.transform = `translate(0px, ${under}px)`;
+    for (const layer of [this.cursor, this.flight]) layer.style.transform = `translate(0px, ${under}px)`;
     const words = step === 0 ? "start" : `now · ${step}`;
     if (this.cursorText.textContent !== words) {
       text(this.cursorText, words);
@@ -211,7 +224,9 @@ export class Sequence {
     text(title, lane.title);
     text(sub, lane.sub);
     node.style.left = `${this.x.get(lane.id)}px`;
-    node.style.width = `${Math.min(this.gap - 6, 180)}px`;
+    node.style.width = `${Math.min(this.gap - 4, 180)}px`;
+    node.classList.toggle("kv-tight", this.gap < 125);
+    attr(node, "title", `${lane.title}: ${lane.sub ?? ""}`);
   }
 
   drawDown(down) {
@@ -253,7 +268,7 @@ export class Sequence {
     }
     parts.push(...this.arrow(message, x1, x2, y, lost));
     parts.push(this.label(message, x1, x2, y, lost ? " ✗ lost" : ""));
-    const group = s("g", { class: `kv-message kv-${message.kind === "response" ? "response" : "request"} kv-tone-${lost ? "gone" : tone(message.tone)}${lost ? " kv-lost" : ""}` }, ...parts);
+    const group = s("g", { class: `kv-message${this.whole(message) ? "" : " kv-aside"} kv-${message.kind === "response" ? "response" : "request"} kv-tone-${lost ? "gone" : tone(message.tone)}${lost ? " kv-lost" : ""}` }, ...parts);
     this.selectable(group, message);
     return group;
   }
@@ -283,29 +298,41 @@ export class Sequence {
     ];
   }
 
-  label(message, x1, x2, y, suffix = "") {
-    const where = this.x.has(message.to) ? "" : ` → ${this.names.get(message.to) ?? message.to}`;
-    const whence = this.x.has(message.from) ? "" : `${this.names.get(message.from) ?? message.from} → `;
-    const words = fit(whence + message.label + where + suffix, LABEL, this.width - 20);
+  label(message, x1, x2, y, suffix = "", flying = false) {
+    if (!this.whole(message)) return this.asideLabel(message, Math.min(x1, x2), Math.max(x1, x2), y, suffix, flying);
+    const words = fit(message.label + suffix, LABEL, this.width - 20);
     const half = widthOf(words, LABEL) / 2;
-    const reach = x1 === x2 ? (x1 > this.width / 2 ? x1 - 34 - half : x1 + 34 + half) : (x1 + x2) / 2;
+    let reach = (x1 + x2) / 2;
+    if (x1 === x2) reach = x1 > this.width / 2 ? x1 - 34 - half : x1 + 34 + half;
+    else if (flying && Math.abs(x2 - x1) > half) reach = x2 > x1 ? Math.min(reach, x2 - 14 - half) : Math.max(reach, x2 + 14 + half);
     const x = Math.min(Math.max(reach, half + 6), this.width - half - 6);
     return s("text", { x, y: y - 5, "text-anchor": "middle", text: words });
+  }
+
+  /** Beside a stub, on the side away from the lane: what it is, and where it goes or comes from. */
+  asideLabel(message, left, right, y, suffix, flying) {
+    const other = this.x.has(message.to) ? ` ← ${this.names.get(message.from)}` : ` → ${this.names.get(message.to)}`;
+    const lane = this.x.get(message.from) ?? this.x.get(message.to);
+    const after = lane <= left + 1;
+    const room = (after ? this.width - right : left) - 24;
+    const words = fit(message.label + other + suffix, LABEL, room);
+    const x = after ? right + (flying ? 13 : 8) : left - (flying ? 13 : 8);
+    return s("text", { x, y: y + (flying ? 5 : 4), "text-anchor": after ? "start" : "end", text: words });
   }
 
   makeFlight(entry) {
     const { message } = entry;
     const { x1, x2 } = this.span(message);
     const way = Math.sign(x2 - x1) || 1;
-    const end = x1 === x2 ? x1 + 40 : x2 - way * 22;
+    const end = x1 === x2 ? x1 + 40 : this.x.has(message.to) ? x2 - way * 22 : x2;
     const group = s(
       "g",
-      { class: `kv-message kv-flying kv-tone-${tone(message.tone)}` },
+      { class: `kv-message kv-flying${this.whole(message) ? "" : " kv-aside"} kv-tone-${tone(message.tone)}` },
       s("path", { class: "kv-wait" }),
       s("path", { class: "kv-hop", d: `M${x1} 0H${end - way * 8}` }),
       s("circle", { class: "kv-hollow", cx: end, cy: 0, r: 8 }),
       s("text", { class: "kv-key", x: end, y: 4, "text-anchor": "middle" }),
-      this.label(message, x1, x2, -1),
+      this.label(message, x1, end, -1, "", true),
     );
     this.selectable(group, message);
     return group;
@@ -341,6 +368,7 @@ export class Sequence {
       { class: `kv-note kv-tone-${kind}` },
       s("rect", { ...box, class: "kv-under" }),
       s("rect", { ...box, class: "kv-box" }),
+      kind === "pending" ? s("rect", { ...box, fill: `url(#${this.hatch})` }) : null,
       s("text", { x: middle, y: y + 16, "text-anchor": "middle", text: fit(marked(note), NOTE, width - 12) }),
       note.sub ? s("text", { class: "kv-sub", x: middle, y: y + 31, "text-anchor": "middle", text: fit(note.sub, SMALL, width - 10) }) : null,
       s("title", { text: `${note.text}${note.sub ? `: ${note.sub}` : ""}` }),
@@ -348,8 +376,8 @@ export class Sequence {
   }
 
   noteTop(k) {
-    const arrived = (this.line.arrivals.get(k) ?? []).filter((m) => this.seen(m)).length;
-    return this.top[k] + arrived * MESSAGE_ROW + 5;
+    const arrived = (this.line.arrivals.get(k) ?? []).filter((m) => this.seen(m));
+    return arrived.reduce((y, m) => y + this.rowOf(m), this.top[k] + 5);
   }
 
   selectable(group, message) {
@@ -360,8 +388,3 @@ export class Sequence {
 
 const noteHeight = (note) => (note.sub ? 38 : 23);
 const marked = (note) => `${TONE_MARK[tone(note.tone)] ? `${TONE_MARK[tone(note.tone)]} ` : ""}${note.text}`;
-
-/** SVG elements have no `hidden`; an empty text is not drawn. */
-function show2(node, visible) {
-  if (!visible) text(node, "");
-}

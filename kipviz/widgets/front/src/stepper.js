@@ -51,7 +51,6 @@ export class Stepper extends Frame {
       { class: "kv-header" },
       h("h2", { text: payload.title }),
       new DesignChip(payload.design).element,
-      h("span", { class: "kv-spec kv-dim", text: payload.spec_line ?? "" }),
       h("span", { class: "kv-space" }),
       this.verdicts.chips,
     );
@@ -59,7 +58,7 @@ export class Stepper extends Frame {
     const middle = h(
       "section",
       { class: "kv-middle", "aria-label": "Who says what to whom" },
-      h("div", { class: "kv-middle-top" }, h("h3", { class: "kv-caption", text: "Who says what to whom" }), this.lanes.button),
+      h("div", { class: "kv-middle-top" }, h("h3", { class: "kv-caption", text: "Who says what to whom" }), h("span", { class: "kv-spec kv-dim", text: payload.spec_line ?? "" }), this.lanes.button),
       this.sequence.element,
       this.detail,
     );
@@ -78,8 +77,7 @@ export class Stepper extends Frame {
 
   // -- drawing ----------------------------------------------------------------------------------------
 
-  draw() {
-    if (!this.wide) return;
+  paint() {
     const { line, at } = this;
     const since = sinceOf(line, at, this.grain);
     const lanes = lanesOf(this.payload, this.allLanes);

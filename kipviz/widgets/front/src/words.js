@@ -1,7 +1,7 @@
 // How numbers and tones are said, in one place.
 
 export const TONES = ["calm", "pending", "done", "warning", "broken", "gone"];
-export const TONE_MARK = { calm: "", pending: "…", done: "✓", warning: "!", broken: "⚠", gone: "✗" };
+export const TONE_MARK = { calm: "", pending: "", done: "✓", warning: "△", broken: "⚠", gone: "✗" };
 export const STATE_MARK = { holds: "✓", pending: "…", broken: "⚠" };
 export const STATE_WORD = { holds: "holds", pending: "not decided yet", broken: "broken" };
 
