@@ -135,6 +135,18 @@ class CampaignResult:
         rows = zip(self.table["job"].to_pylist(), self.table["status"].to_pylist(), strict=True)
         return tuple(job for job, status in rows if status in statuses)
 
+    def first(self, design: str, broken: str = "") -> Any:
+        """The first verdict of a design that broke a property (any, if none is named), to be opened.
+
+        Raises:
+            LookupError: no run of the design did.
+        """
+        for verdict in self.verdicts:
+            breaks = verdict.status == "breaks" and broken in {"", verdict.broken}
+            if breaks and verdict.task.design == design:
+                return verdict
+        raise LookupError(f"No run of {design} breaks {broken or 'a property'} in this campaign.")
+
     def __repr__(self) -> str:
         return f"Campaign of {self.plan}\n{summary_text(self.summary())}"
 

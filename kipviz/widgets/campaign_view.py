@@ -1,0 +1,289 @@
+"""The campaign panel: run, watch and cancel a campaign, and read its verdicts.
+
+The panel drives any object with ``run(on_progress)``, ``cancel()`` and a repr of one line; what ``run``
+returns has ``summary(by)``. It knows nothing of Spark, which is a stranger on the same floor.
+
+A campaign runs in a thread of its own, so that the page stays alive and the cancel button works; the
+error of a thread is shown in the panel and raised again by ``wait``. What a notebook stores is the
+text: the campaign before it has run, the verdict table afterwards. The chart is a figure of its own
+(``chart()``), shown by the cell that asks for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any, Protocol
+
+import ipywidgets
+from plotly import graph_objects as go
+
+
+class Cell(Protocol):
+    """One thing that went wrong: how often, and the seed of the first run that shows it."""
+
+    name: str
+    count: int
+    seed: int
+
+
+class Row(Protocol):
+    """What became of the runs of one design."""
+
+    name: str
+    runs: int
+    holds: int
+    broken: Sequence[Cell]
+    errors: Cell | None
+
+
+class Result(Protocol):
+    """What a campaign leaves behind; its repr is the verdict table in plain characters."""
+
+    def summary(self, by: str) -> Sequence[Row]:
+        """The verdicts, counted."""
+
+
+class RunsOnce(Protocol):
+    """A campaign as the panel needs it."""
+
+    def run(self, on_progress: Callable[[int, int], None]) -> Result:
+        """Run it to its end; tell runs done and runs there are from any thread."""
+
+    def cancel(self) -> None:
+        """Stop it from another thread."""
+
+
+# Okabe and Ito's colours; each has a pattern of its own, because colour alone tells too few readers.
+HOLDS = ("#009E73", "")
+BROKEN = (
+    ("#D55E00", "/"),
+    ("#CC79A7", "x"),
+    ("#E69F00", "-"),
+    ("#56B4E9", "."),
+    ("#0072B2", "+"),
+    ("#F0E442", "\\"),
+)
+ERRORS = ("#555555", "|")
+
+# plotly's default template is 7 kB of JSON in every stored output; this is what the charts use of it.
+TEMPLATE = go.layout.Template(
+    layout={
+        "font": {"family": "sans-serif", "size": 13, "color": "#333333"},
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "xaxis": {"showline": True, "linecolor": "#999999"},
+        "yaxis": {"gridcolor": "#e5e5e5", "rangemode": "tozero"},
+        "margin": {"l": 60, "r": 20, "t": 50, "b": 50},
+    }
+)
+
+
+class CampaignView(ipywidgets.VBox):
+    """A campaign on the page: a bar, two buttons, one line of words and the verdict table.
+
+    Args:
+        campaign: what to run; ``kipviz.spark.campaign.Campaign``, or something that acts like it.
+        by: what a row of the table stands for: "design", "scenario" or "faults".
+    """
+
+    def __init__(self, campaign: RunsOnce, by: str = "design") -> None:
+        self._campaign = campaign
+        self._by = by
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._cancelled = False
+        self.result: Result | None = None
+        self.run_button = ipywidgets.Button(description="Run", icon="play")
+        self.cancel_button = ipywidgets.Button(description="Cancel", icon="stop", disabled=True)
+        self.bar = ipywidgets.IntProgress(value=0, min=0, max=1)
+        self.status = ipywidgets.Label("Not run yet.")
+        self.table = ipywidgets.HTML()
+        self.run_button.on_click(lambda _: self.start())
+        self.cancel_button.on_click(lambda _: self.cancel())
+        title = ipywidgets.Label(repr(campaign))
+        controls = ipywidgets.HBox([self.run_button, self.cancel_button, self.bar, self.status])
+        super().__init__([title, controls, self.table])
+
+    def start(self) -> None:
+        """Begin to run in the background; does nothing while it runs."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        self.result = None
+        self._error = None
+        self._cancelled = False
+        self.run_button.disabled = True
+        self.cancel_button.disabled = False
+        self.bar.value, self.bar.bar_style = 0, ""
+        self.status.value = "Starting."
+        self.table.value = ""
+        self._thread = threading.Thread(target=self._run, name="kipviz-campaign", daemon=True)
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ask the campaign to stop; returns at once."""
+        self._cancelled = True
+        self.cancel_button.disabled = True
+        self.status.value = "Cancelling."
+        self._campaign.cancel()
+
+    def wait(self) -> Result:
+        """Wait for the end and give the result; an interrupted wait cancels the campaign.
+
+        Raises:
+            RuntimeError: it was never started.
+            Exception: what the campaign raised: it failed, or was cancelled.
+        """
+        if self._thread is None:
+            raise RuntimeError("The campaign was not started: call start() or press Run.")
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if self._error is not None:
+            raise self._error
+        assert self.result is not None
+        return self.result
+
+    def run(self) -> Result:
+        """Start, wait and give the result, whose text is the verdict table."""
+        self.start()
+        return self.wait()
+
+    def chart(self) -> go.Figure:
+        """Runs by outcome, one bar per row of the table, as a figure.
+
+        Raises:
+            RuntimeError: there is no result yet.
+        """
+        if self.result is None:
+            raise RuntimeError("There is nothing to draw: the campaign has not ended.")
+        return outcome_chart(self.result.summary(self._by))
+
+    def __repr__(self) -> str:
+        """The verdict table, or the campaign and how far it is."""
+        if self.result is not None:
+            return repr(self.result)
+        return f"{self._campaign!r}: {self.status.value}"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is not None:
+            bundle["text/plain"] = repr(self)  # ipywidgets would cut it after 110 characters
+        return bundle
+
+    def _run(self) -> None:
+        try:
+            result = self._campaign.run(self._on_progress)
+            rows = result.summary(self._by)
+            self.table.value = table_html(rows)
+            self.result = result
+            self.bar.value, self.bar.bar_style = self.bar.max, "success"
+            self.status.value = outcome_sentence(rows)
+        except Exception as error:  # noqa: BLE001 - shown here and raised again by wait()
+            self._error = error
+            self.bar.bar_style = "warning" if self._cancelled else "danger"
+            self.status.value = str(error) or type(error).__name__
+        finally:
+            self.run_button.disabled = False
+            self.cancel_button.disabled = True
+
+    def _on_progress(self, done: int, runs: int) -> None:
+        self.bar.max, self.bar.value = runs, done
+        if not self._cancelled:
+            self.status.value = f"{done} of {runs} runs."
+
+
+def outcome_sentence(rows: Sequence[Row]) -> str:
+    """What came out, in one sentence."""
+    runs = sum(row.runs for row in rows)
+    broken = sum(cell.count for row in rows for cell in row.broken)
+    errors = sum(row.errors.count for row in rows if row.errors)
+    failed = f", {errors} could not be run" if errors else ""
+    if broken:
+        return f"{broken} of {runs} runs break a property{failed}."
+    return f"No property breaks in {runs - errors} runs{failed}."
+
+
+def table_html(rows: Sequence[Row]) -> str:
+    """The verdict table in HTML; every word of it is escaped."""
+    properties = _properties(rows)
+    head = ("", "runs", "holds", *properties, "errors")
+    lines = ["".join(f'<th scope="col" style="{_CELL}">{escape(word)}</th>' for word in head)]
+    for row in rows:
+        cells = [_cell(row, name) for name in properties]
+        words = (str(row.runs), f"✓ {row.holds}", *map(_words, cells), _words(row.errors))
+        body = "".join(f'<td style="{_CELL}">{escape(word)}</td>' for word in words)
+        lines.append(f'<th scope="row" style="{_CELL}">{escape(row.name)}</th>{body}')
+    trs = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<table style="border-collapse: collapse">{trs}</table>'
+
+
+_CELL = (
+    "padding: 2px 10px; text-align: left; border-bottom: 1px solid var(--jp-border-color2, #ccc)"
+)
+
+
+def outcome_chart(rows: Sequence[Row]) -> go.Figure:
+    """Stacked bars: how many runs hold, break which property, or could not be run."""
+    names = [row.name for row in rows]
+    bars = [_bar("holds", names, [row.holds for row in rows], ["" for _ in rows], HOLDS)]
+    for number, name in enumerate(_properties(rows)):
+        cells = [_cell(row, name) for row in rows]
+        look = BROKEN[number % len(BROKEN)]
+        bars.append(_bar(f"breaks {name}", names, _counts(cells), _seeds(cells), look))
+    errors = [row.errors for row in rows]
+    if any(errors):
+        bars.append(_bar("error", names, _counts(errors), _seeds(errors), ERRORS))
+    return go.Figure(
+        data=bars,
+        layout={
+            "template": TEMPLATE,
+            "barmode": "stack",
+            "title": {"text": "Runs by outcome"},
+            "yaxis": {"title": {"text": "runs"}},
+            "legend": {"traceorder": "normal"},
+            "height": 360,
+        },
+    )
+
+
+def _bar(
+    name: str, names: list[str], counts: list[int], seeds: list[str], look: tuple[str, str]
+) -> go.Bar:
+    colour, pattern = look
+    return go.Bar(
+        name=name,
+        x=names,
+        y=counts,
+        text=[str(count) if count else "" for count in counts],
+        customdata=seeds,
+        hovertemplate=f"%{{x}}<br>{escape(name)}: %{{y}} runs%{{customdata}}<extra></extra>",
+        marker={
+            "color": colour,
+            "line": {"color": "#333333", "width": 1},
+            "pattern": {"shape": pattern, "fgcolor": "#333333", "fillmode": "overlay", "size": 6},
+        },
+    )
+
+
+def _properties(rows: Sequence[Row]) -> list[str]:
+    return sorted({cell.name for row in rows for cell in row.broken})
+
+
+def _cell(row: Row, name: str) -> Cell | None:
+    return next((cell for cell in row.broken if cell.name == name), None)
+
+
+def _counts(cells: Sequence[Cell | None]) -> list[int]:
+    return [cell.count if cell else 0 for cell in cells]
+
+
+def _seeds(cells: Sequence[Cell | None]) -> list[str]:
+    return [f", first at seed {cell.seed}" if cell else "" for cell in cells]
+
+
+def _words(cell: Cell | None) -> str:
+    return "–" if cell is None else f"✗ {cell.count} (seed {cell.seed})"
