@@ -44,6 +44,8 @@ RETRY = (
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NETWORK_EXCEPTION,
 )
+# A write that tells the coordinator what is so already: its answer changes nothing here.
+NOTE = "note"
 FENCED = (Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH)
 
 
@@ -172,7 +174,7 @@ def _change(
     events = tuple(moved(me, o, before, after, because) for o, before, after in changes)
     durable = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
     me = me.but(records=records)
-    done = _write(me, "note", durable, on) if durable else Effects(me)
+    done = _write(me, NOTE, durable, on) if durable else Effects(me)
     return done.but(state=share_partition.advance_start(done.state), events=events)
 
 
@@ -239,7 +241,8 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> Effects:
     if isinstance(answer, ReadShareGroupStateResponse):
         done = _loaded(me, answer) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
-        me = share_partition.settle(me, write.offsets)
+        if write.purpose != NOTE:
+            me = share_partition.settle(me, write.offsets)
         if write.purpose == "acknowledge" and write.reply_to is None:
             me = _acknowledged_fetch(me, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
@@ -249,7 +252,9 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> Effects:
 
 
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
-    me, events = share_partition.roll_back(me, write.offsets, "the durable write failed")
+    events: tuple[Event, ...] = ()
+    if write.purpose != NOTE:
+        me, events = share_partition.roll_back(me, write.offsets, "the durable write failed")
     replies: tuple[Reply, ...] = ()
     if write.reply_to is not None and write.answer is not None:
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)
