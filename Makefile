@@ -46,6 +46,7 @@ format: set-up-test
 	@$(BIN)/ruff format .
 
 notebooks: set-up-test
+	$(if $(NOTEBOOKS),@$(BIN)/ruff format --quiet $(NOTEBOOKS))
 	@$(BIN)/python tests/notebooks/canonical.py $(NOTEBOOKS)
 
 front: set-up-front

@@ -136,6 +136,15 @@ def test_make_notebooks_without_notebooks_is_no_failure(checkout):
     ]
 
 
+def test_make_notebooks_formats_and_runs_them_all(checkout):
+    (checkout / "notebooks").mkdir(exist_ok=True)
+    (checkout / "notebooks" / "99-last.ipynb").touch()
+    lines = run(checkout, "make", "notebooks").stdout.splitlines()
+    assert lines[0].startswith("ruff format --quiet notebooks/")
+    assert lines[1] == "tests/notebooks/canonical.py"
+    assert "notebooks/99-last.ipynb" in lines
+
+
 def test_make_bench_runs_each_bench(checkout):
     assert "nothing to measure" in run(checkout, "make", "bench").stdout
     script(checkout / "tests/bench/b.py", "")
