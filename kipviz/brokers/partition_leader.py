@@ -86,11 +86,7 @@ def on_produce(
     log = on.log(me.shard)
     cached = logs.duplicate_of(log, _batch_of(request, log))
     if cached is not None:
-        answer = ProduceResponse(
-            Errors.NONE, me.shard, request.base_sequence, cached.base_offset
-        )
-        wait = WaitingForReplicas(cached.base_offset, Reply(reply_to, answer))
-        return on_replicated(me.but(waiting=(*me.waiting, wait)), on)
+        return _answer_duplicate(me, request, reply_to, cached, on)
     entry = log.producers.get(request.producer_id)
     if (
         entry is not None
@@ -246,6 +242,10 @@ def _append(
 ) -> Effects:
     log = on.log(me.shard)
     batch = _batch_of(request, log)
+    cached = logs.duplicate_of(log, batch)
+    if cached is not None:
+        # Two copies of one batch waited for the same enlistment; the first one is in the log.
+        return _answer_duplicate(me, request, reply_to, cached, on)
     error = logs.check_client_batch(log, batch, verified=verified, origin_client=True)
     if error is not Errors.NONE:
         return _refuse(me, request, reply_to, error)
@@ -256,6 +256,19 @@ def _append(
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
     )
+
+
+def _answer_duplicate(
+    me: PartitionLeader,
+    request: Produce,
+    reply_to: ReplyTo,
+    cached: logs.SequenceRange,
+    on: Context,
+) -> Effects:
+    """Answer a batch that is in the log already, as soon as it is replicated."""
+    answer = ProduceResponse(Errors.NONE, me.shard, request.base_sequence, cached.base_offset)
+    wait = WaitingForReplicas(cached.base_offset, Reply(reply_to, answer))
+    return on_replicated(me.but(waiting=(*me.waiting, wait)), on)
 
 
 def _refuse(

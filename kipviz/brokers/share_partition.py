@@ -78,13 +78,15 @@ class SharePartition(Part, frozen=True, dict=True):
     """What the leader holds of one (group, topic id, partition).
 
     `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
-    that was never acquired.
+    that was never acquired. `incarnation` tells an answer for this object from one for an
+    object of the same key that was dropped before.
     """
 
     key: str
     group_id: str
     partition: str
     leader_epoch: int
+    incarnation: int = 0
     status: Status = Status.INITIALIZING
     state_epoch: int = -1
     start_offset: int = -1
@@ -99,6 +101,7 @@ class ShareLeader(Part, frozen=True, dict=True):
 
     sessions: Table[tuple[str, str], Session] = Table.of()
     shares: Table[str, SharePartition] = Table.of()
+    opened: int = 0
     staging: tuple[PendingStage, ...] = ()
 
 

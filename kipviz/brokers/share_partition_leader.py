@@ -176,10 +176,12 @@ def on_enlistment_lost(me: ShareLeader, on: Context) -> Effects:
     return Effects(me.but(staging=()), replies=replies)
 
 
-def on_state_answered(me: ShareLeader, key: str, answer: Message, on: Context) -> Effects:
-    """Go on with what waited for the share coordinator."""
+def on_state_answered(
+    me: ShareLeader, key: str, tag: str, answer: Message, on: Context
+) -> Effects:
+    """Go on with what waited for the share coordinator; what was dropped waits no more."""
     share = me.shares.get(key)
-    if share is None:
+    if share is None or str(share.incarnation) != tag:
         return Effects(me)
     done = share_writes.on_answer(share, answer, on)
     if done.state is None:
@@ -188,10 +190,12 @@ def on_state_answered(me: ShareLeader, key: str, answer: Message, on: Context) -
     return _keep(me, with_effects(served.state, done, served))
 
 
-def on_state_lost(me: ShareLeader, key: str, on: Context) -> Effects:
+def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     """The connection to the share coordinator broke: ask again, wherever it is now."""
     share = me.shares.get(key)
-    return Effects(me) if share is None else _keep(me, share_writes.resend(share, on))
+    if share is None or str(share.incarnation) != tag:
+        return Effects(me)
+    return _keep(me, share_writes.resend(share, on))
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
@@ -347,7 +351,8 @@ def key_of(group_id: str, partition: str, on: Context) -> str:
 
 def _keep(me: ShareLeader, done: Effects) -> Effects:
     share: SharePartition = done.state
-    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
+    opened = max(me.opened, share.incarnation)
+    return done.but(state=me.but(shares=me.shares.set(share.key, share), opened=opened))
 
 
 def _refuse_fetch(
@@ -382,7 +387,7 @@ def _ensure(
     if known is not None:
         return known, Effects(known)
     epoch = on.image.leaders[partition].epoch
-    fresh = SharePartition(key, group_id, partition, epoch)
+    fresh = SharePartition(key, group_id, partition, epoch, me.opened + 1)
     loading = share_writes.read(fresh, "load", on)
     return loading.state, loading
 

@@ -210,7 +210,7 @@ def _send(me: SharePartition, on: Context) -> Effects:
     if broker == NOBODY:
         return Effects(me)
     return Effects(
-        me, requests=(Request("persister", broker, me.writes[0].message, ROLE, me.key),)
+        me, requests=(Request("persister", broker, me.writes[0].message, ROLE, me.key, str(me.incarnation)),)
     )
 
 

@@ -141,7 +141,7 @@ def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
             return me.but(producer=transactional.init_transactions(producer))
         case C.POLL:
             if isinstance(consumer, ShareConsumer):
-                return me.but(consumer=sharing.poll(consumer), records=())
+                return me.but(consumer=sharing.poll(consumer, rules), records=())
             return me.but(consumer=regular.poll(consumer), records=())
         case C.BEGIN_TRANSACTION:
             return me.but(producer=transactional.begin_transaction(producer))
@@ -161,7 +161,7 @@ def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
             )
             return me.but(producer=producer)
         case C.SEND_SHARE_ACKNOWLEDGEMENTS:
-            return _stage(me, rules)
+            return _stage(me)
         case C.COMMIT_TRANSACTION:
             return me.but(producer=transactional.end_transaction(producer, committed=True))
         case C.ABORT_TRANSACTION:
@@ -171,7 +171,7 @@ def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
             return me.but(producer=producer, consumer=consumer)
 
 
-def _stage(me: Application, rules: ClientRules) -> Application:
+def _stage(me: Application) -> Application:
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer)
     offsets = tuple(r.offset for r in me.records)
@@ -183,8 +183,7 @@ def _stage(me: Application, rules: ClientRules) -> Application:
         consumer.partition,
         batches_of(offsets, AcknowledgeType.ACCEPT),
     )
-    kept = rules.staged_records(consumer.batch, offsets)
-    return me.but(producer=producer, consumer=consumer.but(batch=kept))
+    return me.but(producer=producer, consumer=consumer.but(staged=offsets))
 
 
 def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:

@@ -10,21 +10,17 @@ NOT MODELLED: group membership and assignment (the member epoch is given), expli
 
 from __future__ import annotations
 
+from kipviz.clients.rules import ClientRules
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
-    AcknowledgeType,
-    ShareFetch,
-    ShareFetchResponse,
-    batches_of,
-)
+from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
 
 
 class ShareConsumer(Part, frozen=True, dict=True):
     """What the share consumer holds between two calls.
 
-    `batch` are the offsets of the last poll that it still counts as its own.
+    `batch` are the offsets of the last poll, `staged` those that were staged through a producer.
     """
 
     source: str
@@ -35,18 +31,19 @@ class ShareConsumer(Part, frozen=True, dict=True):
     max_records: int
     session_epoch: int = 0
     batch: tuple[int, ...] = ()
+    staged: tuple[int, ...] = ()
     to_send: ShareFetch | None = None
     on_wire_broker: int = -1
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
 
 
-def poll(me: ShareConsumer) -> ShareConsumer:
-    """Ask for records; implicit mode accepts the previous batch along with it. Blocks.
+def poll(me: ShareConsumer, rules: ClientRules) -> ShareConsumer:
+    """Ask for records and say what became of the batch before, as the design has it. Blocks.
 
-    Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
+    Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement, which accepts all of it.
     """
-    acknowledgements = batches_of(me.batch, AcknowledgeType.ACCEPT) if me.session_epoch else ()
+    acknowledgements = rules.next_poll(me.batch, me.staged) if me.session_epoch else ()
     request = ShareFetch(
         me.group_id,
         me.member_id,
@@ -55,7 +52,7 @@ def poll(me: ShareConsumer) -> ShareConsumer:
         me.max_records,
         acknowledgements,
     )
-    return me.but(to_send=request, batch=(), records=(), done=False)
+    return me.but(to_send=request, batch=(), staged=(), records=(), done=False)
 
 
 def on_response(me: ShareConsumer, answer: ShareFetchResponse) -> ShareConsumer:

@@ -253,7 +253,9 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
         enlisted: Effects = MODULES[type(role).__name__].on_enlisted(role, message, on)
         return enlisted
     if isinstance(role, ShareLeader):
-        return share_partition_leader.on_state_answered(role, envelope.shard, message, on)
+        return share_partition_leader.on_state_answered(
+            role, envelope.shard, envelope.tag, message, on
+        )
     assert isinstance(role, TransactionCoordinator), type(role)
     return transaction_coordinator.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
@@ -265,7 +267,7 @@ def request_lost(role: Any, source: str, broker: int, envelope: Envelope, on: Co
         lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, on)
         return lost
     if channel == PERSISTER:
-        return share_partition_leader.on_state_lost(role, envelope.shard, on)
+        return share_partition_leader.on_state_lost(role, envelope.shard, envelope.tag, on)
     return transaction_coordinator.on_markers_lost(role, broker, envelope.tag, on)
 
 

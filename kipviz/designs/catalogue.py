@@ -33,7 +33,7 @@ AS_WRITTEN = Design(
         "acquired",
         "invalid_record_state",
         "allowed",
-        "still_mine",
+        "accept_all",
     ),
 )
 

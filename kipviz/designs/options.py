@@ -12,6 +12,7 @@ from typing import Any
 from kipviz.brokers.in_flight import InFlight
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
 from kipviz.records.placement import share_partition_key
 from kipviz.records.share_group_state import RecordState, StagedBatch
 
@@ -137,17 +138,28 @@ def allowed() -> bool:
     return True
 
 
-# -- staged_records: what does the share consumer still count as its own? -------------------------
+# -- next_poll: what does the next poll() say of the batch before it? -----------------------------
 
 
-def detached(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[int, ...]:
-    """What was not staged: the rest is the producer's business now."""
-    return tuple(o for o in batch if o not in staged)
+def release_the_unstaged(
+    batch: tuple[int, ...], staged: tuple[int, ...]
+) -> tuple[AcknowledgementBatch, ...]:
+    """It gives back what was not staged, and leaves what was to the transaction."""
+    return batches_of((o for o in batch if o not in staged), AcknowledgeType.RELEASE)
 
 
-def still_mine(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[int, ...]:
-    """Everything it polled; the consumer is not told about the staging."""
-    return batch
+def accept_the_unstaged(
+    batch: tuple[int, ...], staged: tuple[int, ...]
+) -> tuple[AcknowledgementBatch, ...]:
+    """It accepts what was not staged, as implicit mode does, and leaves the rest."""
+    return batches_of((o for o in batch if o not in staged), AcknowledgeType.ACCEPT)
+
+
+def accept_all(
+    batch: tuple[int, ...], staged: tuple[int, ...]
+) -> tuple[AcknowledgementBatch, ...]:
+    """It accepts the whole batch, as implicit mode does: nobody told it about the staging."""
+    return batches_of(batch, AcknowledgeType.ACCEPT)
 
 
 class Option(Value, frozen=True):
@@ -292,13 +304,14 @@ SLOTS: tuple[Slot, ...] = (
         ),
     ),
     Slot(
-        "staged_records",
-        "What does the share consumer still count as its own after a staging?",
+        "next_poll",
+        "What does the next poll() say of the batch before it?",
         "X1",
         False,
         (
-            Option("detached", detached, OURS, "finding X1"),
-            Option("still_mine", still_mine, DRAFT, "KIP-1289 Pseudo code"),
+            Option("release_the_unstaged", release_the_unstaged, OURS, "finding X1"),
+            Option("accept_the_unstaged", accept_the_unstaged, OURS, "finding X1, half a repair"),
+            Option("accept_all", accept_all, DRAFT, "KIP-1289 Pseudo code, implicit mode"),
         ),
     ),
 )
