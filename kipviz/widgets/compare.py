@@ -37,7 +37,7 @@ class Compare(anywidget.AnyWidget):
     selection = traitlets.Dict().tag(sync=True)
     all_lanes = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(self, left: Mapping[str, Any], right: Mapping[str, Any], **traits: Any):
+    def __init__(self, left: Mapping[str, Any], right: Mapping[str, Any], **traits: Any) -> None:
         """Show two payloads of one scenario."""
         for payload in (left, right):
             payloads.read(payload)
@@ -46,7 +46,9 @@ class Compare(anywidget.AnyWidget):
         pairs, bigs = in_step(self._left, self._right)
         both = {
             "format": payloads.FORMAT,
-            "title": left["title"] if left["title"] == right["title"] else f"{left['title']} | {right['title']}",
+            "title": left["title"]
+            if left["title"] == right["title"]
+            else f"{left['title']} | {right['title']}",
             "left": dict(left),
             "right": dict(right),
             "pairs": pairs,
@@ -62,7 +64,10 @@ class Compare(anywidget.AnyWidget):
     def text(self) -> str:
         """Both runs as tables for a plain terminal, one after the other."""
         left, right = self.payload["pairs"][self._place]
-        halves = ((self.payload["left"], self._left, left), (self.payload["right"], self._right, right))
+        halves = (
+            (self.payload["left"], self._left, left),
+            (self.payload["right"], self._right, right),
+        )
         rows = [self.payload["title"]]
         for payload, line, step in halves:
             rows += ["", _design(payload), *twin.table(line, step)]
@@ -77,7 +82,9 @@ class Compare(anywidget.AnyWidget):
         left, right = self.payload["pairs"][self._place]
         where = f"step {self._place} of {len(self.payload['pairs']) - 1}"
         found = self.payload["difference"]
-        first = f"first difference at {found['at']}: {found['sentence']}" if found else "no difference"
+        first = (
+            f"first difference at {found['at']}: {found['sentence']}" if found else "no difference"
+        )
         sides = (
             f"{self.payload['left']['design']['name']}: {twin.verdict_words(self._left, left)}",
             f"{self.payload['right']['design']['name']}: {twin.verdict_words(self._right, right)}",
@@ -123,7 +130,10 @@ def difference(left: Line, right: Line, pairs: Sequence[Sequence[int]]) -> dict[
         if states[0] != states[1]:
             names = [name for name, state in states[0].items() if states[1].get(name) != state]
             names += [name for name in states[1] if name not in states[0]]
-            say = " and ".join(f"{name}: {states[0].get(name, 'not asked')} against {states[1].get(name, 'not asked')}" for name in names)
+            say = " and ".join(
+                f"{name}: {states[0].get(name, 'not asked')} against {states[1].get(name, 'not asked')}"
+                for name in names
+            )
             return {"at": at, "sentence": f"The verdicts differ: {say}."}
     return None
 

@@ -58,7 +58,9 @@ def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
         ValueError: when there is no such branch.
     """
     if number == 0:
-        return Line("main", payload["steps"], payload["bigs"], payload["verdicts"], payload["choices"])
+        return Line(
+            "main", payload["steps"], payload["bigs"], payload["verdicts"], payload["choices"]
+        )
     branch = next((branch for branch in branches if branch["id"] == number), None)
     if branch is None:
         known = ", ".join(str(n) for n in [0, *(branch["id"] for branch in branches)])
@@ -68,7 +70,9 @@ def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
 
 def _grown(parent: Line, branch: Part) -> Line:
     at = branch["at"]
-    said = {verdict["property"]: verdict["from"] for verdict in reversed(branch.get("verdicts", []))}
+    said = {
+        verdict["property"]: verdict["from"] for verdict in reversed(branch.get("verdicts", []))
+    }
     bigs = branch.get("bigs", [])
     first_big = bigs[0]["from"] if bigs else at + 1
     return Line(
@@ -94,9 +98,7 @@ def _grown(parent: Line, branch: Part) -> Line:
         ],
         [
             *(
-                choice
-                if choice["to"] is not None and choice["to"] <= at
-                else {**choice, "to": at}
+                choice if choice["to"] is not None and choice["to"] <= at else {**choice, "to": at}
                 for choice in parent.choices
                 if choice["from"] < at
             ),

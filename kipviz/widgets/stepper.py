@@ -51,7 +51,9 @@ class Stepper(anywidget.AnyWidget):
     command = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, payload: Mapping[str, Any], respond: Respond | None = None, **traits: Any):
+    def __init__(
+        self, payload: Mapping[str, Any], respond: Respond | None = None, **traits: Any
+    ) -> None:
         """Show a payload; `respond` makes a branch from a command, or raises ValueError."""
         self._known = payloads.read(payload)
         self._respond = respond
@@ -69,13 +71,19 @@ class Stepper(anywidget.AnyWidget):
         item = items.get(choice)
         if item is None:
             known = ", ".join(items) or "none"
-            raise ValueError(f"There is no choice {choice!r} at step {self.step}; there are: {known}.")
+            raise ValueError(
+                f"There is no choice {choice!r} at step {self.step}; there are: {known}."
+            )
         if not item.get("enabled", True):
-            raise ValueError(f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}.")
+            raise ValueError(
+                f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}."
+            )
         if item.get("taken") and self.step < self._line.last:
             self.step += 1
             return self
-        made = self._make({"do": "take", "choice": choice, "branch": self.branch, "step": self.step})
+        made = self._make(
+            {"do": "take", "choice": choice, "branch": self.branch, "step": self.step}
+        )
         self.send_state("branches")
         self.branch = made["id"]
         self.step = made["at"] + 1
@@ -101,7 +109,9 @@ class Stepper(anywidget.AnyWidget):
     def _make(self, command: Command) -> dict[str, Any]:
         """Ask for a branch and keep it; the page learns of it by the answer."""
         if self._respond is None:
-            raise ValueError("This stepper shows a recorded run: there is no model behind it to ask.")
+            raise ValueError(
+                "This stepper shows a recorded run: there is no model behind it to ask."
+            )
         if command.get("do") != "take":
             raise ValueError(f"There is no command {command.get('do')!r}; allowed is 'take'.")
         line = line_of(self.payload, self._branches, command.get("branch", 0))
@@ -111,7 +121,9 @@ class Stepper(anywidget.AnyWidget):
         branch = dict(self._respond(command))
         payloads.read_branch(branch, self._known)
         if branch["id"] in (0, *(other["id"] for other in self._branches)):
-            raise ValueError(f"Branch {branch['id']} exists already; a new branch needs a new number.")
+            raise ValueError(
+                f"Branch {branch['id']} exists already; a new branch needs a new number."
+            )
         # In place: the page adds the branch of the answer itself, so old branches are not sent again.
         self.branches.append(branch)
         return branch

@@ -40,7 +40,9 @@ def table(line: Line, cursor: int) -> list[str]:
             if big["from"] == number:
                 rows.append(f"{n:>3}. {big['title']}")
         sign = ">" if number == cursor else " "
-        rows.append(f"  {sign}{number:>4}  {step['actor']:<{wide}}  {step['sentence']}{_turns(line, number)}")
+        rows.append(
+            f"  {sign}{number:>4}  {step['actor']:<{wide}}  {step['sentence']}{_turns(line, number)}"
+        )
     return rows
 
 

@@ -21,7 +21,9 @@ def show(open_file, tmp_path) -> Open:
     """Show a payload and give the page, with the focus on the stepper."""
 
     def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
-        page = open_file(write_page(tmp_path / "stepper.html", payload, **more), width=width, scheme=scheme)
+        page = open_file(
+            write_page(tmp_path / "stepper.html", payload, **more), width=width, scheme=scheme
+        )
         wait_painted(page)
         page.locator(".kv").focus()
         return page
@@ -68,7 +70,9 @@ def test_going_on_and_back_again_shows_the_same_page(show):
         pictures[step_of(page)] = page.evaluate(look)
         page.keyboard.press("ArrowRight")
     for place in sorted(pictures, reverse=True):
-        assert page.evaluate(look) == pictures[place], f"step {place} looks different on the way back"
+        assert page.evaluate(look) == pictures[place], (
+            f"step {place} looks different on the way back"
+        )
         page.keyboard.press("ArrowLeft")
     assert len(pictures) == 15
     assert no_error(page)
@@ -124,11 +128,15 @@ def test_playing_stops_before_an_unanswered_question_and_at_a_fault(show):
     for _ in range(2):
         page.keyboard.press("+")
     page.keyboard.press(" ")
-    page.wait_for_function("() => document.querySelector('.kv-play').getAttribute('aria-pressed') === 'false'")
+    page.wait_for_function(
+        "() => document.querySelector('.kv-play').getAttribute('aria-pressed') === 'false'"
+    )
     assert step_of(page) == expiry
     page.keyboard.press(" ")
     reveal = payload["questions"][0]["step"]
-    page.wait_for_function("() => document.querySelector('.kv-play').getAttribute('aria-pressed') === 'false'")
+    page.wait_for_function(
+        "() => document.querySelector('.kv-play').getAttribute('aria-pressed') === 'false'"
+    )
     assert step_of(page) == reveal - 1
 
 
@@ -158,7 +166,11 @@ def test_the_choice_this_line_takes_steps_on_and_another_asks_python(show):
     assert page.evaluate("() => window.model.get('command')") == {}
     page.keyboard.press("2")
     command = page.evaluate("() => window.model.get('command')")
-    assert {k: command[k] for k in ("do", "branch", "step")} == {"do": "take", "branch": 0, "step": told + 2}
+    assert {k: command[k] for k in ("do", "branch", "step")} == {
+        "do": "take",
+        "branch": 0,
+        "step": told + 2,
+    }
     assert page.get_by_text("Asking the model").is_visible()
 
 
@@ -169,7 +181,10 @@ def test_a_branch_is_followed_and_the_old_line_stays(show):
     page.keyboard.press("f")
     page.get_by_role("button", name="Crash Broker 5").click()
     command = page.evaluate("() => window.model.get('command')")
-    page.evaluate("answer => window.model.set('answer', answer)", {"id": command["id"], "branch": respond(command)})
+    page.evaluate(
+        "answer => window.model.set('answer', answer)",
+        {"id": command["id"], "branch": respond(command)},
+    )
     assert (step_of(page), page.evaluate("() => window.model.get('branch')")) == (41, 1)
     assert "Broker 5 is gone" in said(page)
     assert page.locator(".kv-branch").input_value() == "1"
@@ -181,7 +196,9 @@ def test_a_branch_is_followed_and_the_old_line_stays(show):
     assert step_of(page) == 40, "the focus survives a redraw of the button that had it"
     sent = page.evaluate("() => window.model.get('command').id")
     page.get_by_role("button", name="Crash Broker 5").first.click()
-    assert page.evaluate("() => window.model.get('command').id") == sent, "a known branch is not asked for again"
+    assert page.evaluate("() => window.model.get('command').id") == sent, (
+        "a known branch is not asked for again"
+    )
     assert page.evaluate("() => window.model.get('branch')") == 1
     assert no_error(page)
 
@@ -191,7 +208,10 @@ def test_a_refusal_of_python_is_shown_as_its_sentence(show):
     page.keyboard.press("f")
     page.get_by_role("button", name="Move the leader of output-A-0").click()
     number = page.evaluate("() => window.model.get('command').id")
-    page.evaluate("answer => window.model.set('answer', answer)", {"id": number, "error": "Broker 4 is not in sync."})
+    page.evaluate(
+        "answer => window.model.set('answer', answer)",
+        {"id": number, "error": "Broker 4 is not in sync."},
+    )
     assert page.get_by_role("alert").inner_text().strip().endswith("Broker 4 is not in sync.")
     page.keyboard.press("ArrowRight")
     assert step_of(page) > 40, "an error does not stop the stepping"
@@ -263,10 +283,30 @@ def test_a_click_into_the_strip_goes_there(show):
 
 def markup(value: Any) -> Any:
     """The same payload with markup in every text a page could draw."""
-    bad = "<img src=x onerror=\"window.hacked=1\"><b>"
-    fixed = {"id", "card", "kind", "lane", "from", "to", "actor", "tone", "group", "state", "status", "format", "message", "property", "control", "batch"}
+    bad = '<img src=x onerror="window.hacked=1"><b>'
+    fixed = {
+        "id",
+        "card",
+        "kind",
+        "lane",
+        "from",
+        "to",
+        "actor",
+        "tone",
+        "group",
+        "state",
+        "status",
+        "format",
+        "message",
+        "property",
+        "control",
+        "batch",
+    }
     if isinstance(value, dict):
-        return {k: v if k in fixed and not isinstance(v, dict | list) else markup(v) for k, v in value.items()}
+        return {
+            k: v if k in fixed and not isinstance(v, dict | list) else markup(v)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
         return [markup(part) for part in value]
     return bad + value if isinstance(value, str) else value
@@ -359,7 +399,9 @@ def test_reduced_motion_moves_nothing_slowly(show, lab):
     page = show(flow.share_payload(), step=50)
     page.emulate_media(reduced_motion="reduce")
     page.keyboard.press("Shift+ArrowRight")
-    assert page.evaluate("() => getComputedStyle(document.querySelector('.kv-world')).transitionDuration") in ("0s", "")
+    assert page.evaluate(
+        "() => getComputedStyle(document.querySelector('.kv-world')).transitionDuration"
+    ) in ("0s", "")
 
 
 def test_two_views_of_one_model_stay_together_and_a_closed_one_is_deaf(show):

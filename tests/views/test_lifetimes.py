@@ -26,9 +26,7 @@ def shown(rows: list[dict[str, Any]], step: int) -> dict[str, dict[str, Any]]:
     return picture
 
 
-def branch_rows(
-    parent: list[dict[str, Any]], at: int, branch: Lifetimes
-) -> list[dict[str, Any]]:
+def branch_rows(parent: list[dict[str, Any]], at: int, branch: Lifetimes) -> list[dict[str, Any]]:
     """What the browser does with a branch: keep what was alive, close what closes, add the suffix."""
     ends = {(card, row_id): to for card, row_id, to in branch.closes}
     kept = [copy.deepcopy(row) for row in parent if row["from"] <= at]

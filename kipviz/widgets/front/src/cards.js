@@ -63,11 +63,11 @@ export class Cards {
   reveal() {
     this.waiting = 0;
     const box = this.element.parentElement;
-    if (!box || box.scrollHeight <= box.clientHeight + 1) return;
     const changed = [...this.list.nodes.values()].filter((node) => !node.hidden && node.classList.contains("kv-changed"));
+    if (!changed.length || !box || box.scrollHeight <= box.clientHeight + 1) return;
     const top = box.scrollTop;
     const seen = (node) => node.offsetTop - 12 >= top && node.offsetTop + node.offsetHeight <= top + box.clientHeight;
-    if (!changed.length || changed.some(seen)) return;
+    if (changed.some(seen)) return;
     const wanted = changed.reduce((a, b) => (a.offsetTop < b.offsetTop ? a : b));
     box.scrollTop = wanted.offsetTop - 12;
   }

@@ -38,14 +38,14 @@ class Side {
   draw(step, grain, differs, lanes) {
     const { line } = this;
     const since = sinceOf(line, step, grain);
-    this.sequence.layout(line, lanes, this.sequence.view.clientWidth, this.sequence.view.clientHeight);
+    this.sequence.layout(line, lanes);
     this.sequence.update(line, step, since);
     this.cards.update(line, step, since, cardsOf(this.payload, lanes));
     this.verdicts.update(line, step);
     const big = line.bigs[line.bigAt[step]];
     text(this.words, grain === "big" && big?.say && line.endsBig(step) ? big.say : line.steps[step].sentence);
     show(this.mark, differs);
-    this.overview.layout(line, Math.max(this.overview.element.clientWidth, 200), [line]);
+    this.overview.layout(line, Math.max(this.frame.wide / 2 - 34, 200), [line]);
     this.overview.update(step);
   }
 
@@ -84,7 +84,7 @@ export class Compare extends Frame {
     this.build();
     this.hear("step", () => this.heardStep());
     for (const name of ["selection", "all_lanes"]) this.hear(name, () => this.heardRest());
-    this.watch();
+    this.watch([this.left.sequence, this.right.sequence]);
   }
 
   build() {

@@ -76,9 +76,10 @@ export class Frame {
 
   // -- size and theme -------------------------------------------------------------------------------
 
-  watch() {
+  watch(sequences) {
+    this.sequences = sequences;
     this.resizer = new ResizeObserver(() => this.guard(() => this.resize()));
-    this.resizer.observe(this.root);
+    for (const node of [this.root, ...sequences.map((sequence) => sequence.view)]) this.resizer.observe(node);
     this.themer = new MutationObserver(() => this.guard(() => this.readTheme()));
     for (const node of [document.body, document.documentElement])
       this.themer.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "data-theme"] });
@@ -90,12 +91,15 @@ export class Frame {
     const page = window.innerWidth;
     const size = page < 900 || width < 720 ? "one" : page < 1200 || width < 1000 ? "two" : "three";
     const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.6)));
-    if (width === this.wide && size === this.size && tall === this.tall) return;
-    Object.assign(this, { wide: width, size, tall });
-    this.readTheme();
-    attr(this.root, "data-size", size);
-    this.root.style.setProperty("--kv-tall", `${size === "one" ? Math.min(tall, 460) : tall}px`);
-    this.draw();
+    const same = width === this.wide && size === this.size && tall === this.tall;
+    if (!same) {
+      Object.assign(this, { wide: width, size, tall });
+      this.readTheme();
+      attr(this.root, "data-size", size);
+      this.root.style.setProperty("--kv-tall", `${size === "one" ? Math.min(tall, 460) : tall}px`);
+    }
+    const moved = this.sequences.map((sequence) => sequence.measure()).includes(true);
+    if (!same || moved) this.draw();
   }
 
   /** Dark or light, from what is really behind us: every host names its themes differently. */

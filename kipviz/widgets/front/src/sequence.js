@@ -64,7 +64,17 @@ export class Sequence {
 
   // -- places: once per line, lanes and width ---------------------------------------------------
 
-  layout(line, lanes, width, height) {
+  /** Reads the size of the paper; only when it may have changed, since reading costs a layout. */
+  measure() {
+    const { clientWidth, clientHeight } = this.view;
+    const same = clientWidth === this.paperWidth && clientHeight === this.paperHeight;
+    Object.assign(this, { paperWidth: clientWidth, paperHeight: clientHeight });
+    return !same;
+  }
+
+  layout(line, lanes) {
+    const width = this.paperWidth;
+    const height = this.paperHeight;
     const key = [line.id, line.last, lanes.map((lane) => lane.id).join(","), width].join("|");
     this.height = height;
     if (key === this.key && line === this.line) return;

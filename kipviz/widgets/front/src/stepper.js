@@ -30,7 +30,7 @@ export class Stepper extends Frame {
     this.hear("branches", () => this.grow(model.get("branches")));
     this.hear("answer", () => this.answered(model.get("answer")));
     for (const name of ["selection", "answers", "all_lanes"]) this.hear(name, () => this.heardRest());
-    this.watch();
+    this.watch([this.sequence]);
   }
 
   build() {
@@ -83,7 +83,7 @@ export class Stepper extends Frame {
     const lanes = lanesOf(this.payload, this.allLanes);
     this.question.update(line, at);
     this.choices.update(line, at);
-    this.sequence.layout(line, lanes, this.sequence.view.clientWidth, this.sequence.view.clientHeight);
+    this.sequence.layout(line, lanes);
     this.sequence.update(line, at, since);
     this.cards.update(line, at, since, cardsOf(this.payload, lanes));
     this.verdicts.update(line, at);

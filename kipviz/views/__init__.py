@@ -1,0 +1,1 @@
+"""Plain view-models: what the page shows at each step, in words, rows and marks."""

@@ -1,0 +1,68 @@
+"""The built file in git is the one its sources make; looking needs no node."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import kipviz.widgets
+
+WIDGETS = Path(kipviz.widgets.__file__).parent
+BUILT = WIDGETS / "static" / "stepper.js"
+FRONT = WIDGETS / "front"
+LIMIT = 150_000
+
+
+def sources() -> list[str]:
+    inside = (path.relative_to(FRONT).as_posix() for path in (FRONT / "src").rglob("*"))
+    files = [name for name in inside if (FRONT / name).is_file()]
+    return sorted([*files, "build.mjs", "package.json"])
+
+
+def source_hash() -> str:
+    total = hashlib.sha256()
+    for name in sources():
+        total.update(name.encode() + b"\0" + (FRONT / name).read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+def test_the_built_file_is_as_new_as_its_sources():
+    header = BUILT.read_text(encoding="utf-8")[:400]
+    found = re.search(r"sources sha256 ([0-9a-f]{64})", header)
+    assert found, "the built file has no hash of its sources"
+    assert found[1] == source_hash(), "the sources have changed: run `make front`"
+
+
+def test_the_built_file_is_small():
+    assert BUILT.stat().st_size < LIMIT
+
+
+def test_the_built_file_asks_for_nothing_and_never_writes_markup():
+    code = BUILT.read_text(encoding="utf-8")
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "fetch(",
+        "XMLHttpRequest",
+        "eval(",
+    ):
+        assert word not in code
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", code))
+    assert addresses == {"http://www.w3.org/2000/svg"}, "a name, not an address that is asked"
+
+
+def test_every_source_file_can_be_read_in_one_sitting():
+    long = {
+        name: n for name in sources() if (n := len((FRONT / name).read_text().splitlines())) > 600
+    }
+    assert long == {}
+
+
+def test_the_bundler_is_pinned():
+    assert re.search(r'"esbuild": "\d+\.\d+\.\d+"', (FRONT / "package.json").read_text())
+    assert "resolved" not in (FRONT / "package-lock.json").read_text(), (
+        "no registry is written down"
+    )
