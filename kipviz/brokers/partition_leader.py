@@ -93,7 +93,7 @@ def on_produce(
         and entry.transaction_first_offset >= 0
         and entry.epoch == request.producer_epoch
     ):
-        return _append(me, request, reply_to, on, verified=True)
+        return _append(me, log, request, reply_to, on, verified=True)
     home = on.image.home_of(TRANSACTION_STATE, request.transactional_id)
     coordinator = on.image.leader_of(home)
     if coordinator == NOBODY:
@@ -119,13 +119,16 @@ def on_enlisted(
         == (answer.producer_id, answer.producer_epoch)
     )
     me = me.but(verifying=tuple(v for v in me.verifying if v not in mine))
+    log = on.log(me.shard)
     parts = []
     for v in mine:
         if answer.error is Errors.NONE:
-            part = _append(me, v.request, v.reply_to, on, verified=v.guarded)
+            part = _append(me, log, v.request, v.reply_to, on, verified=v.guarded)
         else:
             part = _refuse(me, v.request, v.reply_to, answer.error)
         me = part.state
+        for _, batch in part.appends:
+            log = logs.append(log, batch)
         parts.append(part)
     return with_effects(me, *parts)
 
@@ -238,9 +241,14 @@ def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
 
 
 def _append(
-    me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
+    me: PartitionLeader,
+    log: logs.PartitionLog,
+    request: Produce,
+    reply_to: ReplyTo,
+    on: Context,
+    *,
+    verified: bool,
 ) -> Effects:
-    log = on.log(me.shard)
     batch = _batch_of(request, log)
     cached = logs.duplicate_of(log, batch)
     if cached is not None:

@@ -43,21 +43,29 @@ class ProducerEntry(Value, frozen=True):
 
 
 class AbortedTransaction(Value, frozen=True):
-    """One entry of the aborted-transaction index."""
+    """One entry of the aborted-transaction index (AbortedTxn.java).
+
+    `last_offset` is the marker's. `last_stable_offset` is the first offset of the earliest
+    transaction that was still open then, or the one behind the marker: nothing below it can
+    belong to a transaction that is aborted later.
+    """
 
     producer_id: int
     first_offset: int
     last_offset: int
+    last_stable_offset: int
 
 
 class PartitionLog(Part, frozen=True, dict=True):
     """The batches of a partition, its high watermark and its producers.
 
-    `open` holds (first offset, producer id) of transactions without a marker, `unreplicated`
-    (first offset, marker offset) of those whose marker is not below the high watermark yet.
+    `open` holds (first offset, producer id) of transactions without a marker, in their order;
+    `unreplicated` (first offset, marker offset) of those whose marker is not below the high
+    watermark yet. `start_offset` is the first offset that exists.
     """
 
     name: str
+    start_offset: int = 0
     batches: Log[Batch] = Log.of()
     end_offset: int = 0
     high_watermark: int = 0
@@ -75,9 +83,28 @@ class PartitionLog(Part, frozen=True, dict=True):
         unstable = self.high_watermark
         if self.open:
             unstable = min(unstable, self.open[0][0])
-        if self.unreplicated:
-            unstable = min(unstable, self.unreplicated[0][0])
+        for first, _ in self.unreplicated:
+            unstable = min(unstable, first)
         return unstable
+
+
+def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> bool:
+    """Say whether the log has data of this producer id and epoch without a marker behind it.
+
+    Then the coordinator knows already that the partition is in the transaction. Source:
+    UnifiedLog.hasOngoingTransaction.
+    """
+    entry = log.producers.get(producer_id)
+    return entry is not None and entry.transaction_first_offset >= 0 and entry.epoch == epoch
+
+
+def is_fenced(log: PartitionLog, producer_id: int, epoch: int) -> bool:
+    """Say whether the log has seen a higher epoch of this producer id.
+
+    It is asked before the coordinator is: UnifiedLog.maybeStartTransactionVerification.
+    """
+    entry = log.producers.get(producer_id)
+    return entry is not None and epoch < entry.epoch
 
 
 def check_client_batch(
@@ -87,14 +114,14 @@ def check_client_batch(
 
     A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
     has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
-    of clients only; a coordinator writes with sequence -1. Source: ProducerAppendInfo.
+    of clients only. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
     """
     entry = log.producers.get(batch.producer_id)
-    epoch = entry.epoch if entry else -1
-    if batch.producer_epoch < epoch:
+    if is_fenced(log, batch.producer_id, batch.producer_epoch):
         return Errors.INVALID_PRODUCER_EPOCH
     ongoing = entry is not None and entry.transaction_first_offset >= 0
-    if batch.transactional and not (ongoing and batch.producer_epoch == epoch) and not verified:
+    known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
+    if batch.transactional and not known and not verified:
         return Errors.INVALID_TXN_STATE
     if origin_client and not _sequence_follows(entry, batch):
         return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -157,8 +184,9 @@ def append(log: PartitionLog, batch: Batch) -> PartitionLog:
             open_ = tuple(o for o in open_ if o[1] != batch.producer_id)
             unreplicated = (*unreplicated, (first, batch.base_offset))
             if batch.control == ABORT:
+                stable = open_[0][0] if open_ else batch.base_offset + 1
                 aborted = aborted.append(
-                    AbortedTransaction(batch.producer_id, first, batch.base_offset)
+                    AbortedTransaction(batch.producer_id, first, batch.base_offset, stable)
                 )
         kept = entry.batches if entry and entry.epoch == batch.producer_epoch else ()
         producers = producers.set(
@@ -189,19 +217,21 @@ def append(log: PartitionLog, batch: Batch) -> PartitionLog:
     )
 
 
-def replicate(log: PartitionLog) -> PartitionLog:
-    """Move the high watermark to the log's end: every in-sync replica has it all."""
-    if log.high_watermark == log.end_offset and not log.unreplicated:
+def replicate(log: PartitionLog, up_to: int = -1) -> PartitionLog:
+    """Move the high watermark: every in-sync replica has the log up to its end, or to an offset."""
+    high_watermark = log.end_offset if up_to < 0 else up_to
+    if log.high_watermark == high_watermark and not log.unreplicated:
         return log
-    still = tuple(u for u in log.unreplicated if u[1] >= log.end_offset)
-    return log.but(high_watermark=log.end_offset, unreplicated=still)
+    still = tuple(u for u in log.unreplicated if u[1] >= high_watermark)
+    return log.but(high_watermark=high_watermark, unreplicated=still)
 
 
 def rebuild(log: PartitionLog) -> PartitionLog:
     """Give the log as a new leader finds it: cut at the high watermark and read from the start."""
     if log.high_watermark == log.end_offset:
         return log
-    fresh = PartitionLog(name=log.name)
+    start = log.start_offset
+    fresh = PartitionLog(log.name, start, end_offset=start, high_watermark=start)
     for batch in log.batches:
         if batch.last_offset < log.high_watermark:
             fresh = append(fresh, batch)
@@ -225,13 +255,30 @@ def read(log: PartitionLog, offset: int, up_to: int) -> tuple[Batch, ...]:
 
 
 def is_aborted(log: PartitionLog, batch: Batch) -> bool:
-    """Say whether a data batch belongs to a transaction that was aborted."""
+    """Say whether a data batch belongs to a transaction that was aborted.
+
+    Entries are in the order of their markers; behind the first one whose last stable offset is
+    past the batch there is no other that covers it. Source: TransactionIndex.collectAbortedTxns.
+    """
     if not batch.transactional:
         return False
-    for entry in reversed(log.aborted):
-        if (
-            entry.producer_id == batch.producer_id
-            and entry.first_offset <= batch.base_offset <= entry.last_offset
-        ):
+    at, end = _first_aborted_behind(log, batch.base_offset), len(log.aborted)
+    while at < end:
+        entry = log.aborted[at]
+        if entry.producer_id == batch.producer_id and entry.first_offset <= batch.base_offset:
             return True
+        if entry.last_stable_offset > batch.last_offset:
+            return False
+        at += 1
     return False
+
+
+def _first_aborted_behind(log: PartitionLog, offset: int) -> int:
+    low, high = 0, len(log.aborted)
+    while low < high:
+        middle = (low + high) // 2
+        if log.aborted[middle].last_offset < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
