@@ -64,9 +64,7 @@ class NothingPending:
                     else:
                         things = things.without(key)
                 case SharePartitionDropped(partition=partition):
-                    for key in things:
-                        if key.startswith(f"record {partition}@"):
-                            things = things.without(key)
+                    things = _without_records(things, partition)
                 case SharePartitionLoaded(partition=partition):
                     things = _loaded(things, event, outcome.world)
                 case OffsetStaged(group_id=group, partition=partition):
@@ -83,8 +81,16 @@ class NothingPending:
         return Finding(PENDING, due)
 
 
+def _without_records(things: Table[str, str], partition: str) -> Table[str, str]:
+    for key in things:
+        if key.startswith(f"record {partition}@"):
+            things = things.without(key)
+    return things
+
+
 def _loaded(things: Table[str, str], event: SharePartitionLoaded, world: Any) -> Table[str, str]:
-    """Take over what a new share-partition leader holds as staged."""
+    """Take over what a new share-partition leader holds as staged, and nothing else."""
+    things = _without_records(things, event.partition)
     for role in world.roles.values():
         for share in getattr(role, "shares", Table.of()).values():
             if share.partition != event.partition or share.group_id != event.group_id:

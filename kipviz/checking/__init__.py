@@ -1,0 +1,1 @@
+"""Asking a model whether its promises hold: seeded runs, exhaustive search, comparison."""

@@ -1,0 +1,246 @@
+"""One seeded run and what came of it: the unit that a campaign ships.
+
+Plain Python: the same task gives the same verdict in a loop, in a pool and on a Spark worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.checking import faults as profiles
+from kipviz.checking.liveness import settle
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.core.model import Event, Outcome
+from kipviz.core.scheduler import Scheduler
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import (
+    BatchAppended,
+    MessageDelivered,
+    RecordsMoved,
+    SharePartitionLoaded,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.properties.verdict import BROKEN
+from kipviz.records.batches import DataRecord
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+
+# What a run still has to do by itself; when none of it is left, only accidents could go on.
+BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
+STUCK = "nothing pending for ever"
+
+
+class Task(Value, frozen=True):
+    """A run to make: which scenario, which design, which faults, which dice."""
+
+    scenario: str
+    design: str
+    faults: str
+    seed: int
+    steps_max: int = 600
+
+
+class Verdict(Value, frozen=True):
+    """What came of a run.
+
+    `status` is "holds", "breaks" or "error"; `broken` names the property, `step` the step at
+    which it broke (-1: none, or the end for "nothing pending for ever").
+    """
+
+    task: Task
+    status: str
+    broken: str = ""
+    step: int = -1
+    reason: str = ""
+    steps: int = 0
+    transactions: int = 0
+    fingerprint: str = ""
+
+
+class EventRow(Value, frozen=True):
+    """One thing that happened in a run, flat, as an event log keeps it."""
+
+    scenario: str
+    design: str
+    faults: str
+    seed: int
+    step: int
+    kind: str
+    actor: str = ""
+    source: str = ""
+    offset: int = -1
+    state: str = ""
+    delivery_count: int = -1
+    transactional_id: str = ""
+    producer_id: int = -1
+    producer_epoch: int = -1
+    committed: int = -1
+    text: str = ""
+
+
+class Moment(Value, frozen=True):
+    """One step of a seeded run: the action, what it did, and the properties' states after it."""
+
+    step: int
+    before: World
+    action: ClusterAction
+    outcome: Outcome
+    observations: tuple[Any, ...]
+
+
+def moments(task: Task) -> Iterator[Moment]:
+    """Make a run, a step at a time, until nothing is left to do or steps_max is reached.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed is no whole number.
+    """
+    model = model_of(task)
+    world = model.initial()
+    states = tuple(p.initial(world) for p in PROPERTIES)
+    dice = Scheduler(task.seed, profiles.faults(task.faults).profile)
+    for step in range(1, task.steps_max + 1):
+        enabled = model.enabled(world)
+        if not any(a.KIND in BUSY or a.KIND == "refresh" for a in enabled):
+            return
+        action = dice.choose(step, enabled, model.kind)
+        if action is None:
+            return
+        outcome = model.step(world, action)
+        states = tuple(
+            p.observe(s, action, outcome) for p, s in zip(PROPERTIES, states, strict=True)
+        )
+        yield Moment(step, world, action, outcome, states)
+        world = outcome.world
+
+
+def model_of(task: Task) -> ClusterModel:
+    """Give the model that a task runs.
+
+    Raises:
+        ValueError: if the task names something that there is not.
+    """
+    budget = profiles.faults(task.faults).budget
+    return scenario(task.scenario).model(design(task.design), budget)
+
+
+def run(task: Task) -> Verdict:
+    """Make a run and judge it; a run that crashes is a verdict, too.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed is no whole number.
+    """
+    model = model_of(task)
+    world = model.initial()
+    states = tuple(p.initial(world) for p in PROPERTIES)
+    step = transactions = 0
+    broken: tuple[str, int, str] | None = None
+    try:
+        for moment in moments(task):
+            step, world, states = moment.step, moment.outcome.world, moment.observations
+            transactions += sum(_completes(e) for e in moment.outcome.events)
+            if broken is None:
+                broken = _broken(states, step)
+        if broken is None:
+            broken = _stuck(model, world, states)
+    except ValueError:
+        raise
+    except Exception as error:  # noqa: BLE001  one bad run must not end a campaign
+        reason = f"{type(error).__name__} at step {step + 1}: {error}".splitlines()[0]
+        return Verdict(task, "error", reason=reason, steps=step, transactions=transactions)
+    mark = world.digest.hex()
+    if broken is None:
+        return Verdict(task, "holds", steps=step, transactions=transactions, fingerprint=mark)
+    name, at, reason = broken
+    return Verdict(task, "breaks", name, at, reason, step, transactions, mark)
+
+
+def rows(task: Task) -> Iterator[EventRow]:
+    """Make a run and give everything that happened in it as rows of an event log.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed is no whole number.
+    """
+    base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
+    step = 0
+    for moment in moments(task):
+        step = moment.step
+        text = label(moment.before, moment.action)
+        yield base.but(step=step, kind="action", actor=moment.action.KIND, text=text)
+        for event in moment.outcome.events:
+            for row in _rows_of(base.but(step=step), event):
+                yield row
+    yield base.but(step=step + 1, kind="run_ended")
+
+
+def _completes(event: Event) -> bool:
+    return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
+
+
+def _broken(states: tuple[Any, ...], step: int) -> tuple[str, int, str] | None:
+    for prop, state in zip(PROPERTIES, states, strict=True):
+        finding = prop.finding(state)
+        if finding.status == BROKEN:
+            return prop.name, step, finding.reason
+    return None
+
+
+def _stuck(
+    model: ClusterModel, world: World, states: tuple[Any, ...]
+) -> tuple[str, int, str] | None:
+    settled = settle(model, world, states[1])
+    if settled.answer != "for ever":
+        return None
+    return STUCK, -1, f"{settled.what}, and no continuation resolves it"
+
+
+def _rows_of(base: EventRow, event: Event) -> Iterator[EventRow]:
+    match event:
+        case BatchAppended():
+            for record in event.records:
+                if isinstance(record, DataRecord) and record.origin and event.producer_id >= 0:
+                    source, _, offset = record.origin.rpartition("@")
+                    yield base.but(
+                        kind="output_appended",
+                        source=source,
+                        offset=int(offset),
+                        producer_id=event.producer_id,
+                        producer_epoch=event.producer_epoch,
+                        actor=event.partition,
+                    )
+        case TransactionDecided():
+            yield base.but(
+                kind="transaction_decided",
+                transactional_id=event.transactional_id,
+                producer_id=event.producer_id,
+                producer_epoch=event.producer_epoch,
+                committed=int(event.committed),
+            )
+        case RecordsMoved():
+            yield base.but(
+                kind="record_state",
+                actor=event.member_id,
+                source=event.partition,
+                offset=event.first,
+                state=event.after.name,
+                delivery_count=event.delivery_count,
+                producer_id=event.producer_id,
+                producer_epoch=event.producer_epoch,
+                text=event.because,
+            )
+        case SharePartitionLoaded():
+            yield base.but(
+                kind="share_partition_loaded", source=event.partition, offset=event.start_offset
+            )
+        case MessageDelivered():
+            yield base.but(
+                kind="message_delivered",
+                actor=f"B{event.broker}" if event.way == "request" else event.source,
+                text=type(event.message).__name__,
+            )
