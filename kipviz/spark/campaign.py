@@ -173,6 +173,8 @@ def on_spark(
         table = watched(spark, frame.toArrow, in_runs(on_progress, plan.jobs), switch)
     except Exception as error:
         raise explained(error) from error
+    if on_progress is not None:
+        on_progress(plan.jobs, plan.jobs)  # a Connect server does not tell of the last tasks
     return _in_job_order(table)
 
 

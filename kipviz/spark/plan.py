@@ -18,7 +18,6 @@ from kipviz.core.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import ModuleType
 
 TASK_MODULE = "kipviz.checking.task"
 JOBS_MAX = 5_000_000
@@ -85,14 +84,14 @@ def make_plan(
     Raises:
         ValueError: in one sentence, what is wrong and what is allowed.
     """
-    module = import_module(task_module)
+    known = known_names(task_module)
     _check_positive("runs", runs)
     _check_positive("steps_max", steps_max)
     _check_seed(seed, runs)
     plan = Plan(
-        scenarios=_checked_names("scenario", scenarios, _names(module, "scenarios")),
-        designs=_checked_names("design", designs, _names(module, "designs")),
-        faults=_checked_names("fault profile", faults, _names(module, "faults")),
+        scenarios=_checked_names("scenario", scenarios, known["scenarios"]),
+        designs=_checked_names("design", designs, known["designs"]),
+        faults=_checked_names("fault profile", faults, known["faults"]),
         runs=runs,
         seed=seed,
         steps_max=steps_max,
@@ -105,8 +104,20 @@ def make_plan(
     return plan
 
 
-def _names(module: ModuleType, which: str) -> tuple[str, ...]:
-    return tuple(getattr(module, which)())
+def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
+    """The scenarios, designs and fault profiles there are, in the order of their catalogues.
+
+    A task module of another model says so itself, with a function ``known_names``.
+    """
+    own = getattr(import_module(task_module), "known_names", None)
+    if own is not None:
+        return dict(own())
+    from kipviz.checking.faults import FAULTS
+    from kipviz.designs.catalogue import CATALOGUE
+    from kipviz.scenarios.library import LIBRARY
+
+    named = {"scenarios": LIBRARY, "designs": CATALOGUE, "faults": FAULTS}
+    return {what: tuple(one.name for one in all_) for what, all_ in named.items()}
 
 
 def _checked_names(what: str, given: str | Iterable[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ whole process tree (JVM, driver and Python workers). Which master is used is a s
 ``sc://`` is a Spark Connect server, which needs no Java here.
 
 Spark talks on stderr from before any setting is read (launcher, JVM, log4j) until long after. The JVM
-is therefore started by us with its stderr in a file of the session's own folder; the last lines of
+is therefore started by us with all it says in a file of the session's own folder; the last lines of
 that file explain a start that failed. Python's own Spark logger, which prints an error a second time
 as JSON, is turned off: the exception says it already.
 """
@@ -263,8 +263,8 @@ def _start_classic(master: str, memory: str) -> SparkSession:
     log = folder / "spark.log"
     with _environment(JAVA_HOME=java_home, PYSPARK_PYTHON=python or sys.executable):
         try:
-            with log.open("ab") as stderr:
-                gateway = launch_gateway(conf, popen_kwargs={"stderr": stderr})
+            with log.open("ab") as words:
+                gateway = launch_gateway(conf, popen_kwargs={"stdout": words, "stderr": words})
             SparkContext(conf=conf, gateway=gateway)
         except Exception as error:
             msg = f"Spark did not start on {master}: {_last_words(log) or first_line(error)}"
@@ -341,12 +341,14 @@ def _end_gateway() -> None:
 
 
 def _last_words(log: Path) -> str:
-    """The last line of the JVM's stderr that says what went wrong."""
+    """What the JVM said last about what went wrong, with the line that follows it."""
     if not log.exists():
         return ""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    telling = [line for line in lines if re.search(r"(Exception|Error|error|denied)\b.*", line)]
-    return (telling or [line for line in lines if line] or [""])[-1][:300]
+    lines = [line for line in lines if line and not line.startswith(("at ", "..."))]
+    telling = [k for k, line in enumerate(lines) if re.search(r"Exception|[Ee]rror|denied", line)]
+    first = telling[-1] if telling else len(lines) - 1
+    return " ".join(lines[max(0, first) : first + 2])[:300]
 
 
 def first_line(error: BaseException) -> str:

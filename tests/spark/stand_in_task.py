@@ -56,16 +56,12 @@ RECORDS = 6
 WRONG = {"twice": "no_duplicate", "forgets": "no_loss", "sticks": "no_stuck_record"}
 
 
-def scenarios():
-    return ("copy", "copy_slowly")
-
-
-def designs():
-    return ("right", "twice", "forgets", "sticks", "crashes", "dies", "slow")
-
-
-def faults():
-    return ("calm", "rough")
+def known_names():
+    return {
+        "scenarios": ("copy", "copy_slowly"),
+        "designs": ("right", "twice", "forgets", "sticks", "crashes", "dies", "slow"),
+        "faults": ("calm", "rough"),
+    }
 
 
 def dice(task: Task, *what: object) -> int:

@@ -1,0 +1,104 @@
+"""Workers that do not see this Python's folders: a cluster of two executors, a Connect server."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kipviz.spark.shipping import package_zip
+
+ROOT = Path(__file__).parents[2]
+STAND_IN = ROOT / "tests" / "spark" / "stand_in_task.py"
+
+PROGRAM = """
+    import sys, threading
+    sys.path[:0] = {paths!r}
+    from kipviz.spark import session as sessions
+    from kipviz.spark.campaign import in_a_loop, on_spark
+    from kipviz.spark.event_log import event_frame
+    from kipviz.spark.audit import audit
+    from kipviz.spark.plan import make_plan
+    from kipviz.spark.progress import Cancelled, CancelSwitch
+    {start}
+    spark.addArtifacts({stand_in!r}, pyfile=True)
+    plan = make_plan("copy", ("right", "twice", "crashes"), runs=6, task_module="stand_in_task")
+    seen = []
+    print(on_spark(spark, plan, 3, lambda *now: seen.append(now)).equals(in_a_loop(plan)))
+    print(seen[-1] == (18, 18))
+    print(audit(event_frame(spark, plan, partitions=2)).count() > 0)
+    switch = CancelSwitch()
+    threading.Timer(1, switch.cancel).start()
+    try:
+        on_spark(spark, make_plan("copy", "slow", runs=400, task_module="stand_in_task"), None, None, switch)
+    except Cancelled:
+        print("cancelled")
+    print(on_spark(spark, plan, 2).num_rows)
+    spark.stop()
+"""
+
+
+def run_elsewhere(tmp_path, start, variables):
+    program = PROGRAM.format(paths=[str(ROOT)], stand_in=str(STAND_IN), start=start)
+    program = textwrap.dedent(program)
+    environment = {**os.environ, **variables}
+    sys_path = os.pathsep.join([str(STAND_IN.parent), environment.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "PYTHONPATH": sys_path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.stdout.split() == ["True", "True", "True", "cancelled", "18"], done.stderr[-2000:]
+
+
+def test_the_package_that_is_shipped_has_what_a_worker_imports_and_no_pages(tmp_path):
+    names = zipfile.ZipFile(package_zip(tmp_path)).namelist()
+    assert "kipviz/__init__.py" in names
+    assert "kipviz/spark/shipped.py" in names
+    assert "kipviz/checking/task.py" in names
+    assert not [name for name in names if "widgets" in name or "__pycache__" in name]
+
+
+def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path):
+    program = "import kipviz.checking.task as t, kipviz.spark.shipped; print(t.__file__)"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            f"import sys; sys.path.insert(0, sys.argv[1]); {program}",
+            str(package_zip(tmp_path)),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "kipviz.zip" in done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_two_executors_of_a_cluster_give_the_same_verdicts_and_can_be_cancelled(tmp_path):
+    run_elsewhere(tmp_path, "spark = sessions.session('local-cluster[2,1,1024]')", {})
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("grpc") is None, reason="Spark Connect's package grpcio is not here"
+)
+def test_a_connect_server_gives_the_same_verdicts_and_can_be_cancelled(tmp_path):
+    start = (
+        "from pyspark.sql import SparkSession; "
+        "spark = SparkSession.builder.remote('local[2]').getOrCreate(); "
+        "assert sessions.is_connect(spark)"
+    )
+    run_elsewhere(tmp_path, start, {"PYSPARK_PYTHON": sys.executable})
