@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import weakref
 import zipfile
@@ -24,8 +25,9 @@ def ship(spark: SparkSession) -> None:
     """
     if is_local(spark) or spark in _shipped:
         return
-    with tempfile.TemporaryDirectory(prefix="kipviz-ship-") as folder:
-        spark.addArtifacts(str(package_zip(Path(folder))), pyfile=True)
+    folder = Path(tempfile.mkdtemp(prefix="kipviz-ship-"))
+    weakref.finalize(spark, shutil.rmtree, folder, ignore_errors=True)  # executors fetch it late
+    spark.addArtifacts(str(package_zip(folder)), pyfile=True)
     _shipped.add(spark)
 
 
