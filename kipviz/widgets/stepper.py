@@ -42,7 +42,8 @@ class Stepper(anywidget.AnyWidget):
     _esm = FRONT.read_text(encoding="utf-8")
 
     payload = traitlets.Dict().tag(sync=True)
-    branches = traitlets.List().tag(sync=True)
+    # The page adds an answered branch to its own list; echoing that back would send it twice.
+    branches = traitlets.List().tag(sync=True, echo_update=False)
     step = traitlets.Int(0).tag(sync=True)
     branch = traitlets.Int(0).tag(sync=True)
     selection = traitlets.Dict().tag(sync=True)

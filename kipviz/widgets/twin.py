@@ -14,7 +14,9 @@ SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 def sentence_line(line: Line, step: int, fingerprint: str) -> str:
     """One line: step n of m | sentence | verdicts | fingerprint."""
     number, count = line.big_number(step), len(line.bigs)
-    where = f"step {number} of {count}, message {step} of {line.last}"
+    where = f"message {step} of {line.last}"
+    if count:
+        where = f"step {number} of {count}, {where}"
     if line.name != "main":
         where = f"{where}, branch “{line.name}”"
     return " | ".join((where, line.sentence(step), verdict_words(line, step), fingerprint))

@@ -412,3 +412,36 @@ def test_two_views_of_one_model_stay_together_and_a_closed_one_is_deaf(show):
     page.evaluate("() => window.cleanup()")
     page.evaluate("() => window.model.set('step', 9)")
     assert "message 5" in page.locator(".kv-where-small").inner_text()
+
+
+def small_payload(**changes: Any) -> dict[str, Any]:
+    """Nothing but steps: no big ones, no message, no card, no property."""
+    names = ("lanes", "cards", "bigs", "messages", "notes", "rows", "verdicts", "choices")
+    step = {"kind": "local", "actor": "a", "tone": "calm", "interesting": False}
+    steps = [{**step, "title": f"t{k}", "sentence": f"Sentence {k}."} for k in range(6)]
+    design = {"name": "bare", "status": "shipped"}
+    bare = {"format": 1, "title": "bare", "design": design, "steps": steps}
+    return {**bare, **{name: [] for name in names}, **changes}
+
+
+def test_a_trace_without_big_steps_or_anything_else_still_steps(show):
+    page = show(small_payload(lanes=[{"id": "a", "title": "A", "first": True}]))
+    page.keyboard.press("ArrowRight")
+    assert (step_of(page), said(page)) == (1, "Sentence 1.")
+    page.keyboard.press("ArrowLeft")
+    for key in ("ArrowLeft", "f", "b", "]", "a", "w", "?", "5", "End", "ArrowRight"):
+        page.keyboard.press(key)
+    assert step_of(page) == 5
+    assert page.locator(".kv-place").inner_text() == "message 5 of 5"
+    assert no_error(page)
+
+
+def test_without_big_steps_right_goes_to_the_next_notable_one(show):
+    payload = small_payload(lanes=[{"id": "a", "title": "A"}])
+    payload["steps"][3]["interesting"] = True
+    page = show(payload)
+    places = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+        places.append(step_of(page))
+    assert places == [3, 5, 3, 0]

@@ -80,7 +80,7 @@ export class Choices {
     attr(node, "class", item.enabled ? (item.taken ? "kv-taken" : null) : "kv-off");
     attr(button, "aria-disabled", item.enabled ? null : "true");
     attr(button, "title", item.enabled ? (item.taken ? "goes on along this line" : other ? `goes to ${other.name}` : "asks the model for a new branch") : `cannot happen: ${item.why}`);
-    text(tag, item.taken ? "→ this line" : other ? `⑂ ${other.name}` : "");
+    text(tag, item.taken ? "→ this line" : other ? `↳ ${other.name}` : "");
     show(tag, Boolean(item.taken || other));
     button.onclick = () => this.app.guard(() => item.enabled && this.app.choose(item));
     button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;

@@ -90,7 +90,7 @@ export class Frame {
     if (width === 0) return;
     const page = window.innerWidth;
     const size = page < 900 || width < 720 ? "one" : page < 1200 || width < 1000 ? "two" : "three";
-    const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.6)));
+    const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.54)));
     const same = width === this.wide && size === this.size && tall === this.tall;
     if (!same) {
       Object.assign(this, { wide: width, size, tall });

@@ -52,6 +52,7 @@ export class Line {
       const key = cellKey(row.card, row.id);
       if (!this.born.has(key)) this.born.set(key, this.born.size);
     }
+    this.marked = this.steps.flatMap((step, k) => (step.interesting ? [k] : []));
     this.bigAt = new Int32Array(this.steps.length).fill(-1);
     this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
   }
@@ -72,21 +73,24 @@ export class Line {
     return this.liveChoices.at(step).flatMap((choice) => choice.items);
   }
 
-  /** The step at which a big step forward ends. */
+  /** The step at which a big step forward ends; where no big steps are told, the next notable one. */
   forward(step) {
     const here = this.bigAt[step];
     if (here >= 0 && step < this.bigs[here].to - 1) return Math.min(this.bigs[here].to - 1, this.last);
     const next = this.bigs.find((big) => big.from > step);
-    return next ? Math.min(next.to - 1, this.last) : this.last;
+    if (next) return Math.min(next.to - 1, this.last);
+    const found = this.marked.find((k) => k > step);
+    return found ?? (this.marked.length || this.bigs.length ? this.last : Math.min(step + 1, this.last));
   }
 
   /** The step at which a big step back ends: the end of the big step before. */
   back(step) {
     const here = this.bigAt[step];
     if (here >= 0) return Math.max(0, this.bigs[here].from - 1);
-    for (let i = this.bigs.length - 1; i >= 0; i--)
-      if (this.bigs[i].to - 1 < step) return this.bigs[i].to - 1;
-    return 0;
+    const big = this.bigs.findLast((one) => one.to - 1 < step);
+    const found = this.marked.findLast((k) => k < step) ?? -1;
+    if (!big && !this.marked.length) return this.bigs.length ? 0 : Math.max(0, step - 1);
+    return Math.max(big ? big.to - 1 : 0, found);
   }
 
   /** How many big steps have begun at this step. */

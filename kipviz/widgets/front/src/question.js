@@ -13,15 +13,16 @@ export class Question {
     this.element = h("section", { class: "kv-question", "aria-label": "Predict" }, this.caption, this.words, this.options, this.said, this.go);
   }
 
-  /** The question to show: the one last revealed here, else the next one to answer. */
-  pick(step) {
+  /** The question to show: one revealed within this big step, else the next one to answer. */
+  pick(line, step) {
     const asked = this.app.questions.filter((question) => (question.ask ?? 0) <= step);
-    const open = asked.filter((question) => question.step > step);
-    return open[0] ?? asked.filter((question) => question.step === step)[0] ?? asked[asked.length - 1];
+    const revealed = asked.filter((question) => question.step <= step && line.bigAt[question.step] === line.bigAt[step]);
+    return revealed[revealed.length - 1] ?? asked.find((question) => question.step > step);
   }
 
   update(line, step) {
-    const question = this.app.onMain(question_step(this.pick(step))) ? this.pick(step) : undefined;
+    const found = this.pick(line, step);
+    const question = found && this.app.onMain(found.ask ?? 0) ? found : undefined;
     show(this.element, Boolean(question));
     if (!question) return;
     this.shown = question;
@@ -56,8 +57,6 @@ export class Question {
     return this.app.questions.some((q) => step < q.step && next >= q.step && this.app.answers[q.id] === undefined);
   }
 }
-
-const question_step = (question) => (question ? (question.ask ?? 0) : 0);
 
 function verdict(question, answer) {
   const right = question.options.find((option) => option.right);

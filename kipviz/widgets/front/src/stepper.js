@@ -182,8 +182,14 @@ export class Stepper extends Frame {
   }
 
   pickBranch() {
-    this.transport.branch.focus();
-    this.transport.branch.showPicker?.();
+    const { branch } = this.transport;
+    if (branch.disabled) return;
+    branch.focus();
+    try {
+      branch.showPicker?.();
+    } catch {
+      // A page inside another page may not open it; the list has the focus and works with arrows.
+    }
   }
 
   press(n) {

@@ -50,9 +50,9 @@ export class Transport {
     attr(this.slider, "max", last);
     this.slider.value = step;
     this.slider.style.setProperty("--kv-done", `${last ? (100 * step) / last : 0}%`);
-    attr(this.slider, "aria-valuetext", `step ${big} of ${bigs}, message ${step} of ${last}: ${title}`);
-    text(this.where, `${big} of ${bigs}`);
-    text(this.message, ` · message ${step} of ${last}`);
+    attr(this.slider, "aria-valuetext", `${bigs ? `step ${big} of ${bigs}, ` : ""}message ${step} of ${last}: ${title}`);
+    text(this.where, bigs ? `${big} of ${bigs}` : "");
+    text(this.message, `${bigs ? " · " : ""}message ${step} of ${last}`);
     if (this.drawn !== ends) {
       this.drawn = ends;
       attr(this.ticks, "viewBox", `0 0 ${Math.max(last, 1)} 10`);
@@ -64,7 +64,7 @@ export class Transport {
     const key = lines.map((line) => line.id).join() + current;
     if (this.branchKey === key) return;
     this.branchKey = key;
-    this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id, text: line.id === 0 ? "main" : `⑂ ${line.name}` })));
+    this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id, text: line.id === 0 ? "main" : `↳ ${line.name}` })));
     this.branch.value = String(current);
     this.branch.disabled = lines.length < 2;
   }
