@@ -1,0 +1,103 @@
+"""What can happen next, and what cannot and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kipviz.brokers import share_partition_leader
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.cluster.actions import (
+    ClusterAction,
+    Deliver,
+    ExpireLock,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.labels import label, on_wire
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.views.words import summary
+
+FAULTS = ("fault", "expiry", "repair")
+_encode = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder(ClusterAction)
+
+
+def choice_id(action: ClusterAction) -> str:
+    """Give the id of an action on the page; it is the action itself, written out."""
+    return _encode(action).decode()
+
+
+def action_of(choice: str) -> ClusterAction:
+    """Give the action that an id stands for.
+
+    Raises:
+        ValueError: if it is no action.
+    """
+    try:
+        action: ClusterAction = _decoder.decode(choice)
+    except msgspec.MsgspecError as wrong:
+        raise ValueError(f"{choice!r} is no action of a cluster: {wrong}") from wrong
+    return action
+
+
+def choices(
+    model: ClusterModel, world: World, taken: ClusterAction | None
+) -> list[dict[str, Any]]:
+    """Give everything that can happen in a world, then what cannot, with the reason."""
+    items = []
+    enabled = model.enabled(world)
+    for action in enabled:
+        items.append(_item(world, action, taken=action == taken))
+    for action in _impossible(world):
+        why = model.why_not(world, action)
+        if why is not None:
+            items.append({**_item(world, action, taken=False), "enabled": False, "why": why})
+    return items
+
+
+def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "id": choice_id(action),
+        "text": _capital(label(world, action)),
+        "sub": _sub(world, action),
+        "group": "fault" if action.KIND in FAULTS else "next",
+        "enabled": True,
+        "why": "",
+        "taken": taken,
+    }
+    return item
+
+
+def _impossible(world: World) -> list[ClusterAction]:
+    """Give what a reader may expect to be possible; the model says whether it is."""
+    out: list[ClusterAction] = [Step(name) for name in world.applications]
+    for (source, broker), connection in world.connections.items():
+        if connection.requests and connection.open:
+            out.append(Deliver(source, broker, "request"))
+    for (broker, _, shard), role in world.roles.items():
+        if isinstance(role, ShareLeader):
+            out += [ExpireLock(broker, k, lock) for k, lock in share_partition_leader.locks(role)]
+        elif isinstance(role, TransactionCoordinator):
+            out += [TimeOutTransaction(broker, shard, name) for name in role.transactions]
+    return out
+
+
+def _sub(world: World, action: ClusterAction) -> str:
+    if isinstance(action, Deliver):
+        message = on_wire(world, action)
+        who = f"{action.source} → B{action.broker}"
+        if action.way == "response":
+            who = f"B{action.broker} → {action.source}"
+        return f"{who} · {summary(message)}" if message else who
+    if isinstance(action, Step):
+        app = world.applications[action.application]
+        return app.program[app.line].text
+    return ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if not text.startswith(("app-", "src-", "__")) else text

@@ -1,0 +1,336 @@
+"""A trace as the page wants it: everything with a lifetime, in plain words.
+
+The main line is told once and whole; a branch sends only what differs after the step it leaves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World, host_of
+from kipviz.core.trace import Trace
+from kipviz.designs.design import Design
+from kipviz.messages.events import (
+    ConnectionLost,
+    MessageDelivered,
+    MessageSent,
+    RecordsMoved,
+    TransactionMoved,
+)
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.script import Chapter
+from kipviz.views.cards import Cards
+from kipviz.views.choices import choices
+from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.words import TONE_OF_RECORD, TONE_OF_STATE, actor, detail, summary, tell, tone_of, why
+
+Part = dict[str, Any]
+NOTED_STATES = (RecordState.TX_PENDING, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+
+
+class Telling:
+    """One line of a trace being told, from its start; `since` cuts what the page knows already."""
+
+    def __init__(self, model: ClusterModel, since: int, lives: Lifetimes) -> None:
+        """Start to tell; rows and choices up to and including `since` are known."""
+        self._model = model
+        self._since = since
+        self.cards = Cards(model.spec)
+        self.lives = lives
+        self.steps: list[Part] = []
+        self.messages: dict[str, Part] = {}
+        self.notes: list[Part] = []
+        self.downs: list[Part] = []
+        self.verdicts: list[Part] = []
+        self.choices: list[Part] = []
+        self._wire: dict[tuple[str, int, str], list[str]] = {}
+        self._count = 0
+        self._open_verdicts: dict[str, Part] = {}
+        self._open_faults: dict[str, Part] = {}
+
+    def line(self, trace: Trace, path: tuple[int, ...]) -> None:
+        """Tell every step of a path of nodes, the root first."""
+        for k, node_id in enumerate(path):
+            node = trace.node(node_id)
+            following = trace.node(path[k + 1]).action if k + 1 < len(path) else None
+            before = trace.node(path[k - 1]).world if k else node.world
+            self._step(k, str(node_id), before, node.action, node.world, node.events)
+            snapshot = self.cards.snapshot(node.world, node.events)
+            if k > self._since:
+                self.lives.add(snapshot)
+            self._verdicts(k, node.observations)
+            if k >= self._since:
+                self._choices(k, choices(self._model, node.world, following))
+
+    # -- pieces --------------------------------------------------------------------------------
+
+    def _step(
+        self, k: int, node: str, before: World, action: Any, world: World, events: Any
+    ) -> None:
+        if k == 0:
+            self.steps.append(_start(node))
+            return
+        words = tell(before, action, events)
+        chapter = words.title if action.KIND in ("fault", "expiry", "repair") else ""
+        self.steps.append(
+            {
+                "node": node,
+                "kind": _kind(action.KIND),
+                "actor": actor(action),
+                "title": words.title,
+                "sentence": words.sentence,
+                "why": why(action, before),
+                "tone": words.tone,
+                "chapter": chapter,
+                "interesting": words.interesting,
+            }
+        )
+        self._messages(k, events)
+        self._notes(k, actor(action), events)
+        self._downs(k, before, world)
+
+    def _messages(self, k: int, events: Any) -> None:
+        for event in events:
+            if isinstance(event, MessageSent):
+                self._count += 1
+                name = f"m{self._count}"
+                client, broker = host_of(event.source), f"B{event.broker}"
+                there = event.way == "request"
+                self.messages[name] = {
+                    "id": name,
+                    "from": client if there else broker,
+                    "to": broker if there else client,
+                    "label": summary(event.message),
+                    "detail": detail(event.message),
+                    "kind": event.way,
+                    "sent": k,
+                    "arrived": None,
+                    "lost": None,
+                    "tone": tone_of(event.message),
+                }
+                place = (event.source, event.broker, event.way)
+                self._wire.setdefault(place, []).append(name)
+            elif isinstance(event, MessageDelivered):
+                place = (event.source, event.broker, event.way)
+                name = self._wire[place].pop(0)
+                self.messages[name] = {**self.messages[name], "arrived": k}
+            elif isinstance(event, ConnectionLost):
+                for way in ("request", "response"):
+                    for name in self._wire.pop((event.source, event.broker, way), []):
+                        self.messages[name] = {**self.messages[name], "lost": k}
+
+    def _notes(self, k: int, lane: str, events: Any) -> None:
+        states: dict[tuple[str, RecordState], list[int]] = {}
+        for event in events:
+            if isinstance(event, TransactionMoved) and event.before is not event.after:
+                self.notes.append(
+                    {
+                        "lane": lane,
+                        "step": k,
+                        "text": event.after.value,
+                        "sub": f"{event.transactional_id} · epoch {event.producer_epoch}",
+                        "tone": TONE_OF_STATE.get(event.after, "calm"),
+                    }
+                )
+            elif isinstance(event, RecordsMoved):
+                states.setdefault((event.partition, event.after), []).append(event.first)
+        for (partition, state), offsets in states.items():
+            span = str(offsets[0]) if len(offsets) == 1 else f"{offsets[0]}-{offsets[-1]}"
+            self.notes.append(
+                {
+                    "lane": lane,
+                    "step": k,
+                    "text": f"{span} {state.name}",
+                    "sub": partition,
+                    "tone": TONE_OF_RECORD.get(state, "calm"),
+                }
+            )
+
+    def _downs(self, k: int, before: World, world: World) -> None:
+        for host, was, is_up in _hosts(before, world):
+            if was and not is_up:
+                self.downs.append({"lane": host, "from": k, "to": None})
+            elif is_up and not was:
+                open_down = next(d for d in self.downs if d["lane"] == host and d["to"] is None)
+                open_down["to"] = k
+
+    def _verdicts(self, k: int, observations: tuple[Any, ...]) -> None:
+        for prop, state in zip(PROPERTIES, observations, strict=True):
+            found = prop.finding(state)
+            before = self._open_verdicts.get(prop.name)
+            if before and (before["state"], before["reason"]) == (found.status, found.reason):
+                continue
+            if before:
+                before["to"] = k
+            self._open_verdicts[prop.name] = {
+                "property": prop.name,
+                "sentence": prop.sentence,
+                "from": k,
+                "to": None,
+                "state": found.status,
+                "reason": found.reason,
+            }
+            self.verdicts.append(self._open_verdicts[prop.name])
+
+    def _choices(self, k: int, items: list[Part]) -> None:
+        """Keep accidents as items with a lifetime of their own: they hardly change."""
+        now = [i for i in items if i["group"] == "next" or i["taken"]]
+        self.choices.append({"from": k, "to": k + 1, "items": now})
+        steady = {i["id"]: i for i in items if i["group"] == "fault" and not i["taken"]}
+        for name, entry in tuple(self._open_faults.items()):
+            if steady.get(name) != entry["items"][0]:
+                entry["to"] = k
+                del self._open_faults[name]
+        for name, item in steady.items():
+            if name not in self._open_faults:
+                self._open_faults[name] = {"from": k, "to": None, "items": [item]}
+                self.choices.append(self._open_faults[name])
+
+    def suffix(self) -> Part:
+        """Give what differs after `since`."""
+        at = self._since
+        return {
+            "steps": self.steps[at + 1 :],
+            "messages": [
+                m
+                for m in self.messages.values()
+                if m["sent"] > at or (m["arrived"] or at) > at or (m["lost"] or at) > at
+            ],
+            "notes": [n for n in self.notes if n["step"] > at],
+            "downs": [d for d in self.downs if d["from"] > at or (d["to"] or at) > at],
+            "verdicts": _cut(self.verdicts, at + 1),
+            "choices": self.choices,
+        }
+
+
+def payload(
+    scenario: Scenario, design: Design, model: ClusterModel, trace: Trace, chapters: tuple[Chapter, ...]
+) -> tuple[Part, Lifetimes]:
+    """Tell the line that a trace stands on, whole; give the rows' lifetimes for branches, too."""
+    telling = Telling(model, -1, Lifetimes())
+    telling.line(trace, trace.line)
+    told = telling.suffix()
+    return {
+        "format": 1,
+        "title": scenario.title,
+        "scenario": scenario.name,
+        "spec_line": _spec_line(model),
+        "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
+        "lanes": _lanes(scenario, model),
+        "cards": [
+            {
+                "id": h.id,
+                "title": h.title,
+                "where": h.where,
+                "kind": h.kind,
+                "lane": h.lane,
+                "order": h.order,
+            }
+            for h in telling.cards.heads
+        ],
+        "rows": telling.lives.rows,
+        "bigs": [
+            {"from": c.first + 1, "to": c.end + 1, "title": c.title, "say": c.say}
+            for c in chapters
+            if c.end > c.first
+        ],
+        "questions": _questions(scenario, chapters),
+        "branches": [],
+        **told,
+    }, telling.lives
+
+
+def branch(
+    model: ClusterModel, trace: Trace, path: tuple[int, ...], at: int, parent: Lifetimes
+) -> tuple[Part, Lifetimes]:
+    """Tell what differs on another line that leaves a told one after step `at`."""
+    lives = parent.fork(at)
+    telling = Telling(model, at, lives)
+    telling.line(trace, path)
+    return {**telling.suffix(), "rows": lives.rows, "closes": lives.closes, "bigs": []}, lives
+
+
+def _cut(verdicts: list[Part], first: int) -> list[Part]:
+    """Give the verdicts from a step on, those that are alive there beginning with it."""
+    out = []
+    for verdict in verdicts:
+        if verdict["to"] is None or verdict["to"] > first:
+            out.append({**verdict, "from": max(verdict["from"], first)})
+    return out
+
+
+def _start(node: str) -> Part:
+    return {
+        "node": node,
+        "kind": "start",
+        "actor": "",
+        "title": "start",
+        "sentence": "Everybody is up, every coordinator is in office, nothing is on the wire.",
+        "why": {"rule": "initial", "guards": [], "clause": "", "status": "", "kafka": ""},
+        "tone": "calm",
+        "chapter": "",
+        "interesting": False,
+    }
+
+
+def _kind(kind: str) -> str:
+    return {"expiry": "fault", "repair": "fault", "refresh": "timer", "load": "local"}.get(kind, kind)
+
+
+def _hosts(before: World, world: World) -> list[tuple[str, bool, bool]]:
+    brokers = sorted({*before.up, *world.up})
+    hosts = [(f"B{b}", b in before.up, b in world.up) for b in brokers]
+    for name, app in world.applications.items():
+        hosts.append((name, before.applications[name].alive, app.alive))
+    return hosts
+
+
+def _spec_line(model: ClusterModel) -> str:
+    spec = model.spec
+    clock = "untimed: a timer may run out at any moment"
+    return (
+        f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
+        f"replication {spec.replication} · {clock}"
+    )
+
+
+def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
+    lanes = []
+    for app in model.spec.applications:
+        lanes.append(_lane(scenario, app.name, app.name, f"{app.transactional_id} · {app.member_id}"))
+    leads = {f"B{b}": list[str]() for b in model.spec.brokers}
+    for placement in model.spec.placements:
+        leads[f"B{placement.leader}"].append(placement.partition)
+    for broker in model.spec.brokers:
+        names = [_short(p) for p in leads[f"B{broker}"]]
+        lanes.append(_lane(scenario, f"B{broker}", f"Broker {broker}", ", ".join(names)))
+    return lanes
+
+
+def _lane(scenario: Scenario, name: str, title: str, sub: str) -> Part:
+    return {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
+
+
+def _short(partition: str) -> str:
+    return (
+        partition.replace("__transaction_state", "transactions")
+        .replace("__share_group_state", "share state")
+        .replace("__consumer_offsets", "offsets")
+    )
+
+
+def _questions(scenario: Scenario, chapters: tuple[Chapter, ...]) -> list[Part]:
+    question = scenario.question
+    if question is None or question.beat >= len(chapters):
+        return []
+    return [
+        {
+            "id": f"{scenario.name}-1",
+            "ask": 0,
+            "step": chapters[question.beat].end,
+            "text": question.text,
+            "options": [{"text": c.text, "right": c.right, "say": c.say} for c in question.choices],
+        }
+    ]

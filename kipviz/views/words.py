@@ -1,0 +1,323 @@
+"""Plain words for what happens: a title, a sentence and a tone for every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clauses import clause_of
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.labels import label, on_wire, partition_of
+from kipviz.cluster.world import World, host_of
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    BatchAppended,
+    CallReturned,
+    CallStarted,
+    LeaderMoved,
+    MessageSent,
+    OffsetResolved,
+    OffsetStaged,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    TransactionMoved,
+)
+from kipviz.messages.message import Message
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+
+CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
+    "calm",
+    "pending",
+    "done",
+    "warning",
+    "broken",
+    "gone",
+)
+TONE_OF_STATE = {
+    TransactionState.PREPARE_COMMIT: PENDING,
+    TransactionState.PREPARE_ABORT: PENDING,
+    TransactionState.COMPLETE_COMMIT: DONE,
+    TransactionState.COMPLETE_ABORT: WARNING,
+}
+TONE_OF_RECORD = {
+    RecordState.TX_PENDING: PENDING,
+    RecordState.ACKNOWLEDGED: DONE,
+    RecordState.ARCHIVED: WARNING,
+}
+
+
+class Words(Value, frozen=True):
+    """How a step is told."""
+
+    title: str
+    sentence: str
+    tone: str
+    interesting: bool
+
+
+def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Words:
+    """Tell one step."""
+    facts = [text for event in events if (text := _fact(event))]
+    opening = _opening(before, action)
+    sentence = " ".join([opening, *facts])
+    return Words(label(before, action), sentence, _tone(action, events), bool(facts))
+
+
+def why(action: ClusterAction, before: World) -> dict[str, Any]:
+    """Give the rule that fired, the values it looked at, and where it is written."""
+    name, guards = type(action).__name__, []
+    if isinstance(action, Deliver):
+        message = on_wire(before, action)
+        if message is not None:
+            name = type(message).__name__.removesuffix("Response")
+            guards = [[f, _short(getattr(message, f))] for f in message.__struct_fields__]
+    clause = clause_of(name)
+    rule = clause.rule
+    if isinstance(action, Deliver) and action.way == "response":
+        rule = f"answer of {clause.rule}"
+    return {
+        "rule": rule,
+        "guards": guards,
+        "clause": clause.clause,
+        "status": clause.status,
+        "kafka": clause.kafka,
+    }
+
+
+def summary(message: Message) -> str:
+    """Give the few letters that fit on an arrow."""
+    name = type(message).__name__
+    match name:
+        case "EndTxn":
+            return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"  # type: ignore[attr-defined]
+        case "WriteTxnMarkers":
+            word = "COMMIT" if message.committed else "ABORT"  # type: ignore[attr-defined]
+            return f"marker {word} · epoch {message.producer_epoch}"  # type: ignore[attr-defined]
+        case "TxnShareAcknowledge":
+            return "TxnShareAcknowledge"
+        case "TxnWriteShareGroupState":
+            return "write vote"
+        case "TxnWriteShareGroupStateResponse":
+            return _ok("vote written", message)
+        case "AddPartitionsToTxn":
+            return "enlist partition"
+        case "AddPartitionsToTxnResponse":
+            return _ok("enlisted", message)
+        case "ReadShareGroupState":
+            return "read share state"
+        case "ReadShareGroupStateResponse":
+            return _ok("share state", message)
+        case "WriteShareGroupState":
+            return "write share state"
+        case "WriteShareGroupStateResponse":
+            return _ok("written", message)
+    if message.IS_RESPONSE:
+        return _ok(f"{name.removesuffix('Response')} ok", message)
+    return name
+
+
+def detail(message: Message) -> str:
+    """Give a message's fields in one line, with its key and version."""
+    fields = ", ".join(
+        f"{f}={_short(getattr(message, f))}" for f in message.__struct_fields__
+    )
+    key = f"key {message.API_KEY}, version {message.VERSION}" if message.API_KEY >= 0 else "no key"
+    return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
+
+
+def tone_of(message: Message) -> str:
+    """Give the tone of an arrow: an error stands out."""
+    error = getattr(message, "error", Errors.NONE)
+    if error is not Errors.NONE:
+        return WARNING
+    return CALM
+
+
+def _ok(text: str, message: Message) -> str:
+    error = getattr(message, "error", Errors.NONE)
+    return text if error is Errors.NONE else error.name
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Errors):
+        return value.name
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_short(v) for v in value) + "]"
+    if isinstance(value, Value):
+        parts = ", ".join(_short(getattr(value, f)) for f in value.__struct_fields__)
+        return f"({parts})"
+    return getattr(value, "name", None) or str(value)
+
+
+def _opening(before: World, action: ClusterAction) -> str:
+    match action:
+        case Step(application=name):
+            return _application(before, name)
+        case Send(source=source):
+            sending = label(before, action).rpartition(" ")[2]
+            return f"The network thread of {source} puts {sending} on the wire."
+        case Deliver(source=source, broker=broker, way=way):
+            message = on_wire(before, action)
+            name = type(message).__name__ if message else "nothing"
+            if way == "request":
+                return f"Broker {broker} takes {name} from {_who(source)}."
+            return f"{_who(source).capitalize()} gets {_answer_words(message)}."
+        case Replicate(partition=partition):
+            return f"Every in-sync replica has {partition} to its end: the high watermark moves."
+        case Load(broker=broker, shard=shard):
+            return f"Broker {broker} has read {shard} and takes office."
+        case ExpireLock(broker=broker, key=key, lock=lock):
+            where = f"{partition_of(before, key)}@{lock}"
+            return f"The acquisition lock of {where} runs out on Broker {broker}."
+        case TimeOutTransaction(broker=broker, transactional_id=name):
+            return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
+        case Refresh(broker=broker, key=key):
+            return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
+        case CrashBroker(broker=broker):
+            return f"Broker {broker} crashes. Its memory and its connections are gone."
+        case StartBroker(broker=broker):
+            return f"Broker {broker} starts again."
+        case MoveLeader(partition=partition, to=to):
+            return f"The controller gives {partition} to Broker {to}."
+        case LoseConnection(source=source, broker=broker):
+            return f"The connection from {_who(source)} to Broker {broker} breaks."
+        case Cut(one=one, other=other):
+            return f"{one} and {other} are cut apart: nothing passes between them."
+        case Heal(one=one, other=other):
+            return f"{one} and {other} can talk again."
+        case CrashClient(application=name):
+            return f"{name} dies, with its producer and its consumer."
+        case StartClient(application=name):
+            return f"{name} starts again at its first line, with a new member id."
+
+
+def _application(before: World, name: str) -> str:
+    app = before.applications[name]
+    call = app.program[app.line].call.value
+    if app.waiting:
+        return f"{call}() comes back to {name}."
+    return f"{name} calls {call}()."
+
+
+def _answer_words(message: Message | None) -> str:
+    if message is None:
+        return "nothing"
+    name = type(message).__name__.removesuffix("Response")
+    error = getattr(message, "error", Errors.NONE)
+    return f"the answer to {name}" if error is Errors.NONE else f"{error.name} for {name}"
+
+
+def _who(source: str) -> str:
+    host, _, part = source.partition("/")
+    if host.startswith("B") and host[1:].isdigit():
+        roles = {
+            "markers": "coordinator",
+            "add-partitions": "leader",
+            "persister": "share-partition leader",
+        }
+        return f"the {roles.get(part, part)} on Broker {host[1:]}"
+    return f"the {part} of {host}"
+
+
+def _fact(event: Event) -> str:
+    match event:
+        case TransactionMoved():
+            return _transaction(event)
+        case RecordsMoved():
+            return (
+                f"{event.partition}@{event.first} goes from {event.before.name} to "
+                f"{event.after.name}: {event.because}."
+            )
+        case BatchAppended(partition=partition, base_offset=offset, control=control):
+            if control:
+                return f"A {control} marker stands in {partition} at offset {offset}."
+            return f"{partition} grows to offset {offset + max(len(event.records), 1) - 1}."
+        case OffsetStaged(group_id=group, partition=partition, offset=offset):
+            return f"Offset {offset} of {group} for {partition} is pending."
+        case OffsetResolved(group_id=group, partition=partition, offset=offset):
+            word = "committed" if event.committed else "dropped"
+            return f"The pending offset {offset} of {group} for {partition} is {word}."
+        case SharePartitionLoaded(partition=partition, start_offset=start):
+            return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
+        case SharePartitionDropped(partition=partition, because=because):
+            return f"{partition} is dropped from memory: {because}."
+        case LeaderMoved(partition=partition, after=after):
+            if after < 0:
+                return f"Nobody leads {partition} now."
+            return f"Broker {after} leads {partition} now, epoch {event.epoch}."
+        case CallReturned(raised=raised) if raised:
+            return f"It throws: {raised}."
+    return ""
+
+
+def _transaction(event: TransactionMoved) -> str:
+    if event.before is event.after:
+        names = ", ".join(event.partitions)
+        return f"{event.transactional_id} stays {event.after.value} with {names}."
+    tail = {
+        TransactionState.PREPARE_COMMIT: " From here it can only commit.",
+        TransactionState.PREPARE_ABORT: " From here it can only abort.",
+    }.get(event.after, "")
+    return (
+        f"{event.transactional_id} is {event.after.value}, producer id {event.producer_id}, "
+        f"epoch {event.producer_epoch}.{tail}"
+    )
+
+
+def _tone(action: ClusterAction, events: tuple[Event, ...]) -> str:
+    if action.KIND == "fault":
+        return GONE
+    if action.KIND == "expiry":
+        return WARNING
+    for event in events:
+        if isinstance(event, TransactionMoved) and event.after in TONE_OF_STATE:
+            return TONE_OF_STATE[event.after]
+        if isinstance(event, RecordsMoved) and event.after in TONE_OF_RECORD:
+            return TONE_OF_RECORD[event.after]
+        if isinstance(event, CallReturned) and event.raised:
+            return WARNING
+        if isinstance(event, MessageSent) and tone_of(event.message) == WARNING:
+            return WARNING
+    return CALM
+
+
+def is_call(events: tuple[Event, ...]) -> bool:
+    """Say whether the application entered a line in these events."""
+    return any(isinstance(e, CallStarted) for e in events)
+
+
+def actor(action: ClusterAction) -> str:
+    """Give the lane on which a step happens."""
+    match action:
+        case Step(application=name) | CrashClient(application=name) | StartClient(application=name):
+            return name
+        case Send(source=source) | LoseConnection(source=source):
+            return host_of(source)
+        case Deliver(source=source, broker=broker, way=way):
+            return f"B{broker}" if way == "request" else host_of(source)
+        case Replicate() | MoveLeader():
+            return ""
+        case Cut(one=one) | Heal(one=one):
+            return one
+    return f"B{action.broker}"
