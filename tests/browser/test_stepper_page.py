@@ -445,3 +445,79 @@ def test_without_big_steps_right_goes_to_the_next_notable_one(show):
         page.keyboard.press(key)
         places.append(step_of(page))
     assert places == [3, 5, 3, 0]
+
+
+LOOK = """() => {
+  const words = (selector, root = document) => [...root.querySelectorAll(selector)].filter(node => !node.closest('[hidden]'));
+  return {
+    records: words('.kv-record').map(node => node.getAttribute('aria-label').replace(/;.*/, '')),
+    facts: Object.fromEntries(words('.kv-card').filter(card => card.querySelector('.kv-fact')).map(card => [
+      card.querySelector('h4').textContent,
+      words('.kv-fact', card).filter(row => row.querySelector('b').textContent !== 'gone')
+        .map(row => row.querySelector('dt').textContent + '=' + row.querySelector('b').textContent)])),
+    lit: words('.kv-lit code').map(node => node.textContent),
+    marks: words('.kv-mark span').map(node => node.textContent),
+    wire: words('.kv-flying > text:last-of-type').length,
+    verdicts: words('.kv-verdict').map(node => node.getAttribute('aria-label').split(':')[0] + ' ' + node.dataset.state).sort(),
+    place: words('.kv-where-big')[0].textContent,
+  };
+}"""
+
+
+def expected(
+    line: Any, history: list[dict[str, Any]], messages: list[Any], k: int
+) -> dict[str, Any]:
+    """The same picture from the recorder's own state, which knows nothing of rows and branches."""
+    state = history[k]
+    marks: dict[tuple[str, int], list[str]] = {}
+    for log in ("out", "sgs"):
+        for mark in ("LSO", "HW", "LEO"):
+            marks.setdefault((log, state[log][mark]), []).append(mark)
+    titles = {card["id"]: card["title"] for card in flow.CARDS}
+    return {
+        "records": [
+            f"{offset} {kind}, delivered {count} times{f', {note}' if note else ''}"
+            for offset, (kind, count, note) in state["records"].items()
+        ],
+        "facts": {
+            titles[card]: [f"{label}={value}" for label, value in state[card].items()]
+            for card in ("share", "txn", "client", "member2")
+        },
+        "lit": [flow.CODE[state["line"]]] if state["line"] >= 0 else [],
+        "marks": [f"{' = '.join(ids)} {at}" for (_, at), ids in marks.items()],
+        "wire": sum(
+            m["sent"] <= k < min(m["arrived"] or 10**9, m["lost"] or 10**9) for m in messages
+        ),
+        "verdicts": sorted(f"{v['property']} {v['state']}" for v in line.verdicts_at(k)),
+        "place": f"{line.big_number(k)} of {len(line.bigs)}",
+    }
+
+
+def test_a_branch_of_a_branch_shows_at_every_step_what_really_was(show):
+    from kipviz.widgets.line import line_of
+
+    payload = flow.share_payload()
+    respond = flow.Responder(flow.share_flow())
+    first = respond({"branch": 0, "step": 66, "choice": "crash-src"})
+    second = respond({"branch": 1, "step": 70, "choice": "crash-src"})
+    branches = [first, second]
+    flows = [respond.lines[number] for number in (0, 1, 2)]
+    histories = [flows[0].history]
+    for branch, recorded in zip(branches, flows[1:], strict=True):
+        histories.append(histories[-1][: branch["at"] + 1] + recorded.history)
+    messages = [flows[0].messages]
+    for branch in branches:
+        known = {m["id"]: m for m in branch["messages"]}
+        at = branch["at"]
+        inherited = [m for m in messages[-1] if m["sent"] <= at and m["id"] not in known]
+        messages.append([*inherited, *known.values()])
+    page = show(payload, all_lanes=True, branches=branches)
+    for number in (0, 1, 2):
+        line = line_of(payload, branches, number)
+        page.evaluate("branch => window.model.set('branch', branch)", number)
+        for k in range(40, line.last + 1):
+            page.evaluate("step => window.model.set('step', step)", k)
+            assert page.evaluate(LOOK) == expected(line, histories[number], messages[number], k), (
+                f"branch {number}, step {k}"
+            )
+    assert no_error(page)
