@@ -78,7 +78,7 @@ class Words(Value, frozen=True):
 
 def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Words:
     """Tell one step."""
-    facts = [text for event in events if (text := _fact(event))]
+    facts = [text for event in _gathered(events) if (text := _fact(event))]
     opening = _opening(before, action)
     sentence = " ".join([opening, *facts])
     return Words(label(before, action), sentence, _tone(action, events), bool(facts))
@@ -182,7 +182,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             name = type(message).__name__ if message else "nothing"
             if way == "request":
                 return f"Broker {broker} takes {name} from {_who(source)}."
-            return f"{_who(source).capitalize()} gets {_answer_words(message)}."
+            who = _who(source)
+            return f"{who[0].upper()}{who[1:]} gets {_answer_words(message)}."
         case Replicate(partition=partition):
             return f"Every in-sync replica has {partition} to its end: the high watermark moves."
         case Load(broker=broker, shard=shard):
@@ -240,14 +241,33 @@ def _who(source: str) -> str:
     return f"the {part} of {host}"
 
 
+def _gathered(events: tuple[Event, ...]) -> list[Event]:
+    """Join neighbouring records that moved alike, so that they are told in one sentence."""
+    out: list[Event] = []
+    for event in events:
+        last = out[-1] if out else None
+        if (
+            isinstance(event, RecordsMoved)
+            and isinstance(last, RecordsMoved)
+            and last.last + 1 == event.first
+            and last.but(first=event.first, last=event.last) == event
+        ):
+            out[-1] = last.but(last=event.last)
+        else:
+            out.append(event)
+    return out
+
+
 def _fact(event: Event) -> str:
     match event:
         case TransactionMoved():
             return _transaction(event)
         case RecordsMoved():
+            one = event.first == event.last
+            which = f"@{event.first} goes" if one else f"@{event.first}-{event.last} go"
             return (
-                f"{event.partition}@{event.first} goes from {event.before.name} to "
-                f"{event.after.name}: {event.because}."
+                f"{event.partition}{which} from {event.before.name} to {event.after.name}: "
+                f"{event.because}."
             )
         case BatchAppended(partition=partition, base_offset=offset, control=control):
             if control:
@@ -272,9 +292,9 @@ def _fact(event: Event) -> str:
 
 
 def _transaction(event: TransactionMoved) -> str:
-    if event.before is event.after:
-        names = ", ".join(event.partitions)
-        return f"{event.transactional_id} stays {event.after.value} with {names}."
+    if event.after is TransactionState.ONGOING:
+        names = " and ".join(event.partitions)
+        return f"{event.transactional_id} is ONGOING with {names}."
     tail = {
         TransactionState.PREPARE_COMMIT: " From here it can only commit.",
         TransactionState.PREPARE_ABORT: " From here it can only abort.",
