@@ -160,7 +160,7 @@ class Cards:
                 share = role.shares.get(key) if isinstance(role, ShareLeader) else None
                 return (share, world.logs[source], self._finished.get(source))
 
-            title = f"{source} for share group {app.group_id}"
+            title = f"{source} for {app.group_id}"
             leader = f"B{self._leader(source)}"
             self._add(
                 CardHead(f"share:{key}", title, "share-partition", "records", leader, 10),
@@ -204,7 +204,7 @@ class Cards:
             CardHead(
                 f"transaction:{name}",
                 f"Transaction {name}",
-                "transaction coordinator",
+                "coordinator",
                 "facts",
                 f"B{self._leader(home)}",
                 20,
@@ -393,8 +393,8 @@ def _transaction(known: TransactionMetadata | None, loading: bool | None) -> Car
             ("being logged", pending, "calm"),
             ("producer id", str(known.producer_id), "calm"),
             ("epoch", str(known.producer_epoch), "calm"),
-            ("participants", ", ".join(known.partitions) or "none", "calm"),
-            ("markers on the way", ", ".join(p for p, _ in known.sent) or "none", "calm"),
+            ("participants", ", ".join(map(short_name, known.partitions)) or "none", "calm"),
+            ("markers sent", ", ".join(short_name(p) for p, _ in known.sent) or "none", "calm"),
         ]
     )
 
@@ -437,8 +437,18 @@ def _leaders(image: Any) -> Card:
     rows = []
     for partition, held in image.leaders.items():
         who = f"Broker {held.leader}" if held.leader >= 0 else "nobody"
-        rows.append((partition, f"{who}, epoch {held.epoch}", "calm" if held.leader >= 0 else "gone"))
+        tone = "calm" if held.leader >= 0 else "gone"
+        rows.append((short_name(partition), f"{who}, epoch {held.epoch}", tone))
     return _facts(rows)
+
+
+def short_name(partition: str) -> str:
+    """Give a partition's name as people say it where there is little room."""
+    return (
+        partition.replace(TRANSACTION_STATE, "transactions")
+        .replace(SHARE_GROUP_STATE, "share state")
+        .replace(CONSUMER_OFFSETS, "offsets")
+    )
 
 
 def _number(value: int) -> str:

@@ -13,13 +13,14 @@ from kipviz.cluster.actions import (
     ClusterAction,
     Deliver,
     ExpireLock,
+    Send,
     Step,
     TimeOutTransaction,
 )
-from kipviz.cluster.labels import label, on_wire
+from kipviz.cluster.labels import on_wire
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.world import World
-from kipviz.views.words import summary
+from kipviz.cluster.world import World, host_of
+from kipviz.views.words import summary, title
 
 FAULTS = ("fault", "expiry", "repair")
 _encode = msgspec.json.Encoder().encode
@@ -62,7 +63,7 @@ def choices(
 def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]:
     item: dict[str, Any] = {
         "id": choice_id(action),
-        "text": _capital(label(world, action)),
+        "text": _text(world, action),
         "sub": _sub(world, action),
         "group": "fault" if action.KIND in FAULTS else "next",
         "enabled": True,
@@ -99,5 +100,8 @@ def _sub(world: World, action: ClusterAction) -> str:
     return ""
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if not text.startswith(("app-", "src-", "__")) else text
+def _text(world: World, action: ClusterAction) -> str:
+    words = title(world, action)
+    if isinstance(action, Step | Send):
+        return f"{host_of(action.source) if isinstance(action, Send) else action.application}: {words}"
+    return words[:1].upper() + words[1:] if words.startswith("the ") else words

@@ -21,7 +21,7 @@ from kipviz.messages.events import (
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
-from kipviz.views.cards import Cards
+from kipviz.views.cards import Cards, short_name
 from kipviz.views.choices import choices
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.words import TONE_OF_RECORD, TONE_OF_STATE, actor, detail, summary, tell, tone_of, why
@@ -304,7 +304,7 @@ def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
     for placement in model.spec.placements:
         leads[f"B{placement.leader}"].append(placement.partition)
     for broker in model.spec.brokers:
-        names = [_short(p) for p in leads[f"B{broker}"]]
+        names = [short_name(p) for p in leads[f"B{broker}"]]
         lanes.append(_lane(scenario, f"B{broker}", f"Broker {broker}", ", ".join(names)))
     return lanes
 
@@ -312,13 +312,6 @@ def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
 def _lane(scenario: Scenario, name: str, title: str, sub: str) -> Part:
     return {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
 
-
-def _short(partition: str) -> str:
-    return (
-        partition.replace("__transaction_state", "transactions")
-        .replace("__share_group_state", "share state")
-        .replace("__consumer_offsets", "offsets")
-    )
 
 
 def _questions(scenario: Scenario, chapters: tuple[Chapter, ...]) -> list[Part]:

@@ -81,7 +81,19 @@ def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Wor
     facts = [text for event in _gathered(events) if (text := _fact(event))]
     opening = _opening(before, action)
     sentence = " ".join([opening, *facts])
-    return Words(label(before, action), sentence, _tone(action, events), bool(facts))
+    return Words(title(before, action), sentence, _tone(action, events), bool(facts))
+
+
+def title(world: World, action: ClusterAction) -> str:
+    """Give a few words for an action: what a lane and a button have room for."""
+    match action:
+        case Step(application=name) if name in world.applications:
+            app = world.applications[name]
+            call = app.program[app.line].call.value
+            return f"{call}() returns" if app.waiting else f"{call}()"
+        case Send(source=source):
+            return f"{source.partition('/')[2]} sends {label(world, action).rpartition(' ')[2]}"
+    return label(world, action)
 
 
 def why(action: ClusterAction, before: World) -> dict[str, Any]:
