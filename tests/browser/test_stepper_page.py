@@ -521,3 +521,28 @@ def test_a_branch_of_a_branch_shows_at_every_step_what_really_was(show):
                 f"branch {number}, step {k}"
             )
     assert no_error(page)
+
+
+def test_the_diagram_can_be_looked_up_without_moving_the_cursor(show):
+    payload = flow.share_payload()
+    page = show(payload, step=80)
+    scrolled = (
+        "() => Number(document.querySelector('.kv-world').style.transform.match(/, (-?\\d+)/)[1])"
+    )
+    there = page.evaluate(scrolled)
+    page.keyboard.press("PageUp")
+    above = page.evaluate(scrolled)
+    assert above > there
+    assert page.locator(".kv-message:not(.kv-flying)").count() > 5
+    page.keyboard.press("PageDown")
+    assert page.evaluate(scrolled) == there
+    page.locator(".kv-view").hover()
+    page.mouse.wheel(0, -3000)
+    page.wait_for_function(
+        "before => Number(document.querySelector('.kv-world').style.transform.match(/, (-?\\d+)/)[1]) > before",
+        arg=above,
+    )
+    assert step_of(page) == 80
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate(scrolled) <= there
+    assert no_error(page)

@@ -158,6 +158,11 @@ export class Frame {
     this.draw();
   }
 
+  /** Shows what lies above in the diagram, most of its height at a time. */
+  peek(way) {
+    for (const sequence of this.sequences) sequence.peek(way * 0.8 * sequence.height);
+  }
+
   playOn() {
     if (this.at >= this.last || this.holdsBefore(this.at + 1)) return false;
     this.go(this.at + 1, "small");

@@ -26,6 +26,8 @@ function actions(app) {
     ArrowLeft: (event) => app.backward(event.shiftKey),
     Home: () => app.first(),
     End: () => app.end(),
+    PageUp: () => app.peek(-1),
+    PageDown: () => app.peek(1),
     " ": () => app.player.toggle(),
     "+": () => app.player.speed(1),
     "=": () => app.player.speed(1),

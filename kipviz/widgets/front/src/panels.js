@@ -24,6 +24,7 @@ export class Errors {
 const KEYS = [
   [["→", "←"], "one step of the flow, forward or back"],
   [["Shift →", "Shift ←"], "one message"],
+  [["PgUp", "PgDn"], "look further up in the diagram, and back"],
   [["Home", "End"], "the first, the last step"],
   [["Space"], "play or pause"],
   [["+", "−"], "faster, slower"],

@@ -11,9 +11,9 @@ const FONT = '"Inter", ui-sans-serif, system-ui, "Segoe UI", Roboto, "DejaVu San
 const LABEL = `500 12px ${FONT}`;
 const NOTE = `650 12px ${FONT}`;
 const SMALL = `400 11px ${FONT}`;
-const MESSAGE_ROW = 25;
-const ASIDE_ROW = 19; // a message from or to a lane that is not on screen
-const LOCAL_ROW = 17;
+const MESSAGE_ROW = 23;
+const ASIDE_ROW = 18; // a message from or to a lane that is not on screen
+const LOCAL_ROW = 16;
 const QUIET_ROW = 4;
 const TOP = 12;
 const MARGIN = 160;
@@ -60,6 +60,17 @@ export class Sequence {
     this.view = h("div", { class: "kv-view" }, this.svg);
     this.element = h("div", { class: "kv-sequence" }, this.heads, this.view);
     this.line = null;
+    this.peeked = 0;
+    this.view.addEventListener("wheel", (event) => this.app.guard(() => this.peek(event.deltaY) && event.preventDefault()), { passive: false });
+  }
+
+  /** Looks further up without moving the cursor; the next step comes back. Says whether it moved. */
+  peek(pixels) {
+    const wanted = Math.max(-(this.rest ?? 0), Math.min(0, this.peeked + pixels));
+    if (wanted === this.peeked) return false;
+    this.peeked = wanted;
+    this.update(...this.shown);
+    return true;
   }
 
   // -- places: once per line, lanes and width ---------------------------------------------------
@@ -161,13 +172,17 @@ export class Sequence {
     const under = this.top[step + 1];
     const wire = line.wire.at(step).filter((m) => this.seen(m));
     const room = Math.max(this.height * CURSOR_AT, 120);
-    const scroll = Math.max(0, Math.round(under - room));
+    if (this.shown?.[0] !== line || this.shown[1] !== step) this.peeked = 0;
+    this.shown = [line, step, since];
+    this.rest = Math.max(0, Math.round(under - room));
+    const scroll = Math.max(0, this.rest + this.peeked);
     this.moveTo(scroll);
     const first = this.rowAt(scroll - MARGIN);
+    const bottom = Math.min(step, this.rowAt(scroll + this.height + MARGIN));
     const messages = [];
     const notes = [];
     const locals = [];
-    for (let k = first; k <= step; k++) {
+    for (let k = first; k <= bottom; k++) {
       let silent = k > 0;
       for (const m of line.arrivals.get(k) ?? []) if (this.seen(m)) messages.push(m), (silent = false);
       let order = 0;
