@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.partition_log import PartitionLog, append
 from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -108,10 +109,20 @@ class Context(Value, frozen=True):
     logs: Table[str, PartitionLog]
     rules: BrokerRules
     next_producer_id: int
+    settings: BrokerSettings = BrokerSettings()
 
     def log(self, partition: str) -> PartitionLog:
         """Give the log of a partition that this broker leads."""
         return self.logs[partition]
+
+    def after(self, *parts: Effects) -> Context:
+        """Give the context as it is once decisions of the same handler are carried out."""
+        logs, ids = self.logs, self.next_producer_id
+        for part in parts:
+            ids += part.new_producer_ids
+            for partition, batch in part.appends:
+                logs = logs.set(partition, append(logs[partition], batch))
+        return self.but(logs=logs, next_producer_id=ids)
 
 
 def with_effects(state: Any, *parts: Effects) -> Effects:

@@ -1,8 +1,9 @@
-"""A coordinator that is about to write for a transaction first enlists its own partition.
+"""Whoever is about to write for a transaction first enlists the partition it writes to.
 
-The group coordinator and the share coordinator do it alike: keep the request, ask the
+Partition leader, group coordinator and share coordinator do it alike: keep the request, ask the
 transaction coordinator, go on with the answer, unless a marker of that producer came by in
 between, because then the yes belongs to a transaction that is over (VerificationGuard, KIP-890).
+Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kipviz.records.placement import TRANSACTION_STATE
 
-# What the answer to an enlistment means to whoever asked the coordinator to write.
+# What the answer to an enlistment means to whoever asked a coordinator to write.
 COORDINATOR_ERROR = {
     Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -22,12 +23,17 @@ COORDINATOR_ERROR = {
 
 
 class Enlisting(Value, frozen=True):
-    """A request that waits for the enlistment of a partition."""
+    """A request that waits until the coordinator has enlisted the partitions.
+
+    `guarded` is false once a marker of the producer passed by in the meantime: then the
+    coordinator's yes came for a transaction that is over.
+    """
 
     request: Message
     reply_to: ReplyTo
     producer_id: int
     producer_epoch: int
+    partitions: tuple[str, ...]
     guarded: bool = True
 
 
@@ -37,35 +43,44 @@ def coordinator_of(transactional_id: str, on: Context) -> int:
 
 
 def ask(
-    transactional_id: str,
-    waiting: Enlisting,
-    partitions: tuple[str, ...],
-    role: str,
-    shard: str,
-    broker: int,
+    transactional_id: str, waiting: Enlisting, role: str, shard: str, broker: int
 ) -> tuple[Request, ...]:
     """Give the request that enlists partitions, or nothing when there is nobody to ask."""
     if broker == NOBODY:
         return ()
     message = AddPartitionsToTxn(
-        transactional_id, waiting.producer_id, waiting.producer_epoch, partitions
+        transactional_id, waiting.producer_id, waiting.producer_epoch, waiting.partitions
     )
     return (Request("add-partitions", broker, message, role, shard),)
 
 
+def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, ...]:
+    """Let a request wait; it takes the place of an equal one from the same client.
+
+    A client repeats a request only after its connection broke, so nobody waits for the old
+    answer any more.
+    """
+    same = (new.request, new.reply_to.source)
+    return (*(w for w in waiting if (w.request, w.reply_to.source) != same), new)
+
+
 def answered(
-    waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxnResponse
+    waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxn | AddPartitionsToTxnResponse
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
-    """Split what waits into what this answer is for and the rest."""
-    identity = (answer.producer_id, answer.producer_epoch)
-    mine = tuple(w for w in waiting if (w.producer_id, w.producer_epoch) == identity)
+    """Split what waits into what this answer, or this lost question, is for and the rest."""
+    asked = (answer.producer_id, answer.producer_epoch, answer.partitions)
+    mine = tuple(w for w in waiting if (w.producer_id, w.producer_epoch, w.partitions) == asked)
     return mine, tuple(w for w in waiting if w not in mine)
 
 
 def unguarded(
     waiting: tuple[Enlisting, ...], producer_id: int, marker_epoch: int
 ) -> tuple[Enlisting, ...]:
-    """Take the guard from what waits for a transaction that a marker has just ended."""
+    """Take the guard from what waits for a transaction that a marker has just ended.
+
+    A marker with the very epoch that waits ended the transaction before it. Source:
+    ProducerStateManager.clearVerificationStateEntry.
+    """
     return tuple(
         w.but(guarded=False)
         if w.producer_id == producer_id and w.producer_epoch != marker_epoch

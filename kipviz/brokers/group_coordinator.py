@@ -5,7 +5,8 @@ WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataMa
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 NOT MODELLED: heartbeats, assignment and rebalances (members are in the log before the run),
-  classic groups, OffsetCommit outside transactions, expiry and deletion of offsets.
+  classic groups, OffsetCommit outside transactions, expiry and deletion of offsets; a fetch that
+  does not require stable offsets is answered from the newest state, replicated or not.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from kipviz.brokers import enlistment, partition_log
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.replication import WaitingForReplicas, appended, due, marker_batch, resigned
+from kipviz.brokers.replication import (
+    WaitingForReplicas,
+    appended,
+    due,
+    marker_batch,
+    read_through,
+    resigned,
+)
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
@@ -25,8 +33,8 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.records.batches import COMMIT, Batch
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 
 ROLE = "group_coordinator"
@@ -68,21 +76,24 @@ def on_offset_fetch(
 ) -> Effects:
     """Tell a consumer where its group left off, unless a transaction may still move that.
 
+    DOES: nothing, but with RequireStable it is a write without records: it sees what is not
+    replicated yet, and is answered only when that is.
     Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
     """
     place = (request.group_id, request.partition)
-    committed = me.offsets.get(place)
-    unstable = request.require_stable and any(
-        (p.group_id, p.partition) == place for offsets in me.pending.values() for p in offsets
-    )
     if me.loading:
-        answer = OffsetFetchResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, request.partition)
-    elif unstable:
+        refused = OffsetFetchResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, request.partition)
+        return Effects(me, replies=(Reply(reply_to, refused),))
+    committed = me.offsets.get(place)
+    offset = committed.offset if committed else -1
+    if request.require_stable and any(
+        (p.group_id, p.partition) == place for offsets in me.pending.values() for p in offsets
+    ):
         answer = OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, request.partition)
     else:
-        offset = committed.offset if committed else -1
         answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
 
 
 def on_txn_offset_commit(
@@ -94,28 +105,28 @@ def on_txn_offset_commit(
     """
     if me.loading:
         return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch)
-    entry = on.log(me.shard).producers.get(request.producer_id)
-    is_open = entry is not None and entry.transaction_first_offset >= 0
-    if entry is not None and is_open and entry.epoch == request.producer_epoch:
+    identity = (request.producer_id, request.producer_epoch)
+    log = on.log(me.shard)
+    if partition_log.is_fenced(log, *identity):
+        return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH)
+    waiting = Enlisting(request, reply_to, *identity, (me.shard,))
+    if partition_log.has_ongoing_transaction(log, *identity):
         return _stage(me, waiting, on)
     broker = enlistment.coordinator_of(request.transactional_id, on)
-    asked = enlistment.ask(
-        request.transactional_id, waiting, (me.shard,), ROLE, me.shard, broker
-    )
+    asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
     if not asked:
         return _answer(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    return Effects(me.but(enlisting=(*me.enlisting, waiting)), requests=asked)
+    return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
 
 
 def on_enlisted(me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
     """Go on with the commits that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer)
     me = me.but(enlisting=rest)
-    parts = []
+    parts: list[Effects] = []
     for waiting in mine:
         if answer.error is Errors.NONE:
-            part = _stage(me, waiting, on)
+            part = _stage(me, waiting, on.after(*parts))
         else:
             error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
             part = _answer(me, waiting.reply_to, error)
@@ -124,11 +135,14 @@ def on_enlisted(me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Co
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(me: GroupCoordinator, on: Context) -> Effects:
+def on_enlistment_lost(
+    me: GroupCoordinator, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
+) -> Effects:
     """The connection to the transaction coordinator broke: the client has to try again."""
+    mine, rest = enlistment.answered(me.enlisting, asked)
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    parts = [_answer(me, w.reply_to, error) for w in me.enlisting]
-    return with_effects(me.but(enlisting=()), *parts)
+    parts = [_answer(me, w.reply_to, error) for w in mine]
+    return with_effects(me.but(enlisting=rest), *parts)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -232,6 +246,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
         ),
         request.producer_id,
         request.producer_epoch,
+        COORDINATOR_SEQUENCE,
         transactional=True,
     )
     if error is Errors.NONE:

@@ -13,7 +13,8 @@ class InFlight(Value, frozen=True):
 
     `lock` names the acquisition it belongs to (the first offset of that acquisition), -1 when no
     timer runs. `ongoing` marks a transition whose durable write is not answered yet: the record
-    is in its new state but nobody may acquire it. `before` is what a failed write returns to.
+    is in its new state but nobody may acquire it; a failed write gives it back to
+    `before_member`, unless the lock ran out in the meantime (`lock_ran_out`).
     The `staged` fields hold the vote of a transaction (KIP-1289), -1 when there is none.
     """
 
@@ -23,6 +24,7 @@ class InFlight(Value, frozen=True):
     lock: int = -1
     ongoing: bool = False
     before_member: str = NO_MEMBER
+    lock_ran_out: bool = False
     staged_producer_id: int = -1
     staged_producer_epoch: int = -1
     staged_type: int = -1
@@ -39,6 +41,7 @@ class InFlight(Value, frozen=True):
             state=state,
             ongoing=False,
             before_member=NO_MEMBER,
+            lock_ran_out=False,
             staged_producer_id=-1,
             staged_producer_epoch=-1,
             staged_type=-1,

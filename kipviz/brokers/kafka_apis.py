@@ -42,13 +42,13 @@ def on_write_txn_markers(
 ) -> Effects:
     """Hand a marker to the roles that lead its partitions; a partition led elsewhere is an error.
 
+    A broker that has a copy says NOT_LEADER_OR_FOLLOWER, another one knows no such partition.
+
     Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
     """
     mine = tuple(p for p in request.partitions if on.image.leader_of(p) == on.broker)
     refused = tuple(
-        PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-        for p in request.partitions
-        if p not in mine
+        PartitionResult(p, _not_led(p, on)) for p in request.partitions if p not in mine
     )
     pending = PendingMarkers(reply_to, request, mine, refused)
     if not mine:
@@ -84,6 +84,13 @@ def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effect
     if pending.left:
         return Effects(me.but(pending=me.pending.set(done.ticket.source, pending)))
     return _finish(me.but(pending=me.pending.without(done.ticket.source)), pending, on)
+
+
+def _not_led(partition: str, on: Context) -> Errors:
+    held = on.image.leaders.get(partition)
+    if held is not None and on.broker in held.replicas:
+        return Errors.NOT_LEADER_OR_FOLLOWER
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:

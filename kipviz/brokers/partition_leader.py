@@ -12,17 +12,10 @@ NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms s
 
 from __future__ import annotations
 
+from kipviz.brokers import enlistment
 from kipviz.brokers import partition_log as logs
-from kipviz.brokers.context import (
-    NOBODY,
-    Context,
-    Effects,
-    LocalCall,
-    Reply,
-    ReplyTo,
-    Request,
-    with_effects,
-)
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import WaitingForReplicas, appended, due, marker_batch, resigned
 from kipviz.core.values import Part, Value
@@ -30,7 +23,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kipviz.records.batches import Batch, DataRecord
-from kipviz.records.placement import TRANSACTION_STATE
 
 ROLE = "partition_leader"
 
@@ -42,18 +34,6 @@ PRODUCE_ERROR = {
     Errors.COORDINATOR_NOT_AVAILABLE: Errors.NOT_ENOUGH_REPLICAS,
     Errors.NOT_COORDINATOR: Errors.NOT_ENOUGH_REPLICAS,
 }
-
-
-class Verifying(Value, frozen=True):
-    """A batch that waits until the coordinator has enlisted the partition.
-
-    `guarded` is false once a marker of the producer passed by in the meantime: then the
-    coordinator's yes came for a transaction that is over (VerificationGuard).
-    """
-
-    request: Produce
-    reply_to: ReplyTo
-    guarded: bool = True
 
 
 class ParkedFetch(Value, frozen=True):
@@ -68,75 +48,57 @@ class PartitionLeader(Part, frozen=True, dict=True):
 
     shard: str
     leader_epoch: int
-    verifying: tuple[Verifying, ...] = ()
+    verifying: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
     parked: tuple[ParkedFetch, ...] = ()
 
 
-def on_produce(
-    me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context
-) -> Effects:
+def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
     """Append a producer's batch, enlisting the partition first if the transaction is new here.
 
-    WHEN: the producer's sender delivers a batch. CHECKS: duplicate, open transaction, epoch,
-    sequence. DOES: asks the coordinator before the first batch of a transaction (KIP-890).
-    ANSWERS: when the batch is below the high watermark (acks=all).
-    Clause: KIP-890 "Produce v12", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked;
+    then, when it is appended: duplicate, epoch, enlistment, sequence. DOES: asks the coordinator
+    before the first batch of a transaction (KIP-890). ANSWERS: when the batch is below the high
+    watermark (acks=all). Clause: KIP-890 "Produce v12",
+    ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
-    cached = logs.duplicate_of(log, _batch_of(request, log))
-    if cached is not None:
-        return _answer_duplicate(me, request, reply_to, cached, on)
-    entry = log.producers.get(request.producer_id)
-    if (
-        entry is not None
-        and entry.transaction_first_offset >= 0
-        and entry.epoch == request.producer_epoch
-    ):
-        return _append(me, log, request, reply_to, on, verified=True)
-    home = on.image.home_of(TRANSACTION_STATE, request.transactional_id)
-    coordinator = on.image.leader_of(home)
-    if coordinator == NOBODY:
+    identity = (request.producer_id, request.producer_epoch)
+    if logs.is_fenced(log, *identity):
+        return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
+    if logs.has_ongoing_transaction(log, *identity):
+        return _append(me, request, reply_to, on, verified=True)
+    waiting = Enlisting(request, reply_to, *identity, (me.shard,))
+    broker = enlistment.coordinator_of(request.transactional_id, on)
+    asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if not asked:
         return _refuse(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    ask = AddPartitionsToTxn(
-        request.transactional_id, request.producer_id, request.producer_epoch, (me.shard,)
-    )
-    waiting = Verifying(request, reply_to)
-    return Effects(
-        me.but(verifying=(*me.verifying, waiting)),
-        requests=(Request("add-partitions", coordinator, ask, ROLE, me.shard),),
-    )
+    return Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)), requests=asked)
 
 
-def on_enlisted(
-    me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context
-) -> Effects:
+def on_enlisted(me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
     """Go on with the batches that waited for this enlistment."""
-    mine = tuple(
-        v
-        for v in me.verifying
-        if (v.request.producer_id, v.request.producer_epoch)
-        == (answer.producer_id, answer.producer_epoch)
-    )
-    me = me.but(verifying=tuple(v for v in me.verifying if v not in mine))
-    log = on.log(me.shard)
-    parts = []
-    for v in mine:
+    mine, rest = enlistment.answered(me.verifying, answer)
+    me = me.but(verifying=rest)
+    parts: list[Effects] = []
+    for waiting in mine:
+        request = waiting.request
+        assert isinstance(request, Produce)
         if answer.error is Errors.NONE:
-            part = _append(me, log, v.request, v.reply_to, on, verified=v.guarded)
+            part = _append(me, request, waiting.reply_to, on.after(*parts), verified=waiting.guarded)
         else:
-            part = _refuse(me, v.request, v.reply_to, answer.error)
+            part = _refuse(me, request, waiting.reply_to, answer.error)
         me = part.state
-        for _, batch in part.appends:
-            log = logs.append(log, batch)
         parts.append(part)
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(me: PartitionLeader, on: Context) -> Effects:
+def on_enlistment_lost(
+    me: PartitionLeader, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
+) -> Effects:
     """The connection to the coordinator broke: the client will have to try again."""
-    parts = [_refuse(me, v.request, v.reply_to, Errors.NETWORK_EXCEPTION) for v in me.verifying]
-    return with_effects(me.but(verifying=()), *parts)
+    mine, rest = enlistment.answered(me.verifying, asked)
+    return with_effects(me.but(verifying=rest), *_refused(me, mine, Errors.NETWORK_EXCEPTION))
 
 
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
@@ -144,7 +106,8 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
 
     ANSWERS: when there is something to read. Clause: KIP-98 "Read Committed".
     """
-    return _serve(me.but(parked=(*me.parked, ParkedFetch(request, reply_to))), on)
+    others = tuple(p for p in me.parked if p.reply_to.source != reply_to.source)
+    return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on)
 
 
 def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Effects:
@@ -164,12 +127,8 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
         done = MarkerWritten(marker.ticket, me.shard, error)
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
     batch = marker_batch(log.end_offset, marker)
-    verifying = tuple(
-        v.but(guarded=False)
-        if v.request.producer_id == marker.producer_id
-        and v.request.producer_epoch != marker.producer_epoch
-        else v
-        for v in me.verifying
+    verifying = enlistment.unguarded(
+        me.verifying, marker.producer_id, marker.producer_epoch
     )
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
@@ -192,10 +151,9 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
     """Tell everybody who waits that the partition is led elsewhere now."""
     error = Errors.NOT_LEADER_OR_FOLLOWER
     owed = resigned(me.waiting, error)
-    refused = [_refuse(me, v.request, v.reply_to, error) for v in me.verifying]
     parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
     done = Effects(None, replies=(*owed.replies, *parked), local=owed.local)
-    return with_effects(None, done, *refused)
+    return with_effects(None, done, *_refused(me, me.verifying, error))
 
 
 def _serve(me: PartitionLeader, on: Context) -> Effects:
@@ -241,46 +199,37 @@ def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
 
 
 def _append(
-    me: PartitionLeader,
-    log: logs.PartitionLog,
-    request: Produce,
-    reply_to: ReplyTo,
-    on: Context,
-    *,
-    verified: bool,
+    me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
 ) -> Effects:
+    log = on.log(me.shard)
     batch = _batch_of(request, log)
     cached = logs.duplicate_of(log, batch)
     if cached is not None:
-        # Two copies of one batch waited for the same enlistment; the first one is in the log.
-        return _answer_duplicate(me, request, reply_to, cached, on)
-    error = logs.check_client_batch(log, batch, verified=verified, origin_client=True)
-    if error is not Errors.NONE:
-        return _refuse(me, request, reply_to, error)
-    answer = ProduceResponse(Errors.NONE, me.shard, request.base_sequence, batch.base_offset)
-    wait = WaitingForReplicas(batch.last_offset, Reply(reply_to, answer))
+        base_offset, appends = cached.base_offset, False
+    else:
+        error = logs.check_client_batch(log, batch, verified=verified, origin_client=True)
+        if error is not Errors.NONE:
+            return _refuse(me, request, reply_to, error)
+        base_offset, appends = batch.base_offset, True
+    answer = ProduceResponse(Errors.NONE, me.shard, request.base_sequence, base_offset)
+    last = base_offset + len(request.records) - 1
+    if last < log.high_watermark:
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    wait = WaitingForReplicas(last, Reply(reply_to, answer))
     return Effects(
         me.but(waiting=(*me.waiting, wait)),
-        appends=((me.shard, batch),),
-        events=(appended(me.shard, batch),),
+        appends=((me.shard, batch),) if appends else (),
+        events=(appended(me.shard, batch),) if appends else (),
     )
 
 
-def _answer_duplicate(
-    me: PartitionLeader,
-    request: Produce,
-    reply_to: ReplyTo,
-    cached: logs.SequenceRange,
-    on: Context,
-) -> Effects:
-    """Answer a batch that is in the log already, as soon as it is replicated."""
-    answer = ProduceResponse(Errors.NONE, me.shard, request.base_sequence, cached.base_offset)
-    wait = WaitingForReplicas(cached.base_offset, Reply(reply_to, answer))
-    return on_replicated(me.but(waiting=(*me.waiting, wait)), on)
+def _refused(
+    me: PartitionLeader, waiting: tuple[Enlisting, ...], error: Errors
+) -> tuple[Effects, ...]:
+    requests = ((w.request, w.reply_to) for w in waiting)
+    return tuple(_refuse(me, r, to, error) for r, to in requests if isinstance(r, Produce))
 
 
-def _refuse(
-    me: PartitionLeader, request: Produce, reply_to: ReplyTo, error: Errors
-) -> Effects:
+def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, error: Errors) -> Effects:
     answer = ProduceResponse(PRODUCE_ERROR.get(error, error), me.shard, request.base_sequence)
     return Effects(me, replies=(Reply(reply_to, answer),))

@@ -16,9 +16,9 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, Batch
+from kipviz.records.transaction_state import EPOCH_MAX
 
 SEQUENCE_MAX = 2_147_483_647
-EPOCH_MAX = 32_767
 CACHED_BATCHES = 5
 
 

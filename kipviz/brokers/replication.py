@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.context import LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -35,6 +36,18 @@ def due(waiting: tuple[WaitingForReplicas, ...], high_watermark: int) -> Due:
         tuple(w.reply for w in ready if w.reply is not None),
         tuple(w.call for w in ready if w.call is not None),
     )
+
+
+def read_through(
+    log: PartitionLog, reply: Reply
+) -> tuple[tuple[WaitingForReplicas, ...], tuple[Reply, ...]]:
+    """Answer a coordinator's read when everything it has seen is replicated, which may be now.
+
+    Source: CoordinatorRuntime, a write operation without records.
+    """
+    if log.high_watermark >= log.end_offset:
+        return (), (reply,)
+    return (WaitingForReplicas(log.end_offset - 1, reply),), ()
 
 
 def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:

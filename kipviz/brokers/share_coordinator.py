@@ -15,7 +15,14 @@ from kipviz.brokers import enlistment, partition_log
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.replication import WaitingForReplicas, appended, due, marker_batch, resigned
+from kipviz.brokers.replication import (
+    WaitingForReplicas,
+    appended,
+    due,
+    marker_batch,
+    read_through,
+    resigned,
+)
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -31,8 +38,9 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.records.batches import COMMIT, Batch
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
+from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import (
     RecordState,
     ShareSnapshotRecord,
@@ -40,17 +48,14 @@ from kipviz.records.share_group_state import (
     ShareUpdateRecord,
     StagedBatch,
     StateBatch,
+    clip,
     merge,
     replace,
 )
 
 ROLE = "share_coordinator"
 
-# share.coordinator.snapshot.update.records.per.snapshot
-UPDATES_PER_SNAPSHOT = 500
-
-
-class ShareState(Value, frozen=True):
+class ShareState(Part, frozen=True, dict=True):
     """The joined state of one share-partition (ShareGroupOffset.java)."""
 
     snapshot_epoch: int
@@ -86,7 +91,8 @@ def on_read(
 ) -> Effects:
     """Give a share-partition leader the durable state, and fence older leaders.
 
-    DOES: a new leader epoch is written to the log. Clause: ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
+    DOES: a new leader epoch is written to the log. ANSWERS: when all that it has seen is
+    replicated. Clause: ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
     """
     state = me.states.get(request.key)
     error = Errors.NONE
@@ -110,7 +116,8 @@ def on_read(
         Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
     )
     if request.leader_epoch == state.leader_epoch:
-        return Effects(me, replies=(Reply(reply_to, answer),))
+        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
     record = ShareUpdateRecord(
         request.key,
         state.snapshot_epoch,
@@ -142,7 +149,7 @@ def on_write(
         _complete_count(state, request),
         merge((), request.batches, start),
     )
-    if state.updates >= UPDATES_PER_SNAPSHOT:
+    if state.updates >= on.settings.updates_per_snapshot:
         record = ShareSnapshotRecord(
             request.key,
             state.snapshot_epoch + 1,
@@ -166,32 +173,34 @@ def on_txn_write(
     error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
     if error is not Errors.NONE:
         return _answer_stage(me, request, reply_to, error)
-    waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch)
+    identity = (request.producer_id, request.producer_epoch)
     group_id, topic_id, index = request.key.rsplit(":", 2)
     partitions = tuple(
-        on.image.home_of("__share_group_state", key)
+        on.image.home_of(SHARE_GROUP_STATE, key)
         for key in on.rules.participant(group_id, topic_id, int(index))
     )
-    if not partitions:
+    waiting, log = Enlisting(request, reply_to, *identity, partitions), on.log(me.shard)
+    if partition_log.is_fenced(log, *identity):
+        return _answer_stage(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
+    enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
+    if enlisted or not partitions:
         return _stage(me, waiting, on)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = enlistment.ask(
-        request.transactional_id, waiting, partitions, ROLE, me.shard, broker
-    )
+    asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
     if not asked:
         return _answer_stage(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    return Effects(me.but(enlisting=(*me.enlisting, waiting)), requests=asked)
+    return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
 
 
 def on_enlisted(me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
     """Go on with the votes that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer)
     me = me.but(enlisting=rest)
-    parts = []
+    parts: list[Effects] = []
     for waiting in mine:
         if answer.error is Errors.NONE:
-            part = _stage(me, waiting, on)
+            part = _stage(me, waiting, on.after(*parts))
         else:
             assert isinstance(waiting.request, TxnWriteShareGroupState)
             error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
@@ -201,14 +210,13 @@ def on_enlisted(me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Co
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(me: ShareCoordinator, on: Context) -> Effects:
+def on_enlistment_lost(
+    me: ShareCoordinator, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
+) -> Effects:
     """The connection to the transaction coordinator broke: whoever asked has to try again."""
-    parts = []
-    for w in me.enlisting:
-        assert isinstance(w.request, TxnWriteShareGroupState)
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-        parts.append(_answer_stage(me, w.request, w.reply_to, error))
-    return with_effects(me.but(enlisting=()), *parts)
+    mine, rest = enlistment.answered(me.enlisting, asked)
+    parts = _refused(me, mine, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    return with_effects(me.but(enlisting=rest), *parts)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -248,12 +256,8 @@ def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
 def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
-    refused = []
-    for w in me.enlisting:
-        assert isinstance(w.request, TxnWriteShareGroupState)
-        refused.append(_answer_stage(me, w.request, w.reply_to, Errors.NOT_COORDINATOR))
     done = Effects(None, replies=owed.replies, local=owed.local)
-    return with_effects(None, done, *refused)
+    return with_effects(None, done, *_refused(me, me.enlisting, Errors.NOT_COORDINATOR))
 
 
 def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
@@ -274,9 +278,7 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
         elif isinstance(record, ShareUpdateRecord):
             me = _replay_update(me, record)
         elif isinstance(record, ShareStagedRecord):
-            votes = me.votes.get(batch.producer_id, ())
-            vote = Vote(record.key, batch.producer_epoch, record.staged)
-            me = me.but(votes=me.votes.set(batch.producer_id, (*votes, vote)))
+            me = _replay_vote(me, record, batch)
     return me
 
 
@@ -300,6 +302,20 @@ def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoor
     return me.but(states=me.states.set(record.key, state))
 
 
+def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) -> ShareCoordinator:
+    """Keep a vote apart from the state until it is decided; the start offset counts at once."""
+    votes = me.votes.get(batch.producer_id, ())
+    vote = Vote(record.key, batch.producer_epoch, record.staged)
+    state = me.states[record.key]
+    start = max(state.start_offset, record.start_offset)
+    if start > state.start_offset:
+        state = state.but(start_offset=start, batches=clip(state.batches, start))
+    return me.but(
+        states=me.states.set(record.key, state),
+        votes=me.votes.set(batch.producer_id, (*votes, vote)),
+    )
+
+
 def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
     votes = me.votes.get(batch.producer_id, ())
     kept = tuple(
@@ -309,14 +325,18 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
         if vote in kept:
             continue
         state = me.states[vote.key]
-        decided = tuple(_decided(s, batch.control == COMMIT) for s in vote.staged)
-        state = state.but(batches=replace(state.batches, decided, state.start_offset))
+        committed = batch.control == COMMIT
+        decided = tuple(_decided(s, committed=committed) for s in vote.staged)
+        # A commit is final. An abort only remembers the delivery: where the leader has given up
+        # the vote in the meantime (its answer was lost), what it wrote since then stays.
+        combine = replace if committed else merge
+        state = state.but(batches=combine(state.batches, decided, state.start_offset))
         me = me.but(states=me.states.set(vote.key, state))
     table = me.votes.set(batch.producer_id, kept) if kept else me.votes.without(batch.producer_id)
     return me.but(votes=table) if votes else me
 
 
-def _decided(staged: StagedBatch, committed: bool) -> StateBatch:
+def _decided(staged: StagedBatch, *, committed: bool) -> StateBatch:
     """Give what a vote becomes: ACCEPT is acknowledged, REJECT archived, an abort frees both."""
     if not committed:
         state = RecordState.AVAILABLE
@@ -355,7 +375,8 @@ def _write(
     answer: Message,
     on: Context,
 ) -> Effects:
-    batch = Batch(on.log(me.shard).end_offset, (record,))
+    end = on.log(me.shard).end_offset
+    batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
     wait = WaitingForReplicas(batch.last_offset, Reply(reply_to, answer))
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
@@ -370,26 +391,42 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     log = on.log(me.shard)
     batch = Batch(
         log.end_offset,
-        (ShareStagedRecord(request.key, request.staged),),
+        (ShareStagedRecord(request.key, request.staged, request.start_offset),),
         request.producer_id,
         request.producer_epoch,
+        COORDINATOR_SEQUENCE,
         transactional=True,
     )
-    error = partition_log.check_client_batch(
-        log, batch, verified=waiting.guarded, origin_client=False
-    )
+    # Another leader may have read the state while the enlistment was under way.
+    error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    if error is Errors.NONE:
+        error = partition_log.check_client_batch(
+            log, batch, verified=waiting.guarded, origin_client=False
+        )
     if error is not Errors.NONE:
         return _answer_stage(me, request, waiting.reply_to, error)
     vote = Vote(request.key, request.producer_epoch, request.staged)
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
     if vote in me.votes.get(request.producer_id, ()):
         # The leader asks again because an answer was lost: the vote is in the log already.
-        return Effects(me, replies=(Reply(waiting.reply_to, answer),))
+        waits, replies = read_through(log, Reply(waiting.reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies)
     wait = WaitingForReplicas(batch.last_offset, Reply(waiting.reply_to, answer))
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
+    )
+
+
+def _refused(
+    me: ShareCoordinator, waiting: tuple[Enlisting, ...], error: Errors
+) -> tuple[Effects, ...]:
+    requests = ((w.request, w.reply_to) for w in waiting)
+    return tuple(
+        _answer_stage(me, r, to, error)
+        for r, to in requests
+        if isinstance(r, TxnWriteShareGroupState)
     )
 
 

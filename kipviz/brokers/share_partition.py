@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from kipviz.brokers import partition_log
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import NO_MEMBER, InFlight
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -20,17 +21,17 @@ from kipviz.messages.events import RecordsMoved, SharePartitionDropped
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
+    AcquiredRecords,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
     offsets_of,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 
 S = RecordState
-DELIVERY_COUNT_LIMIT = 5
+READS = ("load", "refresh")
 
 
 class Status(StrEnum):
@@ -56,21 +57,20 @@ class ParkedFetch(Value, frozen=True):
     acknowledge_error: Errors = Errors.NONE
 
 
-class PendingStage(Value, frozen=True):
-    """A staging that waits for the enlistment of its participant."""
-
-    request: TxnShareAcknowledge
-    reply_to: ReplyTo
-
-
 class PendingWrite(Value, frozen=True):
-    """A request to the share coordinator; one is on the wire, the others wait behind it."""
+    """A request to the share coordinator, and what is to be done with the answer.
+
+    `purpose` is "load", "refresh", "acknowledge", "release", "stage" or "note". `reply_to` and
+    `answer` are for the client that waits for it; `fetch` is the parked fetch that brought the
+    acknowledgements along.
+    """
 
     purpose: str
     message: Message
     offsets: tuple[int, ...] = ()
     reply_to: ReplyTo | None = None
     answer: Message | None = None
+    fetch: ReplyTo | None = None
     attempts: int = 1
 
 
@@ -79,7 +79,8 @@ class SharePartition(Part, frozen=True, dict=True):
 
     `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
     that was never acquired. `incarnation` tells an answer for this object from one for an
-    object of the same key that was dropped before.
+    object of the same key that was dropped before. The first of `writes` is the one that is on
+    the wire, if `on_wire` says so; the others wait behind it.
     """
 
     key: str
@@ -94,15 +95,20 @@ class SharePartition(Part, frozen=True, dict=True):
     records: Table[int, InFlight] = Table.of()
     parked: tuple[ParkedFetch, ...] = ()
     writes: tuple[PendingWrite, ...] = ()
+    on_wire: bool = False
 
 
 class ShareLeader(Part, frozen=True, dict=True):
-    """All share-partitions and share sessions of one broker."""
+    """All share-partitions and share sessions of one broker.
+
+    `leaving` are share-partitions that were dropped from memory while the share coordinator owed
+    them an answer: their writes go on, and who waits for them is told.
+    """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
     shares: Table[str, SharePartition] = Table.of()
-    opened: int = 0
-    staging: tuple[PendingStage, ...] = ()
+    leaving: Table[tuple[str, int], SharePartition] = Table.of()
+    staging: tuple[Enlisting, ...] = ()
 
 
 # -- acquiring ---------------------------------------------------------------------------------
@@ -120,10 +126,10 @@ def serve(me: SharePartition, on: Context) -> Effects:
         taken = _acquirable(me, parked.request.max_records, on)
         if not taken and parked.acknowledge_error is Errors.NONE:
             continue
-        me, records, moved = _acquire(me, parked.request.member_id, taken, on)
-        events += moved
+        me, records, acquired, moves = _acquire(me, parked.request.member_id, taken, on)
+        events += moves
         answer = ShareFetchResponse(
-            Errors.NONE, me.partition, parked.acknowledge_error, records
+            Errors.NONE, me.partition, parked.acknowledge_error, records, acquired
         )
         replies.append(Reply(parked.reply_to, answer))
         me = me.but(parked=tuple(p for p in me.parked if p is not parked))
@@ -142,23 +148,39 @@ def _acquirable(me: SharePartition, most: int, on: Context) -> tuple[int, ...]:
 
 def _acquire(
     me: SharePartition, member_id: str, taken: tuple[int, ...], on: Context
-) -> tuple[SharePartition, tuple[FetchedRecord, ...], list[Event]]:
-    records, delivered, events = me.records, [], []
-    values = _values(me, taken, on)
+) -> tuple[SharePartition, tuple[FetchedRecord, ...], tuple[AcquiredRecords, ...], list[Event]]:
+    if not taken:
+        return me, (), (), []
+    records, delivered = me.records, []
+    events: list[Event] = []
+    acquired: list[AcquiredRecords] = []
+    values, lock = _values(me, taken, on), _free_lock(me, taken[0])
     for offset in taken:
         before = records.get(offset) or InFlight(S.AVAILABLE)
         count = before.delivery_count + 1
-        after = InFlight(S.ACQUIRED, count, member_id, lock=taken[0])
+        after = InFlight(S.ACQUIRED, count, member_id, lock)
         records = records.set(offset, after)
-        delivered.append(FetchedRecord(me.partition, offset, values[offset], count))
+        if offset in values:
+            delivered.append(FetchedRecord(me.partition, offset, values[offset], count))
+        if acquired and (acquired[-1].last, acquired[-1].delivery_count) == (offset - 1, count):
+            acquired[-1] = acquired[-1].but(last=offset)
+        else:
+            acquired.append(AcquiredRecords(offset, offset, count))
         events.append(moved(me, offset, before, after, "delivered to the member"))
-    nxt = max(me.next_offset, taken[-1] + 1) if taken else me.next_offset
-    return me.but(records=records, next_offset=nxt), tuple(delivered), events
+    me = me.but(records=records, next_offset=max(me.next_offset, taken[-1] + 1))
+    return me, tuple(delivered), tuple(acquired), events
+
+
+def _free_lock(me: SharePartition, first: int) -> int:
+    """Name a lock after the first offset that it holds, or the next number that is free."""
+    used = {r.lock for r in me.records.values()}
+    while first in used:
+        first += 1
+    return first
 
 
 def _values(me: SharePartition, taken: tuple[int, ...], on: Context) -> dict[int, str]:
-    if not taken:
-        return {}
+    """Give the records at some offsets; a marker's offset has none."""
     values = {}
     for batch in partition_log.read(on.log(me.partition), min(taken), max(taken) + 1):
         for i, record in enumerate(batch.records):
@@ -183,10 +205,10 @@ def stage_error(me: SharePartition, request: TxnShareAcknowledge) -> Errors:
             if record is None:
                 return Errors.INVALID_RECORD_STATE
             vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
-            if (
-                record.state is S.TX_PENDING
-                and not record.ongoing
-                and vote == (request.producer_id, request.producer_epoch, batch.type)
+            if record.state is S.TX_PENDING and vote == (
+                request.producer_id,
+                request.producer_epoch,
+                batch.type,
             ):
                 repeated += 1
             elif (
@@ -242,23 +264,31 @@ def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
         record = records.get(offset)
         if record is None or not record.ongoing:
             continue
-        settled = record.but(ongoing=False, before_member=NO_MEMBER)
-        if record.state is not S.TX_PENDING:
-            settled = settled.but(lock=-1, member_id=NO_MEMBER)
+        if record.state is S.TX_PENDING:
+            settled = record.but(ongoing=False, before_member=NO_MEMBER)
+        else:
+            settled = record.unstaged(record.state)
         records = records.set(offset, settled)
     return advance_start(me.but(records=records))
 
 
 def roll_back(
-    me: SharePartition, offsets: tuple[int, ...], because: str
+    me: SharePartition, offsets: tuple[int, ...], because: str, on: Context
 ) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Return records to the member that held them, after a write that failed."""
+    """Return records to the member that held them, after a write that failed.
+
+    Where the lock ran out in the meantime the record is free, or archived at the limit. Source:
+    InFlightState.completeStateTransition.
+    """
     records, events = me.records, []
     for offset in offsets:
         before = records.get(offset)
         if before is None or not before.ongoing:
             continue
-        after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=before.lock)
+        if before.lock_ran_out:
+            after = released(before, on)
+        else:
+            after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=before.lock)
         records = records.set(offset, after)
         events.append(moved(me, offset, before, after, because))
     return me.but(records=records), tuple(events)
@@ -267,19 +297,22 @@ def roll_back(
 # -- the start offset, and the end of a record's hold -----------------------------------------
 
 
-def released(record: InFlight) -> InFlight:
+def released(record: InFlight, on: Context) -> InFlight:
     """Give the record back, or archive it when it was delivered too often."""
-    at_limit = record.delivery_count >= DELIVERY_COUNT_LIMIT
+    at_limit = record.delivery_count >= on.settings.delivery_count_limit
     return record.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
 
 
 def expired(record: InFlight, on: Context) -> InFlight | None:
-    """Give what a record becomes when its lock runs out, or None when it stays as it is."""
-    if record.ongoing:
-        return None
+    """Give what a record becomes when its lock runs out, or None when it stays as it is.
+
+    While the answer of a write is awaited the record only remembers that its lock ran out.
+    """
     if record.state is S.TX_PENDING:
-        return on.rules.lock_expiry(record)
-    return released(record) if record.state is S.ACQUIRED else None
+        return None if record.ongoing else on.rules.lock_expiry(record)
+    if record.ongoing:
+        return record.but(lock=-1, lock_ran_out=True)
+    return released(record, on) if record.state is S.ACQUIRED else None
 
 
 def advance_start(me: SharePartition) -> SharePartition:
@@ -291,26 +324,20 @@ def advance_start(me: SharePartition) -> SharePartition:
     return me if start == me.start_offset else me.but(start_offset=start, records=records)
 
 
-def farewell(me: SharePartition, because: str) -> Effects:
-    """Give what the others are told when a share-partition is dropped from memory."""
-    error = Errors.NOT_LEADER_OR_FOLLOWER
-    replies = [
-        Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked
-    ]
-    replies += [
-        Reply(w.reply_to, _refused(w, me.partition)) for w in me.writes if w.reply_to is not None
-    ]
+def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
+    """Forget what is in memory and tell the fetches that wait; writes under way go on.
+
+    What nobody waits for and is not on the wire yet need not be asked any more.
+    """
+    replies = tuple(Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked)
     gone = SharePartitionDropped(me.partition, me.group_id, because)
-    return Effects(None, replies=tuple(replies), events=(gone,))
-
-
-def _refused(write: PendingWrite, partition: str) -> Message:
-    answer = write.answer
-    assert answer is not None
-    if isinstance(answer, TxnShareAcknowledgeResponse):
-        return TxnShareAcknowledgeResponse(Errors.NOT_LEADER_OR_FOLLOWER, partition)
-    refused: Message = answer.but(error=Errors.NOT_LEADER_OR_FOLLOWER)
-    return refused
+    writes = tuple(
+        w
+        for i, w in enumerate(me.writes)
+        if w.purpose not in READS or (i == 0 and me.on_wire)
+    )
+    left = me.but(records=Table.of(), parked=(), writes=writes)
+    return Effects(left, replies=replies, events=(gone,))
 
 
 def moved(

@@ -7,21 +7,23 @@ KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
 DURABILITY: volatile, written through the share coordinator. What was not written is gone with
   the broker: ACQUIRED is never written, so a crash gives every lock back.
 NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
-  the capacity limit and throttling of poison records; acquire modes; renewal; the dead-letter
-  queue (REJECT archives at once); isolation level of the source; log-start movement; a lock that
-  runs out while the answer of a durable write is awaited; the wait limit of a fetch (it waits
-  until there is something).
+  the capacity limit and throttling of poison records; acquire modes (a fetch gets at most as many
+  offsets as it asks for); renewal; the dead-letter queue (REJECT archives at once); isolation
+  level of the source (read_uncommitted); log-start movement; the wait limit of a fetch (it waits
+  until there is something); that a fetch may acquire records while the acknowledgements that
+  came with it are being made durable (it is answered after that in either case); closing a
+  session with a ShareFetch (the client here uses ShareAcknowledge).
 """
 
 from __future__ import annotations
 
 from kipviz.brokers import enlistment, share_partition, share_writes
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares
 from kipviz.brokers.share_partition import (
     ParkedFetch,
-    PendingStage,
     Session,
     ShareLeader,
     SharePartition,
@@ -39,11 +41,12 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
     offsets_of,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.records.placement import index_of, share_partition_key, topic_of
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
+FINAL_EPOCH = -1
 STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
 
@@ -56,27 +59,37 @@ def on_share_fetch(
     """Give a member records and lock them for it; take the acknowledgements that came along.
 
     WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch. DOES: the first
-    fetch after a start loads the durable state. ANSWERS: when there is something to deliver.
+    fetch after a start loads the durable state. ANSWERS: when the acknowledgements are durable
+    and there is something to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
     """
+
+    def refuse(error: Errors) -> Effects:
+        answer = ShareFetchResponse(error, request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+
     if on.image.leader_of(request.partition) != on.broker:
-        return _refuse_fetch(me, request, reply_to, Errors.NOT_LEADER_OR_FOLLOWER)
-    me, error = _session_after(me, request.group_id, request.member_id, request.session_epoch, reply_to)
-    if error is not Errors.NONE:
-        return _refuse_fetch(me, request, reply_to, error)
+        return refuse(Errors.NOT_LEADER_OR_FOLLOWER)
     if request.acknowledgements and request.session_epoch == 0:
-        return _refuse_fetch(me, request, reply_to, Errors.INVALID_REQUEST)
+        return refuse(Errors.INVALID_REQUEST)
+    if request.session_epoch == FINAL_EPOCH:
+        return refuse(Errors.INVALID_SHARE_SESSION_EPOCH)
+    me, error = _session_after(me, request, reply_to)
+    if error is not Errors.NONE:
+        return refuse(error)
     key = key_of(request.group_id, request.partition, on)
+    known = key in me.shares
     share, loading = _ensure(me, key, request.group_id, request.partition, on)
-    acked = Effects(share)
-    ack_error, waits = Errors.NONE, False
-    if request.acknowledgements:
-        acked, ack_error = share_writes.acknowledge(
-            share, request.member_id, request.acknowledgements, None, on
+    acked, parked = Effects(share), ParkedFetch(request, reply_to)
+    if request.acknowledgements and not known:
+        parked = parked.but(acknowledge_error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    elif request.acknowledgements:
+        acked, error = share_writes.acknowledge(
+            share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=True
         )
         share = acked.state
-        waits = ack_error is Errors.NONE and bool(acked.requests or share.writes)
-    parked = ParkedFetch(request, reply_to, waits, ack_error)
+        waits = any(w.fetch == reply_to for w in share.writes)
+        parked = parked.but(acknowledging=waits, acknowledge_error=error)
     served = share_partition.serve(share.but(parked=(*share.parked, parked)), on)
     return _keep(me, with_effects(served.state, loading, acked, served))
 
@@ -86,25 +99,33 @@ def on_share_acknowledge(
 ) -> Effects:
     """Take acknowledgements; all of a partition's or none, durable before the answer.
 
+    Epoch -1 closes the session as well: what the member still holds is released.
     Clause: KIP-932 "ShareAcknowledge"; SharePartition.acknowledge.
     """
 
-    def refuse(error: Errors) -> Effects:
+    def answered(error: Errors) -> Effects:
         answer = ShareAcknowledgeResponse(error, request.partition)
         return Effects(me, replies=(Reply(reply_to, answer),))
 
     if request.session_epoch == 0:
-        return refuse(Errors.INVALID_SHARE_SESSION_EPOCH)
-    me, error = _session_after(me, request.group_id, request.member_id, request.session_epoch, reply_to)
+        return answered(Errors.INVALID_SHARE_SESSION_EPOCH)
+    me, error = _session_after(me, request, reply_to)
     if error is not Errors.NONE:
-        return refuse(error)
+        return answered(error)
     share = me.shares.get(key_of(request.group_id, request.partition, on))
-    if share is None:
-        return refuse(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-    done, error = share_writes.acknowledge(
-        share, request.member_id, request.acknowledgements, reply_to, on
-    )
-    return refuse(error) if error is not Errors.NONE else _keep(me, done)
+    if not request.acknowledgements:
+        done = answered(Errors.NONE)
+    elif share is None:
+        done = answered(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    else:
+        acked, error = share_writes.acknowledge(
+            share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=False
+        )
+        done = answered(error) if error is not Errors.NONE else _keep(me, acked)
+    if request.session_epoch != FINAL_EPOCH:
+        return done
+    released = _release(done.state, request.group_id, request.member_id, on)
+    return with_effects(released.state, done, released)
 
 
 def on_txn_share_acknowledge(
@@ -131,7 +152,7 @@ def on_txn_share_acknowledge(
         return refuse(Errors.INVALID_RECORD_STATE)
     error = share_partition.stage_error(share, request)
     if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
-        return refuse(on.rules.stage_retry())
+        return _stage_again(me, share, request, reply_to, on)
     if error is not Errors.NONE:
         return refuse(error)
     staged, events = share_partition.stage(share, request)
@@ -146,56 +167,62 @@ def on_enlisted(me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context
 
     Only reached by designs that keep votes in memory (KIP-1289 as written).
     """
-    identity = (answer.producer_id, answer.producer_epoch)
-    mine = tuple(
-        s for s in me.staging if (s.request.producer_id, s.request.producer_epoch) == identity
-    )
-    me = me.but(staging=tuple(s for s in me.staging if s not in mine))
-    parts = []
+    mine, rest = enlistment.answered(me.staging, answer)
+    me = me.but(staging=rest)
+    parts: list[Effects] = []
     for waiting in mine:
+        request = waiting.request
+        assert isinstance(request, TxnShareAcknowledge)
         if answer.error is Errors.NONE:
-            part = _stage_in_memory(me, waiting.request, waiting.reply_to, on)
+            part = _stage_in_memory(me, request, waiting.reply_to, on)
         else:
             error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
-            refused = TxnShareAcknowledgeResponse(error, waiting.request.partition)
-            part = Effects(me, replies=(Reply(waiting.reply_to, refused),))
+            part = _answer_stage(me, request, waiting.reply_to, error)
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(me: ShareLeader, on: Context) -> Effects:
+def on_enlistment_lost(
+    me: ShareLeader, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
+) -> Effects:
     """The connection to the transaction coordinator broke: nothing is staged."""
-    replies = tuple(
-        Reply(
-            s.reply_to,
-            TxnShareAcknowledgeResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, s.request.partition),
-        )
-        for s in me.staging
+    mine, rest = enlistment.answered(me.staging, asked)
+    error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    requests = ((w.request, w.reply_to) for w in mine)
+    parts = (
+        _answer_stage(me, r, to, error) for r, to in requests if isinstance(r, TxnShareAcknowledge)
     )
-    return Effects(me.but(staging=()), replies=replies)
+    return with_effects(me.but(staging=rest), *parts)
 
 
 def on_state_answered(
     me: ShareLeader, key: str, tag: str, answer: Message, on: Context
 ) -> Effects:
-    """Go on with what waited for the share coordinator; what was dropped waits no more."""
-    share = me.shares.get(key)
-    if share is None or str(share.incarnation) != tag:
+    """Go on with what waited for the share coordinator."""
+    share = _asking(me, key, tag)
+    if share is None:
         return Effects(me)
-    done = share_writes.on_answer(share, answer, on)
-    if done.state is None:
-        return drop(me, key, "the share coordinator fenced this leader", done, on)
+    done, gone = share_writes.on_answer(share, answer, on)
+    if key not in me.shares or me.shares[key] is not share:
+        return _leave(me, done)
+    if gone is not Errors.NONE:
+        kept = _keep(me, done)
+        return drop(kept.state, key, "it was refused by the share coordinator", gone, kept)
     served = share_partition.serve(done.state, on)
     return _keep(me, with_effects(served.state, done, served))
 
 
 def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     """The connection to the share coordinator broke: ask again, wherever it is now."""
-    share = me.shares.get(key)
-    if share is None or str(share.incarnation) != tag:
+    share = _asking(me, key, tag)
+    if share is None:
         return Effects(me)
-    return _keep(me, share_writes.resend(share, on))
+    done = share_writes.resend(share, on)
+    if key not in me.shares or me.shares[key] is not share:
+        return _leave(me, done)
+    served = share_partition.serve(done.state, on)
+    return _keep(me, with_effects(served.state, done, served))
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
@@ -242,10 +269,8 @@ def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str
     held = [r for r in share.records.values() if r.lock == lock] if share else []
     if not held:
         return "no record is held under this lock"
-    if any(r.ongoing for r in held):
-        return "a durable write for a record under this lock is being answered"
     if all(share_partition.expired(r, on) is None for r in held):
-        return "the design pins the lock while the record is TX_PENDING"
+        return "the lock of a record that is TX_PENDING, or about to be, does not run out now"
     return None
 
 
@@ -293,48 +318,44 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
     for (group_id, member_id), session in me.sessions.items():
         if session.source != source:
             continue
-        me = me.but(sessions=me.sessions.without((group_id, member_id)))
-        for key, share in me.shares.items():
-            if share.group_id != group_id:
-                continue
-            share = share.but(
-                parked=tuple(p for p in share.parked if p.request.member_id != member_id)
-            )
-            released = share_writes.release(share, member_id, on)
-            served = share_partition.serve(released.state, on)
-            part = _keep(me, with_effects(served.state, released, served))
-            me = part.state
+        part = _release(me, group_id, member_id, on)
+        parts.append(part)
+        if not any(group == group_id for group, _ in part.state.sessions):
+            part = _drop_group(part.state, group_id, on)
             parts.append(part)
-        if not any(group == group_id for group, _ in me.sessions):
-            part = _drop_group(me, group_id, on)
-            me = part.state
-            parts.append(part)
+        me = part.state
     return with_effects(me, *parts)
 
 
 def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
     """Another broker leads the source partition: forget it and send the waiting members there."""
-    parts: list[Effects] = []
+    done = Effects(me)
     for key, share in me.shares.items():
         if share.partition == partition:
-            part = drop(me, key, "another broker leads the source partition", Effects(None), on)
-            me = part.state
-            parts.append(part)
-    return with_effects(me, *parts)
+            because = "another broker leads the source partition"
+            done = drop(done.state, key, because, Errors.NOT_LEADER_OR_FOLLOWER, done)
+    return done
 
 
-def drop(me: ShareLeader, key: str, because: str, so_far: Effects, on: Context) -> Effects:
-    """Forget a share-partition: locks, counts of the unacknowledged, and votes held in memory."""
-    share = me.shares[key]
-    gone = share_partition.farewell(share, because)
-    return with_effects(me.but(shares=me.shares.without(key)), so_far, gone)
+def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects) -> Effects:
+    """Forget a share-partition: locks, counts of the unacknowledged, and votes held in memory.
+
+    Its object lives on while the share coordinator owes it an answer.
+    """
+    gone = share_partition.farewell(me.shares[key], because, error)
+    left = _leave(me.but(shares=me.shares.without(key)), gone)
+    return with_effects(left.state, so_far, left)
 
 
 def on_image_changed(me: ShareLeader, on: Context) -> Effects:
     """Send the requests that had to wait because nobody led the share coordinator's partition."""
     parts: list[Effects] = []
     for share in me.shares.values():
-        part = _keep(me, share_writes.resend(share, on))
+        part = _keep(me, share_writes.send(share, on))
+        me = part.state
+        parts.append(part)
+    for share in me.leaving.values():
+        part = _leave(me, share_writes.send(share, on))
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
@@ -351,28 +372,54 @@ def key_of(group_id: str, partition: str, on: Context) -> str:
 
 def _keep(me: ShareLeader, done: Effects) -> Effects:
     share: SharePartition = done.state
-    opened = max(me.opened, share.incarnation)
-    return done.but(state=me.but(shares=me.shares.set(share.key, share), opened=opened))
+    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
 
 
-def _refuse_fetch(
-    me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, error: Errors
-) -> Effects:
-    answer = ShareFetchResponse(error, request.partition)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+def _leave(me: ShareLeader, done: Effects) -> Effects:
+    """Keep what is left of a dropped share-partition as long as its writes are under way."""
+    share: SharePartition = done.state
+    place = (share.key, share.incarnation)
+    leaving = me.leaving.set(place, share) if share.writes else me.leaving.without(place)
+    return done.but(state=me.but(leaving=leaving))
+
+
+def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
+    """Give the object that asked the share coordinator: the present one or a dropped one."""
+    share = me.shares.get(key)
+    if share is not None and str(share.incarnation) == tag:
+        return share
+    return me.leaving.get((key, int(tag)))
+
+
+def _release(me: ShareLeader, group_id: str, member_id: str, on: Context) -> Effects:
+    """End a member's session: what it holds is given back, nobody waits for its fetches."""
+    me = me.but(sessions=me.sessions.without((group_id, member_id)))
+    parts: list[Effects] = []
+    for share in me.shares.values():
+        if share.group_id != group_id:
+            continue
+        parked = tuple(p for p in share.parked if p.request.member_id != member_id)
+        released = share_writes.release(share.but(parked=parked), member_id, on)
+        served = share_partition.serve(released.state, on)
+        part = _keep(me, with_effects(served.state, released, served))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
 
 
 def _session_after(
-    me: ShareLeader, group_id: str, member_id: str, epoch: int, reply_to: ReplyTo
+    me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo
 ) -> tuple[ShareLeader, Errors]:
     """Check the session's epoch and move it on (ShareSessionContext)."""
-    who = (group_id, member_id)
+    who, epoch = (request.group_id, request.member_id), request.session_epoch
     known = me.sessions.get(who)
     if epoch == 0:
         fresh = Session(1, reply_to.source)
         return me.but(sessions=me.sessions.set(who, fresh)), Errors.NONE
     if known is None:
         return me, Errors.SHARE_SESSION_NOT_FOUND
+    if epoch == FINAL_EPOCH:
+        return me, Errors.NONE
     if known.epoch != epoch:
         return me, Errors.INVALID_SHARE_SESSION_EPOCH
     moved = Session(known.epoch + 1, reply_to.source)
@@ -387,7 +434,10 @@ def _ensure(
     if known is not None:
         return known, Effects(known)
     epoch = on.image.leaders[partition].epoch
-    fresh = SharePartition(key, group_id, partition, epoch, me.opened + 1)
+    incarnation = 0
+    while (key, incarnation) in me.leaving:
+        incarnation += 1
+    fresh = SharePartition(key, group_id, partition, epoch, incarnation)
     loading = share_writes.read(fresh, "load", on)
     return loading.state, loading
 
@@ -401,49 +451,66 @@ def _enlist_then_stage(
 ) -> Effects:
     group_id, topic_id, index = share.key.rsplit(":", 2)
     partitions = tuple(
-        on.image.home_of("__share_group_state", key)
+        on.image.home_of(SHARE_GROUP_STATE, key)
         for key in on.rules.participant(group_id, topic_id, int(index))
     )
     if not partitions:
         return _stage_in_memory(me, request, reply_to, on)
-    waiting = enlistment.Enlisting(
-        request, reply_to, request.producer_id, request.producer_epoch
+    waiting = Enlisting(
+        request, reply_to, request.producer_id, request.producer_epoch, partitions
     )
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = enlistment.ask(request.transactional_id, waiting, partitions, ROLE, share.key, broker)
+    asked = enlistment.ask(request.transactional_id, waiting, ROLE, share.key, broker)
     if not asked:
-        answer = TxnShareAcknowledgeResponse(
-            Errors.COORDINATOR_NOT_AVAILABLE, request.partition
-        )
-        return Effects(me, replies=(Reply(reply_to, answer),))
-    staging = (*me.staging, PendingStage(request, reply_to))
-    return Effects(me.but(staging=staging), requests=asked)
+        return _answer_stage(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
+    return Effects(me.but(staging=enlistment.joined(me.staging, waiting)), requests=asked)
 
 
 def _stage_in_memory(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
     share = me.shares.get(key_of(request.group_id, request.partition, on))
-    error = (
-        Errors.INVALID_RECORD_STATE
-        if share is None
-        else share_partition.stage_error(share, request)
-    )
-    answer = TxnShareAcknowledgeResponse(error, request.partition)
-    if share is None or error is not Errors.NONE:
-        return Effects(me, replies=(Reply(reply_to, answer),))
+    if share is None or share.status is not Status.ACTIVE:
+        return _answer_stage(me, request, reply_to, Errors.INVALID_RECORD_STATE)
+    error = share_partition.stage_error(share, request)
+    if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
+        return _stage_again(me, share, request, reply_to, on)
+    if error is not Errors.NONE:
+        return _answer_stage(me, request, reply_to, error)
     staged, events = share_partition.stage(share, request)
     settled = share_partition.settle(staged, offsets_of(request.acknowledgements))
+    answer = TxnShareAcknowledgeResponse(Errors.NONE, request.partition)
     return _keep(me, Effects(settled, replies=(Reply(reply_to, answer),), events=events))
 
 
+def _stage_again(
+    me: ShareLeader,
+    share: SharePartition,
+    request: TxnShareAcknowledge,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects:
+    """Answer an equal second staging as the design says; a vote under way is waited for."""
+    error = on.rules.stage_retry()
+    ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
+    if error is not Errors.NONE or not ongoing:
+        return _answer_stage(me, request, reply_to, error)
+    return _keep(me, Effects(share_writes.stage_again(share, request, reply_to)))
+
+
+def _answer_stage(
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, error: Errors
+) -> Effects:
+    answer = TxnShareAcknowledgeResponse(error, request.partition)
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
 def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:
-    parts: list[Effects] = []
+    done = Effects(me)
     for key, share in me.shares.items():
         pending = any(r.state is RecordState.TX_PENDING for r in share.records.values())
         if share.group_id == group_id and (not pending or on.rules.eviction()):
-            part = drop(me, key, "no member of the group is left here", Effects(None), on)
-            me = part.state
-            parts.append(part)
-    return with_effects(me, *parts)
+            because = "no member of the group is left here"
+            done = drop(done.state, key, because, Errors.NOT_LEADER_OR_FOLLOWER, done)
+    return done

@@ -2,6 +2,8 @@
 
 One request per share-partition is on the wire, others wait behind it. Source: the persister
 (DefaultStatePersister, PersisterStateManager) and the write paths of SharePartition.java.
+NOT MODELLED: that the persister joins writes of several share-partitions into one request, and
+that a read and a write of one share-partition may be on the wire at once.
 """
 
 from __future__ import annotations
@@ -53,47 +55,65 @@ def acknowledge(
     me: SharePartition,
     member_id: str,
     batches: tuple[AcknowledgementBatch, ...],
-    reply_to: ReplyTo | None,
+    reply_to: ReplyTo,
     on: Context,
+    *,
+    with_fetch: bool,
 ) -> tuple[Effects, Errors]:
     """Take a member's acknowledgements of one partition, all or none of them.
 
-    Offsets below the SPSO are skipped. Source: SharePartition.acknowledge.
+    Offsets below the SPSO are skipped. When nothing is left to be made durable the answer is
+    given at once, or left to the fetch that brought the acknowledgements along.
+    Source: SharePartition.acknowledge.
     """
     records, events, offsets = me.records, [], []
     for batch in batches:
-        for offset in range(batch.first, batch.last + 1):
-            if offset < me.start_offset:
-                continue
-            before = records.get(offset)
-            if (
-                before is None
-                or before.state is not S.ACQUIRED
-                or before.ongoing
-                or before.member_id != member_id
-            ):
+        if batch.last < me.start_offset:
+            continue
+        error = _batch_error(me, batch)
+        if error is not Errors.NONE:
+            return Effects(me), error
+        for offset in range(max(batch.first, me.start_offset), batch.last + 1):
+            before = records[offset]
+            if before.state is not S.ACQUIRED or before.ongoing or before.member_id != member_id:
                 return Effects(me), Errors.INVALID_RECORD_STATE
-            after = _acknowledged(before, batch.type).but(
-                ongoing=True, before_member=member_id, lock=before.lock
-            )
+            after = _begun(before, _acknowledged(before, batch.type, on))
             records = records.set(offset, after)
             offsets.append(offset)
             events.append(moved(me, offset, before, after, "acknowledged by the member"))
     answer = ShareAcknowledgeResponse(Errors.NONE, me.partition)
     if not offsets:
-        replies = (Reply(reply_to, answer),) if reply_to else ()
+        replies = () if with_fetch else (Reply(reply_to, answer),)
         return Effects(me, replies=replies), Errors.NONE
-    me = me.but(records=records)
-    done = _write(me, "acknowledge", tuple(offsets), on, reply_to, answer)
+    write = PendingWrite("acknowledge", _NOTHING, tuple(offsets))
+    if with_fetch:
+        write = write.but(fetch=reply_to)
+    else:
+        write = write.but(reply_to=reply_to, answer=answer)
+    done = _write(me.but(records=records), write, on)
     return done.but(events=tuple(events)), Errors.NONE
 
 
-def _acknowledged(record: InFlight, kind: AcknowledgeType) -> InFlight:
+def _batch_error(me: SharePartition, batch: AcknowledgementBatch) -> Errors:
+    """Check what an acknowledgement says before any record is looked at."""
+    if batch.first > batch.last or batch.type is AcknowledgeType.RENEW:
+        return Errors.INVALID_REQUEST
+    if not me.records or batch.last < me.start_offset:
+        return Errors.INVALID_RECORD_STATE
+    return Errors.INVALID_REQUEST if batch.last >= me.next_offset else Errors.NONE
+
+
+def _acknowledged(record: InFlight, kind: AcknowledgeType, on: Context) -> InFlight:
     if kind is AcknowledgeType.ACCEPT:
         return record.unstaged(S.ACKNOWLEDGED)
     if kind is AcknowledgeType.RELEASE:
-        return share_partition.released(record)
+        return share_partition.released(record, on)
     return record.unstaged(S.ARCHIVED)
+
+
+def _begun(before: InFlight, after: InFlight) -> InFlight:
+    """Begin a transition: the state is the new one, and the lock runs until it is durable."""
+    return after.but(ongoing=True, before_member=before.member_id, lock=before.lock)
 
 
 def stage(
@@ -113,11 +133,23 @@ def stage(
         request.producer_id,
         request.producer_epoch,
         votes,
+        me.start_offset,
     )
     offsets = offsets_of(request.acknowledgements)
     answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
     write = PendingWrite("stage", message, offsets, reply_to, answer)
     return _enqueue(me, write, on).but(events=events)
+
+
+def stage_again(me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo) -> SharePartition:
+    """Let a repeated staging wait for the vote that is being made durable, if it still is."""
+    offsets = offsets_of(request.acknowledgements)
+    return me.but(
+        writes=tuple(
+            w.but(reply_to=reply_to) if (w.purpose, w.offsets) == ("stage", offsets) else w
+            for w in me.writes
+        )
+    )
 
 
 def read(me: SharePartition, purpose: str, on: Context) -> Effects:
@@ -128,21 +160,33 @@ def read(me: SharePartition, purpose: str, on: Context) -> Effects:
 
 def expire(me: SharePartition, lock: int, on: Context) -> Effects:
     """Take back what is held under a lock; memory first, then a write whose failure is ignored."""
-    changes = []
+    changes, records = [], me.records
     for offset, before in me.records.items():
-        if before.lock == lock and (after := share_partition.expired(before, on)) is not None:
+        after = share_partition.expired(before, on) if before.lock == lock else None
+        if after is not None and after.ongoing:
+            records = records.set(offset, after)
+        elif after is not None:
             changes.append((offset, before, after))
-    return _change(me, changes, "the acquisition lock ran out", on)
+    return _change(me.but(records=records), changes, "the acquisition lock ran out", on)
 
 
 def release(me: SharePartition, member_id: str, on: Context) -> Effects:
-    """Take back what a departed member holds; votes are not the member's to give back."""
-    changes = [
-        (offset, before, share_partition.released(before))
-        for offset, before in me.records.items()
-        if before.state is S.ACQUIRED and not before.ongoing and before.member_id == member_id
-    ]
-    return _change(me, changes, "the member's session closed", on)
+    """Take back what a departed member holds; votes are not the member's to give back.
+
+    It is a RELEASE by the broker: if the write fails the member has the records again, until
+    their lock runs out. Source: SharePartition.releaseAcquiredRecords.
+    """
+    records, events, offsets = me.records, [], []
+    for offset, before in me.records.items():
+        if before.state is S.ACQUIRED and not before.ongoing and before.member_id == member_id:
+            after = _begun(before, share_partition.released(before, on))
+            records = records.set(offset, after)
+            offsets.append(offset)
+            events.append(moved(me, offset, before, after, "the member's session closed"))
+    if not offsets:
+        return Effects(me)
+    write = PendingWrite("release", _NOTHING, tuple(offsets))
+    return _write(me.but(records=records), write, on).but(events=tuple(events))
 
 
 def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -> Effects:
@@ -154,7 +198,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         ):
             continue
         after = (
-            _acknowledged(before, AcknowledgeType(before.staged_type))
+            _acknowledged(before, AcknowledgeType(before.staged_type), on)
             if marker.committed
             else on.rules.abort_target(before)
         )
@@ -174,120 +218,125 @@ def _change(
     events = tuple(moved(me, o, before, after, because) for o, before, after in changes)
     durable = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
     me = me.but(records=records)
-    done = _write(me, NOTE, durable, on) if durable else Effects(me)
+    done = _write(me, PendingWrite(NOTE, _NOTHING, durable), on) if durable else Effects(me)
     return done.but(state=share_partition.advance_start(done.state), events=events)
 
 
 # -- the wire ----------------------------------------------------------------------------------
 
+# Stands where `_write` puts the request.
+_NOTHING = Message()
 
-def _write(
-    me: SharePartition,
-    purpose: str,
-    offsets: tuple[int, ...],
-    on: Context,
-    reply_to: ReplyTo | None = None,
-    answer: Message | None = None,
-) -> Effects:
-    cells = tuple((o, me.records[o]) for o in offsets)
+
+def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
+    """Make the state of some records durable, and with it the start offset as it is."""
+    cells = tuple((o, me.records[o]) for o in write.offsets)
     complete = sum(1 for r in me.records.values() if r.state in (S.ACKNOWLEDGED, S.ARCHIVED))
     message = WriteShareGroupState(
         me.key, me.state_epoch, me.leader_epoch, me.start_offset, complete, state_batches(cells)
     )
-    return _enqueue(me, PendingWrite(purpose, message, offsets, reply_to, answer), on)
+    return _enqueue(me, write.but(message=message), on)
 
 
 def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
     me = me.but(writes=(*me.writes, write))
-    return _send(me, on) if len(me.writes) == 1 else Effects(me)
+    return Effects(me) if me.on_wire else send(me, on)
 
 
-def _send(me: SharePartition, on: Context) -> Effects:
-    """Put the first waiting request on the wire; nobody to send it to counts as an answer."""
-    if not me.writes:
+def send(me: SharePartition, on: Context) -> Effects:
+    """Put the first waiting request on the wire; without a leader to send it to it waits on."""
+    if not me.writes or me.on_wire:
         return Effects(me)
     broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, me.key))
     if broker == NOBODY:
         return Effects(me)
+    message, tag = me.writes[0].message, str(me.incarnation)
     return Effects(
-        me, requests=(Request("persister", broker, me.writes[0].message, ROLE, me.key, str(me.incarnation)),)
+        me.but(on_wire=True), requests=(Request("persister", broker, message, ROLE, me.key, tag),)
     )
 
 
 def resend(me: SharePartition, on: Context) -> Effects:
-    """Repeat the request on the wire, up to the persister's limit, then let it fail."""
-    if not me.writes:
-        return Effects(me)
-    write = me.writes[0]
-    if write.attempts >= ATTEMPTS_MAX and write.purpose not in ("load", "refresh"):
+    """Repeat the request that was on the wire, up to the persister's limit, then let it fail."""
+    write, me = me.writes[0], me.but(on_wire=False)
+    if write.attempts >= ATTEMPTS_MAX and write.purpose not in share_partition.READS:
         return _failed(me.but(writes=me.writes[1:]), write, Errors.COORDINATOR_NOT_AVAILABLE, on)
     again = write.but(attempts=min(write.attempts + 1, ATTEMPTS_MAX))
-    return _send(me.but(writes=(again, *me.writes[1:])), on)
+    return send(me.but(writes=(again, *me.writes[1:])), on)
 
 
-def on_answer(me: SharePartition, answer: Message, on: Context) -> Effects:
-    """Finish what waited for the share coordinator; a state of None means: drop it."""
-    if not me.writes:
-        return Effects(me)
+def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects, Errors]:
+    """Finish what waited for the share coordinator.
+
+    An error beside the effects means that this object is no good any more: another leader or
+    another state epoch fenced it, or there is nothing to load.
+    """
     write = me.writes[0]
     error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
     if error in RETRY:
-        return resend(me, on)
+        return resend(me, on), Errors.NONE
+    me = me.but(writes=me.writes[1:], on_wire=False)
     if error in FENCED:
-        return Effects(None)
-    me = me.but(writes=me.writes[1:])
+        return _failed(me, write, Errors.NOT_LEADER_OR_FOLLOWER, on), Errors.NOT_LEADER_OR_FOLLOWER
     if error is not Errors.NONE:
-        return _failed(me, write, error, on)
+        gone = Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
+        return _failed(me, write, error, on), gone
     if isinstance(answer, ReadShareGroupStateResponse):
-        done = _loaded(me, answer) if write.purpose == "load" else _refreshed(me, answer, on)
+        done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
         if write.purpose != NOTE:
             me = share_partition.settle(me, write.offsets)
-        if write.purpose == "acknowledge" and write.reply_to is None:
-            me = _acknowledged_fetch(me, Errors.NONE)
+        if write.fetch is not None:
+            me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
         done = Effects(me, replies=replies)
-    sent = _send(done.state, on)
-    return with_effects(sent.state, done, sent)
+    sent = send(done.state, on)
+    return with_effects(sent.state, done, sent), Errors.NONE
 
 
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
     events: tuple[Event, ...] = ()
     if write.purpose != NOTE:
-        me, events = share_partition.roll_back(me, write.offsets, "the durable write failed")
+        me, events = share_partition.roll_back(
+            me, write.offsets, "the durable write failed", on
+        )
     replies: tuple[Reply, ...] = ()
     if write.reply_to is not None and write.answer is not None:
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)
-    elif write.purpose == "acknowledge":
-        me = _acknowledged_fetch(me, error)
-    sent = _send(me, on)
+    if write.fetch is not None:
+        me = _acknowledged_fetch(me, write.fetch, error)
+    sent = send(me, on)
     return with_effects(sent.state, Effects(me, replies=replies, events=events), sent)
 
 
-def _acknowledged_fetch(me: SharePartition, error: Errors) -> SharePartition:
+def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> SharePartition:
     """Let the fetch go on that brought the acknowledgements along."""
-    parked = list(me.parked)
-    for i, fetch in enumerate(parked):
-        if fetch.acknowledging:
-            parked[i] = fetch.but(acknowledging=False, acknowledge_error=error)
-            break
-    return me.but(parked=tuple(parked))
+    return me.but(
+        parked=tuple(
+            p.but(acknowledging=False, acknowledge_error=error) if p.reply_to == fetch else p
+            for p in me.parked
+        )
+    )
 
 
-def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse) -> Effects:
+def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:
     """Take over the durable state; what lies between two batches was delivered and never
-    acknowledged, so it is free again. Source: SharePartition.maybeInitialize.
+    acknowledged, so it is free again. Without a start offset share.auto.offset.reset decides,
+    which is earliest here. Source: SharePartition.maybeInitialize.
     """
     records: Table[int, InFlight] = Table.of()
+    start = answer.start_offset
+    if start < 0:
+        start = on.log(me.partition).start_offset
     ends = [b.last for b in answer.batches] + [p.staged.last for p in answer.pending]
-    next_offset = max([answer.start_offset, *(e + 1 for e in ends)])
-    for offset in range(answer.start_offset, next_offset):
+    next_offset = max([start, *(e + 1 for e in ends)])
+    for offset in range(start, next_offset):
         records = records.set(offset, InFlight(S.AVAILABLE))
     for batch in answer.batches:
-        for offset in range(max(batch.first, answer.start_offset), batch.last + 1):
+        for offset in range(max(batch.first, start), batch.last + 1):
             records = records.set(offset, InFlight(batch.state, batch.delivery_count))
     for p in answer.pending:
-        for offset in range(max(p.staged.first, answer.start_offset), p.staged.last + 1):
+        for offset in range(max(p.staged.first, start), p.staged.last + 1):
             vote = InFlight(
                 S.TX_PENDING,
                 p.staged.delivery_count,
@@ -300,11 +349,11 @@ def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse) -> Effects:
     me = me.but(
         status=Status.ACTIVE,
         state_epoch=answer.state_epoch,
-        start_offset=answer.start_offset,
+        start_offset=start,
         next_offset=next_offset,
         records=records,
     )
-    loaded = SharePartitionLoaded(me.partition, me.group_id, answer.start_offset, held)
+    loaded = SharePartitionLoaded(me.partition, me.group_id, start, held)
     return Effects(share_partition.advance_start(me), events=(loaded,))
 
 
@@ -313,7 +362,11 @@ def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Cont
     undecided = {
         (o, p.producer_id) for p in answer.pending for o in range(p.staged.first, p.staged.last + 1)
     }
-    durable = {o: b for b in answer.batches for o in range(b.first, b.last + 1)}
+    durable = {
+        o: b
+        for b in answer.batches
+        for o in range(max(b.first, me.start_offset), min(b.last + 1, me.next_offset))
+    }
     events, records = [], me.records
     for offset, before in share_partition.pending_cells(me):
         found = durable.get(offset)

@@ -13,7 +13,24 @@ NOT MODELLED: transaction versions 0 and 1; expiry of transactional ids; the 10 
 
 from __future__ import annotations
 
-from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, Request, with_effects
+from typing import Any
+
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.transaction_metadata import (
+    COMPLETE_OF,
+    COMPLETED,
+    PREPARED,
+    TransactionMetadata,
+    add_partitions_error,
+    completion_of,
+    decision_of,
+    end_txn_error,
+    init_producer_id_error,
+    is_end_txn_retry,
+    metadata_of,
+    next_identity,
+    record_of,
+)
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
@@ -29,18 +46,10 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.records.batches import Batch
-from kipviz.records.transaction_state import (
-    LAST_CLIENT_EPOCH,
-    VALID_PREVIOUS,
-    TransactionRecord,
-    TransactionState,
-)
+from kipviz.records.transaction_state import VALID_PREVIOUS, TransactionRecord, TransactionState
 
 ROLE = "transaction_coordinator"
 S = TransactionState
-
-PREPARED = (S.PREPARE_COMMIT, S.PREPARE_ABORT)
-COMPLETE_OF = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABORT}
 
 # Answers to a marker after which the coordinator resolves the leader again and resends.
 RETRY_MARKER = (
@@ -50,31 +59,12 @@ RETRY_MARKER = (
 )
 
 
-class TransactionMetadata(Value, frozen=True):
-    """What the coordinator knows of one transactional id (TransactionMetadata.java).
-
-    `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is
-    not on the wire, because nobody leads them; `sent` are (partition, broker) on the wire.
-    `last_producer_epoch` is not persisted, as in Kafka (KAFKA-20357).
-    """
-
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    state: TransactionState
-    pending_state: TransactionState | None = None
-    last_producer_epoch: int = -1
-    partitions: tuple[str, ...] = ()
-    previous_producer_id: int = -1
-    next_producer_id: int = -1
-    timeout_ms: int = 60_000
-    client_transaction_version: int = 0
-    to_send: tuple[str, ...] = ()
-    sent: tuple[tuple[str, int], ...] = ()
-
-
 class PendingAppend(Value, frozen=True):
-    """A record that is in the log but not replicated: what to do when it is."""
+    """A record that is in the log but not replicated: what to do when it is.
+
+    `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
+    transaction first), "add", "end", or nobody's: "timeout", "complete".
+    """
 
     offset: int
     record: TransactionRecord
@@ -102,8 +92,8 @@ def on_init_producer_id(
 ) -> Effects:
     """Give a producer its identity and fence whoever had it before.
 
-    WHEN: a producer starts, or recovers. CHECKS: loading, a transition in progress, a stale
-    expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts what is
+    WHEN: a producer starts, or recovers. CHECKS: the timeout, loading, a transition in progress,
+    a stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts what is
     ongoing. ANSWERS: the identity, or CONCURRENT_TRANSACTIONS while something has to end first.
     Clause: KIP-98 "InitPidRequest", KIP-360.
     """
@@ -111,31 +101,36 @@ def on_init_producer_id(
     def refuse(error: Errors) -> Effects:
         return Effects(me, replies=(Reply(reply_to, InitProducerIdResponse(error)),))
 
+    if not 0 < request.transaction_timeout_ms <= on.settings.transaction_max_timeout_ms:
+        return refuse(Errors.INVALID_TRANSACTION_TIMEOUT)
     if me.loading:
         return refuse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    known = me.transactions.get(request.transactional_id)
+    name, fresh = request.transactional_id, on.next_producer_id
+    known = me.transactions.get(name)
+    new_producer_ids = 0
     if known is None:
-        record = TransactionRecord(
-            request.transactional_id,
-            on.next_producer_id,
-            0,
-            S.EMPTY,
-            timeout_ms=request.transaction_timeout_ms,
-        )
-        fresh = TransactionMetadata(
-            request.transactional_id, on.next_producer_id, -1, S.EMPTY, S.EMPTY
-        )
-        wait = PendingAppend(_next_offset(me, on), record, -1, "init", reply_to)
-        return _log(me, fresh, wait, on, new_producer_ids=1)
-    if known.pending_state is not None:
-        return refuse(Errors.CONCURRENT_TRANSACTIONS)
-    if request.producer_id >= 0 and not _is_expected_producer(known, request):
-        return refuse(Errors.PRODUCER_FENCED)
-    if known.state in PREPARED:
-        return refuse(Errors.CONCURRENT_TRANSACTIONS)
+        known, new_producer_ids = TransactionMetadata(name, fresh, -1, S.EMPTY), 1
+    error = init_producer_id_error(known, request)
+    if error is not Errors.NONE:
+        return refuse(error)
     if known.state is S.ONGOING:
-        return _prepare(me, known, False, "fence", reply_to, on)
-    return _next_identity(me, known, request, reply_to, on, refuse(Errors.PRODUCER_FENCED))
+        return _decide(me, known, "fence", reply_to, on, committed=False)
+    identity = next_identity(known, request, fresh)
+    if isinstance(identity, Errors):
+        return refuse(identity)
+    record = record_of(
+        known,
+        S.EMPTY,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        partitions=(),
+        timeout_ms=request.transaction_timeout_ms,
+        next_producer_id=-1,
+    )
+    wait = PendingAppend(
+        _next_offset(me, on), record, identity.last_producer_epoch, "init", reply_to
+    )
+    return _log(me, known, wait, new_producer_ids + identity.new_producer_ids)
 
 
 def on_add_partitions(
@@ -144,34 +139,22 @@ def on_add_partitions(
     """Enlist partitions, so that the end of the transaction will reach them.
 
     WHEN: a partition leader or coordinator is about to append the first batch of a transaction.
-    CHECKS: a transition in progress comes before producer id and epoch, so that a rotation of
-    the producer id can finish. DOES: logs ONGOING with the union. ANSWERS: after replication.
+    CHECKS: `add_partitions_error`. DOES: logs ONGOING with the union; nothing when they are all
+    in it. ANSWERS: after replication.
     Clause: KIP-890 "Transaction version 2", TransactionCoordinator.handleAddPartitionsToTransaction.
     """
     known = me.transactions.get(request.transactional_id)
-    error = Errors.NONE
-    if me.loading:
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    elif known is None:
-        error = Errors.INVALID_PRODUCER_ID_MAPPING
-    elif known.pending_state is not None:
-        error = Errors.CONCURRENT_TRANSACTIONS
-    elif known.producer_id != request.producer_id:
-        error = Errors.INVALID_PRODUCER_ID_MAPPING
-    elif known.producer_epoch != request.producer_epoch:
-        error = Errors.PRODUCER_FENCED
-    elif known.state in PREPARED:
-        error = Errors.CONCURRENT_TRANSACTIONS
-    if error or known is None:
+    error = (
+        Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else add_partitions_error(known, request)
+    )
+    if error is not Errors.NONE or known is None:
         return Effects(me, replies=(Reply(reply_to, _answer_add(error, request)),))
     if known.state is S.ONGOING and set(request.partitions) <= set(known.partitions):
         return Effects(me, replies=(Reply(reply_to, _answer_add(Errors.NONE, request)),))
-    record = _record_of(
+    record = record_of(
         known,
         S.ONGOING,
-        partitions=tuple(sorted({*known.partitions, *request.partitions}))
-        if known.state is S.ONGOING
-        else tuple(sorted(request.partitions)),
+        partitions=tuple(sorted({*known.partitions, *request.partitions})),
         client_transaction_version=2,
     )
     wait = PendingAppend(
@@ -182,7 +165,7 @@ def on_add_partitions(
         reply_to,
         request.partitions,
     )
-    return _log(me, known.but(pending_state=S.ONGOING), wait, on)
+    return _log(me, known, wait)
 
 
 def on_end_txn(
@@ -190,29 +173,27 @@ def on_end_txn(
 ) -> Effects:
     """Decide a transaction.
 
-    WHEN: the producer commits or aborts. CHECKS: in Kafka's order for version 5: a transition
-    in progress, the producer id, the epoch, the state. DOES: logs PREPARE_COMMIT or
-    PREPARE_ABORT with the next epoch. ANSWERS: as soon as that is replicated, before any marker
-    is written. Clause: KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
+    WHEN: the producer commits or aborts. CHECKS: `end_txn_error`, in Kafka's order for version
+    5: a transition in progress, the producer id, the epoch, the state. DOES: logs PREPARE_COMMIT
+    or PREPARE_ABORT with the next epoch. ANSWERS: as soon as that is replicated, before any
+    marker is written. Clause: KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
-    known = me.transactions.get(request.transactional_id)
-    error = Errors.NONE
+
+    def answer(error: Errors, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
+        response = EndTxnResponse(error, producer_id, producer_epoch)
+        return Effects(me, replies=(Reply(reply_to, response),))
+
     if me.loading:
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    elif known is None:
-        error = Errors.INVALID_PRODUCER_ID_MAPPING
-    elif known.pending_state is not None:
-        error = Errors.CONCURRENT_TRANSACTIONS
-    else:
-        error = _end_txn_error(known, request)
-        if error is Errors.NONE and known.state in COMPLETE_OF.values():
-            is_retry = known.producer_epoch != request.producer_epoch
-            if is_retry or known.producer_id != request.producer_id:
-                answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
-                return Effects(me, replies=(Reply(reply_to, answer),))
-    if error or known is None:
-        return Effects(me, replies=(Reply(reply_to, EndTxnResponse(error)),))
-    return _prepare(me, known, request.committed, "end", reply_to, on)
+        return answer(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    known = me.transactions.get(request.transactional_id)
+    if known is None:
+        return answer(Errors.INVALID_PRODUCER_ID_MAPPING)
+    error = end_txn_error(known, request)
+    if error is not Errors.NONE:
+        return answer(error)
+    if known.state in COMPLETED and is_end_txn_retry(known, request):
+        return answer(Errors.NONE, known.producer_id, known.producer_epoch)
+    return _decide(me, known, "end", reply_to, on, committed=request.committed)
 
 
 def on_markers_answered(
@@ -220,42 +201,49 @@ def on_markers_answered(
 ) -> Effects:
     """Cross off the partitions that have their marker; ask again for the others.
 
-    WHEN: a broker answers WriteTxnMarkers. DOES: when nothing is left, logs COMPLETE_*. An
-    epoch or coordinator fence gives the completion up: the transaction stays in PREPARE_* until
-    the partition is loaded again. Clause: TransactionMarkerRequestCompletionHandler.
+    WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator asked, not one before
+    it on the same broker. DOES: when nothing is left, logs COMPLETE_*. An epoch or coordinator
+    fence gives the completion up: the transaction stays in PREPARE_* until the partition is
+    loaded again. Clause: TransactionMarkerRequestCompletionHandler.
     """
-    known = me.transactions.get(tag)
-    if known is None or known.state not in PREPARED or known.producer_id != response.producer_id:
+    known = _sending(me, tag)
+    if known is None:
         return Effects(me)
     answered = {r.partition for r in response.results}
     sent = tuple(s for s in known.sent if s[0] not in answered)
     done = {r.partition for r in response.results if r.error is Errors.NONE}
     again = tuple(r.partition for r in response.results if r.error in RETRY_MARKER)
-    fatal = any(r.error is not Errors.NONE and r.error not in RETRY_MARKER for r in response.results)
-    if fatal:
-        return Effects(_with(me, known.but(sent=(), to_send=())))
+    if len(done) + len(again) < len(answered):
+        return Effects(_with(me, known.but(sent=(), to_send=(), cancelled=True)))
     left = tuple(p for p in known.partitions if p not in done)
     return _send_markers(me, known.but(partitions=left, sent=sent), again, on)
 
 
 def on_markers_lost(
-    me: TransactionCoordinator, broker: int, tag: str, on: Context
+    me: TransactionCoordinator,
+    lost: WriteTxnMarkers | WriteTxnMarkersResponse,
+    tag: str,
+    on: Context,
 ) -> Effects:
-    """Send the markers again that were on a broken connection."""
-    known = me.transactions.get(tag)
-    if known is None or known.state not in PREPARED:
+    """Send the markers again that were on a broken connection, asked or answered."""
+    known = _sending(me, tag)
+    if known is None:
         return Effects(me)
-    lost = tuple(p for p, b in known.sent if b == broker)
-    kept = tuple(s for s in known.sent if s[1] != broker)
-    return _send_markers(me, known.but(sent=kept), lost, on)
+    again = (
+        lost.partitions
+        if isinstance(lost, WriteTxnMarkers)
+        else tuple(r.partition for r in lost.results)
+    )
+    kept = tuple(s for s in known.sent if s[0] not in again)
+    return _send_markers(me, known.but(sent=kept), again, on)
 
 
 def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
     """Send markers that had to wait because nobody led their partition."""
-    parts = []
+    parts: list[Effects] = []
     for known in me.transactions.values():
         if known.to_send and known.state in PREPARED:
-            part = _send_markers(me, known.but(to_send=()), known.to_send, on)
+            part = _send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
             me = part.state
             parts.append(part)
     return with_effects(me, *parts)
@@ -284,7 +272,8 @@ def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | N
 
 def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -> Effects:
     """Abort a transaction that took longer than transaction.timeout.ms, and fence its producer."""
-    return _prepare(me, me.transactions[transactional_id], False, "timeout", None, on)
+    known = me.transactions[transactional_id]
+    return _decide(me, known, "timeout", None, on, committed=False)
 
 
 # -- the log -----------------------------------------------------------------------------------
@@ -295,7 +284,7 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
     parts: list[Effects] = []
     while me.waiting and me.waiting[0].offset < on.log(me.shard).high_watermark:
         wait = me.waiting[0]
-        part = _apply(me.but(waiting=me.waiting[1:]), wait, on)
+        part = _apply(me.but(waiting=me.waiting[1:]), wait, on.after(*parts))
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
@@ -303,18 +292,7 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
 
 def replay(me: TransactionCoordinator, record: TransactionRecord) -> TransactionCoordinator:
     """Take over one record of the log: the only way a coordinator's table changes."""
-    metadata = TransactionMetadata(
-        record.transactional_id,
-        record.producer_id,
-        record.producer_epoch,
-        record.state,
-        partitions=record.partitions,
-        previous_producer_id=record.previous_producer_id,
-        next_producer_id=record.next_producer_id,
-        timeout_ms=record.timeout_ms,
-        client_transaction_version=record.client_transaction_version,
-    )
-    return _with(me, metadata)
+    return _with(me, metadata_of(record))
 
 
 def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
@@ -328,11 +306,11 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
             assert isinstance(record, TransactionRecord)
             me = replay(me, record)
     me = me.but(loading=False)
-    parts = []
+    parts: list[Effects] = []
     for known in me.transactions.values():
         if known.state in PREPARED:
             ready = known.but(pending_state=COMPLETE_OF[known.state])
-            part = _send_markers(me, ready, known.partitions, on)
+            part = _send_markers(me, ready, known.partitions, on.after(*parts))
             me = part.state
             parts.append(part)
     return with_effects(me, *parts)
@@ -340,10 +318,12 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
 
 def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
     """Tell everybody who waits for a record that the coordinator is elsewhere now."""
-    error, replies = Errors.NOT_COORDINATOR, []
+    replies: list[Reply] = []
     for wait in me.waiting:
         known = me.transactions[wait.record.transactional_id]
-        replies += [r.but(message=r.message.but(error=error)) for r in _answers(wait, known)]
+        for reply in _answers(wait, known):
+            refused = reply.message.but(error=Errors.NOT_COORDINATOR)
+            replies.append(reply.but(message=refused))
     return Effects(None, replies=tuple(replies))
 
 
@@ -358,6 +338,19 @@ def _next_offset(me: TransactionCoordinator, on: Context) -> int:
     return on.log(me.shard).end_offset
 
 
+def _tag(me: TransactionCoordinator, transactional_id: str) -> str:
+    return f"{me.coordinator_epoch} {transactional_id}"
+
+
+def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
+    """Give the transaction whose markers a tag is about, if this coordinator still sends them."""
+    epoch, _, transactional_id = tag.partition(" ")
+    known = me.transactions.get(transactional_id)
+    if int(epoch) != me.coordinator_epoch or known is None or known.cancelled:
+        return None
+    return known if known.state in PREPARED and known.partitions else None
+
+
 def _answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTxnResponse:
     return AddPartitionsToTxnResponse(
         error,
@@ -368,147 +361,45 @@ def _answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTx
     )
 
 
-def _record_of(
-    known: TransactionMetadata, state: TransactionState, **changes: object
-) -> TransactionRecord:
-    record = TransactionRecord(
-        known.transactional_id,
-        known.producer_id,
-        known.producer_epoch,
-        state,
-        known.partitions,
-        known.producer_id,
-        known.next_producer_id,
-        known.timeout_ms,
-        known.client_transaction_version,
-    )
-    return record.but(**changes)
-
-
 def _log(
     me: TransactionCoordinator,
-    metadata: TransactionMetadata,
+    known: TransactionMetadata,
     wait: PendingAppend,
-    on: Context,
     new_producer_ids: int = 0,
 ) -> Effects:
-    assert metadata.state in VALID_PREVIOUS[wait.record.state], (metadata.state, wait.record.state)
-    batch = Batch(_next_offset(me, on), (wait.record,))
-    state = _with(me, metadata).but(waiting=(*me.waiting, wait))
+    """Prepare a transition: append its record, and let nothing else begin until it is applied."""
+    target = wait.record.state
+    assert known.state in VALID_PREVIOUS[target], (known.state, target)
+    batch = Batch(wait.offset, (wait.record,))
+    state = _with(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
 
 
-def _is_expected_producer(known: TransactionMetadata, request: InitProducerId) -> bool:
-    if known.producer_epoch == -1 or request.producer_id == known.producer_id:
-        return True
-    exhausted = request.producer_epoch >= LAST_CLIENT_EPOCH
-    return request.producer_id == known.previous_producer_id and exhausted
-
-
-def _next_identity(
+def _decide(
     me: TransactionCoordinator,
     known: TransactionMetadata,
-    request: InitProducerId,
-    reply_to: ReplyTo,
-    on: Context,
-    fenced: Effects,
-) -> Effects:
-    """Bump the epoch, recognise a retry, or rotate to a new producer id at the last epoch."""
-    expected, new_ids = request.producer_epoch, 0
-    producer_id, last = known.producer_id, -1
-    if known.producer_epoch >= LAST_CLIENT_EPOCH and expected in (-1, known.producer_epoch):
-        producer_id, epoch, new_ids = on.next_producer_id, 0, 1
-        last = known.producer_epoch if expected >= 0 else -1
-    elif expected == -1:
-        epoch = known.producer_epoch + 1
-    elif known.producer_epoch in (-1, expected):
-        epoch, last = known.producer_epoch + 1, known.producer_epoch
-    elif expected == known.last_producer_epoch:
-        epoch, last = known.producer_epoch, known.last_producer_epoch
-    else:
-        return fenced
-    record = _record_of(
-        known,
-        S.EMPTY,
-        producer_id=producer_id,
-        producer_epoch=epoch,
-        partitions=(),
-        timeout_ms=request.transaction_timeout_ms,
-        next_producer_id=-1,
-    )
-    wait = PendingAppend(_next_offset(me, on), record, last, "init", reply_to)
-    return _log(me, known.but(pending_state=S.EMPTY), wait, on, new_producer_ids=new_ids)
-
-
-def _end_txn_error(known: TransactionMetadata, request: EndTxn) -> Errors:
-    """Give the answer table of EndTxn version 5 (a transition in progress is handled before)."""
-    overflow_retry = (
-        known.producer_epoch == 0
-        and request.producer_epoch == LAST_CLIENT_EPOCH
-        and known.previous_producer_id == request.producer_id
-    )
-    if known.producer_id != request.producer_id and not overflow_retry:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    current = request.producer_epoch == known.producer_epoch
-    retry = request.producer_epoch == known.producer_epoch - 1 or overflow_retry
-    state, commit = known.state, request.committed
-    if state is S.EMPTY and current:
-        return Errors.INVALID_TXN_STATE if commit else Errors.NONE
-    if state is S.ONGOING and current:
-        return Errors.NONE
-    if state in PREPARED and retry:
-        same = commit == (state is S.PREPARE_COMMIT)
-        return Errors.CONCURRENT_TRANSACTIONS if same else Errors.INVALID_TXN_STATE
-    if state in COMPLETE_OF.values():
-        if current:
-            return Errors.INVALID_TXN_STATE if commit else Errors.NONE
-        if retry:
-            same = commit == (state is S.COMPLETE_COMMIT)
-            return Errors.NONE if same else Errors.INVALID_TXN_STATE
-    return Errors.PRODUCER_FENCED
-
-
-def _prepare(
-    me: TransactionCoordinator,
-    known: TransactionMetadata,
-    committed: bool,
     answer: str,
     reply_to: ReplyTo | None,
     on: Context,
+    *,
+    committed: bool,
 ) -> Effects:
-    """Log the decision with the next epoch (KIP-890: every transaction ends with a bump).
-
-    At the last epoch the next producer id is taken now and becomes valid with COMPLETE_*.
-    """
-    target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
-    exhausted = known.producer_epoch >= LAST_CLIENT_EPOCH
-    record = _record_of(
-        known,
-        target,
-        producer_epoch=known.producer_epoch + 1,
-        next_producer_id=on.next_producer_id if exhausted else -1,
-        client_transaction_version=2,
-        partitions=known.partitions if known.state is S.ONGOING else (),
-    )
+    record = decision_of(known, on.next_producer_id, committed=committed)
     wait = PendingAppend(_next_offset(me, on), record, known.producer_epoch, answer, reply_to)
-    return _log(
-        me, known.but(pending_state=target), wait, on, new_producer_ids=1 if exhausted else 0
-    )
+    return _log(me, known, wait, new_producer_ids=1 if record.next_producer_id >= 0 else 0)
 
 
 def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
+    """Complete a transition: its record is replicated."""
     record = wait.record
-    before = me.transactions.get(record.transactional_id)
-    me = replay(me, record)
-    known = me.transactions[record.transactional_id].but(
-        last_producer_epoch=wait.last_producer_epoch
-    )
+    before = me.transactions[record.transactional_id]
+    known = metadata_of(record).but(last_producer_epoch=wait.last_producer_epoch)
     me = _with(me, known)
     moved = TransactionMoved(
         known.transactional_id,
         known.producer_id,
         known.producer_epoch,
-        before.state if before else None,
+        None if before.producer_epoch == -1 else before.state,
         known.state,
         known.partitions,
     )
@@ -531,12 +422,11 @@ def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ..
         return ()
     match wait.answer:
         case "init":
-            return (
-                Reply(
-                    wait.reply_to,
-                    InitProducerIdResponse(Errors.NONE, known.producer_id, known.producer_epoch),
-                ),
+            answer: Any = InitProducerIdResponse(
+                Errors.NONE, known.producer_id, known.producer_epoch
             )
+        case "fence":
+            answer = InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)
         case "add":
             answer = AddPartitionsToTxnResponse(
                 Errors.NONE,
@@ -545,16 +435,13 @@ def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ..
                 known.producer_epoch,
                 wait.asked,
             )
-            return (Reply(wait.reply_to, answer),)
-        case "fence":
-            return (Reply(wait.reply_to, InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)),)
+        case "end" if known.next_producer_id >= 0:
+            answer = EndTxnResponse(Errors.NONE, known.next_producer_id, 0)
         case "end":
-            if known.next_producer_id >= 0:
-                identity = EndTxnResponse(Errors.NONE, known.next_producer_id, 0)
-            else:
-                identity = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
-            return (Reply(wait.reply_to, identity),)
-    return ()
+            answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
+        case other:
+            raise AssertionError(f"nobody waits for {other}")
+    return (Reply(wait.reply_to, answer),)
 
 
 def _send_markers(
@@ -562,21 +449,15 @@ def _send_markers(
 ) -> Effects:
     """Put markers on the wire, one request per broker; log COMPLETE_* when none is left."""
     if not known.partitions:
-        target = COMPLETE_OF[known.state]
-        changes: dict[str, object] = {"partitions": ()}
-        if known.next_producer_id >= 0:
-            changes |= {
-                "producer_id": known.next_producer_id,
-                "producer_epoch": 0,
-                "next_producer_id": -1,
-            }
-        record = _record_of(known, target, **changes)
-        wait = PendingAppend(_next_offset(me, on), record, known.last_producer_epoch, "complete")
-        return _log(me, known.but(sent=(), to_send=()), wait, on)
+        ready = known.but(sent=(), to_send=(), pending_state=None)
+        wait = PendingAppend(
+            _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"
+        )
+        return _log(me, ready, wait)
     by_broker: dict[int, list[str]] = {}
     for partition in partitions:
         by_broker.setdefault(on.image.leader_of(partition), []).append(partition)
-    nobody = tuple(by_broker.pop(-1, ()))
+    nobody = tuple(by_broker.pop(NOBODY, ()))
     requests, sent = [], list(known.sent)
     for broker in sorted(by_broker):
         marker = WriteTxnMarkers(
@@ -586,9 +467,8 @@ def _send_markers(
             tuple(by_broker[broker]),
             me.coordinator_epoch,
         )
-        requests.append(
-            Request("markers", broker, marker, ROLE, me.shard, known.transactional_id)
-        )
+        tag = _tag(me, known.transactional_id)
+        requests.append(Request("markers", broker, marker, ROLE, me.shard, tag))
         sent += [(p, broker) for p in by_broker[broker]]
     state = _with(me, known.but(sent=tuple(sent), to_send=(*known.to_send, *nobody)))
     return Effects(state, requests=tuple(requests))

@@ -260,15 +260,15 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     return transaction_coordinator.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
-def request_lost(role: Any, source: str, broker: int, envelope: Envelope, on: Context) -> Effects:
-    """Tell the role that asked that its connection broke."""
-    channel = source.partition("/")[2]
+def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Effects:
+    """Tell the role that asked that its connection broke, with the question or its answer on it."""
+    channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
-        lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, on)
+        lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, message, on)
         return lost
     if channel == PERSISTER:
         return share_partition_leader.on_state_lost(role, envelope.shard, envelope.tag, on)
-    return transaction_coordinator.on_markers_lost(role, broker, envelope.tag, on)
+    return transaction_coordinator.on_markers_lost(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
 # -- answers to clients -------------------------------------------------------------------------

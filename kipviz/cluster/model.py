@@ -146,11 +146,18 @@ class ClusterModel:
     # -- pieces --------------------------------------------------------------------------------
 
     def _turn(self, world: World) -> Turn:
-        return Turn(world, self._brokers, self._clients, instant=self._instant)
+        return Turn(world, self.spec, self._brokers, self._clients)
 
     def context(self, world: World, broker: int) -> Context:
         """Give what a role on a broker may look at."""
-        return Context(broker, world.image, world.logs, self._brokers, world.next_producer_id)
+        return Context(
+            broker,
+            world.image,
+            world.logs,
+            self._brokers,
+            world.next_producer_id,
+            self.spec.settings,
+        )
 
     def _of_client(self, world: World, name: str, app: Application) -> Iterator[ClusterAction]:
         if application.why_no_step(app) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Line
 from kipviz.core.values import Value
 
@@ -69,6 +70,7 @@ class ClusterSpec(Value, frozen=True):
     first_producer_id: int = 9
     kafka_version: str = KAFKA_VERSION
     transaction_version: int = 2
+    settings: BrokerSettings = BrokerSettings()
 
 
 class BadSpec(ValueError):

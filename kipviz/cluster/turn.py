@@ -24,6 +24,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster import dispatch
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import (
     Connection,
     Envelope,
@@ -44,7 +45,11 @@ class Turn:
     """A step in progress."""
 
     def __init__(
-        self, world: World, broker_rules: BrokerRules, client_rules: ClientRules, *, instant: bool
+        self,
+        world: World,
+        spec: ClusterSpec,
+        broker_rules: BrokerRules,
+        client_rules: ClientRules,
     ) -> None:
         self.image: Image = world.image
         self.logs = world.logs
@@ -58,7 +63,8 @@ class Turn:
         self.events: list[Event] = []
         self._broker_rules = broker_rules
         self.client_rules = client_rules
-        self._instant = instant
+        self._settings = spec.settings
+        self._instant = spec.replication == "instant"
 
     def world(self) -> World:
         """Give the world as it is now."""
@@ -78,7 +84,14 @@ class Turn:
 
     def context(self, broker: int) -> Context:
         """Give what a role on a broker may look at."""
-        return Context(broker, self.image, self.logs, self._broker_rules, self.next_producer_id)
+        return Context(
+            broker,
+            self.image,
+            self.logs,
+            self._broker_rules,
+            self.next_producer_id,
+            self._settings,
+        )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
         """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
@@ -210,9 +223,9 @@ class Turn:
         if shares in self.roles:
             done = dispatch.consumer_gone(self.roles[shares], source, self.context(broker))
             self.carry_out(shares, done)
-        self._tell_source(source, broker, waiting)
+        self._tell_source(source, broker, tuple(waiting))
 
-    def _tell_source(self, source: str, broker: int, waiting: list[Envelope]) -> None:
+    def _tell_source(self, source: str, broker: int, waiting: tuple[Envelope, ...]) -> None:
         host = host_of(source)
         application = self.applications.get(host)
         if application is not None:
@@ -221,16 +234,11 @@ class Turn:
                 self.applications = self.applications.set(host, told)
             return
         home = int(host[1:])
-        told_roles = []
         for envelope in waiting:
             key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
-            if key not in self.roles or (key, envelope.shard, envelope.tag) in told_roles:
-                continue
-            told_roles.append((key, envelope.shard, envelope.tag))
-            lost = dispatch.request_lost(
-                self.roles[key], source, broker, envelope, self.context(home)
-            )
-            self.carry_out(key, lost)
+            if key in self.roles:
+                role, on = self.roles[key], self.context(home)
+                self.carry_out(key, dispatch.request_lost(role, source, envelope, on))
 
     # -- leaders and hosts ---------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.message import Message
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -40,6 +40,9 @@ from kipviz.records.placement import (
 from kipviz.records.share_group_state import ShareSnapshotRecord
 
 RoleKey = tuple[int, str, str]
+
+# A new group starts at epoch 1 and the first member that joins bumps it. Recorded of Kafka 4.4.0.
+FIRST_EPOCH = 2
 
 
 class Envelope(Value, frozen=True):
@@ -102,9 +105,10 @@ def first_world(spec: ClusterSpec) -> World:
             leaders[home] = Leadership(order[0], 0, order)
             logs[home] = PartitionLog(home)
     for partition, first, values in spec.records:
-        batch = Batch(first, tuple(DataRecord(v) for v in values))
-        start = PartitionLog(partition, end_offset=first, high_watermark=first)
-        logs[partition] = replicate(append(start, batch))
+        log = PartitionLog(partition, first, end_offset=first, high_watermark=first)
+        for offset, value in enumerate(values, first):
+            log = append(log, Batch(offset, (DataRecord(value),)))
+        logs[partition] = replicate(log)
     for application in spec.applications:
         _join(application, spec, logs)
     image = Image(Table.of(leaders), spec.internal_partitions, Table.of(dict(spec.topic_ids)))
@@ -189,22 +193,25 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
         topic_id = dict(spec.topic_ids)[topic_of(a.source)]
         key = share_partition_key(a.group_id, topic_id, index_of(a.source))
         home = f"{SHARE_GROUP_STATE}-{partition_for(key, count)}"
-        first = next((f for p, f, _ in spec.records if p == a.source), 0)
-        record: Value = ShareSnapshotRecord(key, 0, 1, 0, first)
+        record: Value = ShareSnapshotRecord(key, 0, FIRST_EPOCH, 0, -1)
         known = any(record in batch.records for batch in logs[home].batches)
     else:
         home = f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}"
-        record, known = MemberRecord(a.group_id, a.member_id, 1), False
+        record, known = MemberRecord(a.group_id, a.member_id, FIRST_EPOCH), False
     if not known:
-        logs[home] = replicate(append(logs[home], Batch(logs[home].end_offset, (record,))))
+        end = logs[home].end_offset
+        batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
+        logs[home] = replicate(append(logs[home], batch))
 
 
 def _application(a: ApplicationSpec) -> Application:
     source = f"{a.name}/consumer"
     consumer: Consumer | ShareConsumer
     if a.share:
-        consumer = ShareConsumer(source, a.group_id, a.member_id, 1, a.source, a.max_records)
+        consumer = ShareConsumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)
     else:
-        consumer = Consumer(source, a.group_id, a.member_id, 1, a.source, a.max_records)
+        consumer = Consumer(
+            source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records
+        )
     producer = Producer(f"{a.name}/producer", a.transactional_id)
     return Application(a.name, a.program, a.output, producer, consumer)

@@ -47,6 +47,17 @@ class ShareFetch(Message, frozen=True):
     acknowledgements: tuple[AcknowledgementBatch, ...] = ()
 
 
+class AcquiredRecords(Value, frozen=True):
+    """A run of offsets that a member now holds, all delivered equally often.
+
+    A run may hold offsets without a record (markers): the client acknowledges them as GAP.
+    """
+
+    first: int
+    last: int
+    delivery_count: int
+
+
 class ShareFetchResponse(Message, frozen=True):
     """The records that the member now holds under an acquisition lock."""
 
@@ -57,10 +68,14 @@ class ShareFetchResponse(Message, frozen=True):
     partition: str
     acknowledge_error: Errors = Errors.NONE
     records: tuple[FetchedRecord, ...] = ()
+    acquired: tuple[AcquiredRecords, ...] = ()
 
 
 class ShareAcknowledge(Message, frozen=True):
-    """A share consumer acknowledges records it holds, without fetching more."""
+    """A share consumer acknowledges records it holds, without fetching more.
+
+    Epoch -1 closes the share session, with or without acknowledgements.
+    """
 
     API_KEY: ClassVar[int] = 79
     VERSION: ClassVar[int] = 2
@@ -120,9 +135,16 @@ def batches_of(
     offsets: Iterable[int], kind: AcknowledgeType
 ) -> tuple[AcknowledgementBatch, ...]:
     """Give runs of offsets as acknowledgement batches of one type."""
+    return batches_of_each((offset, kind) for offset in offsets)
+
+
+def batches_of_each(
+    verdicts: Iterable[tuple[int, AcknowledgeType]],
+) -> tuple[AcknowledgementBatch, ...]:
+    """Give (offset, type) pairs as acknowledgement batches: neighbours of one type are one run."""
     out: list[AcknowledgementBatch] = []
-    for offset in sorted(offsets):
-        if out and out[-1].last == offset - 1:
+    for offset, kind in sorted(verdicts):
+        if out and (out[-1].last, out[-1].type) == (offset - 1, kind):
             out[-1] = out[-1].but(last=offset)
         else:
             out.append(AcknowledgementBatch(offset, offset, kind))

@@ -67,6 +67,7 @@ class WriteShareGroupStateResponse(Message, frozen=True):
 class TxnWriteShareGroupState(Message, frozen=True):
     """A share-partition leader makes a vote durable before it promises it to the producer.
 
+    Like every write it carries the start offset, which holds whatever the transaction's outcome.
     Status: our inference. KIP-1289 defers persistence and names no request for it.
     """
 
@@ -78,6 +79,7 @@ class TxnWriteShareGroupState(Message, frozen=True):
     producer_id: int
     producer_epoch: int
     staged: tuple[StagedBatch, ...]
+    start_offset: int = -1
 
 
 class TxnWriteShareGroupStateResponse(Message, frozen=True):

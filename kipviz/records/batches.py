@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 
+# Group and share coordinator write every batch with base sequence 0, so in one transaction there
+# may be several with the same one; sequences are checked for clients only. Markers and the
+# transaction coordinator's own records have -1. Recorded of Kafka 4.4.0.
+COORDINATOR_SEQUENCE = 0
+
 COMMIT = "COMMIT"
 ABORT = "ABORT"
 

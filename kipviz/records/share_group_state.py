@@ -46,14 +46,17 @@ class StagedBatch(Value, frozen=True):
 
 
 class ShareSnapshotRecord(Value, frozen=True):
-    """The whole state of one share-partition (ShareSnapshotKey and ShareSnapshotValue)."""
+    """The whole state of one share-partition (ShareSnapshotKey and ShareSnapshotValue).
+
+    A start offset of -1 means that share.auto.offset.reset decides where the group begins.
+    """
 
     key: str
     snapshot_epoch: int
     state_epoch: int
     leader_epoch: int
     start_offset: int
-    delivery_complete_count: int = 0
+    delivery_complete_count: int = -1
     batches: tuple[StateBatch, ...] = ()
 
 
@@ -72,11 +75,12 @@ class ShareStagedRecord(Value, frozen=True):
     """A durable vote: acknowledgements that take effect when their transaction commits.
 
     Status: our inference (the repaired design); it is written in a transactional batch whose
-    header carries producer id and epoch.
+    header carries producer id and epoch. The start offset holds whatever the outcome.
     """
 
     key: str
     staged: tuple[StagedBatch, ...]
+    start_offset: int = -1
 
 
 def merge(
@@ -88,13 +92,10 @@ def merge(
     start offset are dropped or clipped; gaps between batches are kept.
     Source: PersisterStateBatchCombiner.
     """
-    best: dict[int, tuple[int, RecordState]] = {}
-    for batch in stored + new:
-        rank = (batch.delivery_count, batch.state)
-        for offset in range(max(batch.first, start_offset), batch.last + 1):
-            if offset not in best or best[offset] < rank:
-                best[offset] = rank
-    return _runs(sorted(best.items()))
+    out = clip(stored, start_offset)
+    for batch in clip(new, start_offset):
+        out = _laid_over(out, batch, always=False)
+    return _coalesced(out)
 
 
 def replace(
@@ -105,22 +106,66 @@ def replace(
     A transaction's outcome is not a competing opinion but the decision, so it must not lose the
     join against the state it decides. Status: our inference (finding X15).
     """
-    chosen: dict[int, tuple[int, RecordState]] = {}
-    for batch in stored + new:
-        for offset in range(max(batch.first, start_offset), batch.last + 1):
-            chosen[offset] = (batch.delivery_count, batch.state)
-    return _runs(sorted(chosen.items()))
+    out = clip(stored, start_offset)
+    for batch in clip(new, start_offset):
+        out = _laid_over(out, batch, always=True)
+    return _coalesced(out)
 
 
-def _runs(cells: list[tuple[int, tuple[int, RecordState]]]) -> tuple[StateBatch, ...]:
+def clip(batches: tuple[StateBatch, ...], start_offset: int) -> tuple[StateBatch, ...]:
+    """Drop what lies below the start offset; -1 keeps everything."""
+    return tuple(
+        b if b.first >= start_offset else b.but(first=start_offset)
+        for b in batches
+        if b.last >= start_offset
+    )
+
+
+def _laid_over(
+    under: tuple[StateBatch, ...], over: StateBatch, *, always: bool
+) -> tuple[StateBatch, ...]:
+    """Lay one batch over others that are in order and apart; the result is so, too."""
     out: list[StateBatch] = []
-    for offset, (count, state) in cells:
-        if (
-            out
-            and out[-1].last == offset - 1
-            and (out[-1].delivery_count, out[-1].state) == (count, state)
-        ):
-            out[-1] = out[-1].but(last=offset)
+    first = over.first  # what is left of `over` begins here
+    for batch in under:
+        if batch.last < first:
+            out.append(batch)
+            continue
+        if batch.first > over.last:
+            if first <= over.last:
+                out.append(over.but(first=first))
+                first = over.last + 1
+            out.append(batch)
+            continue
+        stays = not always and _rank(over) <= _rank(batch)
+        if first < batch.first:
+            out.append(over.but(first=first, last=batch.first - 1))
+            first = batch.first
+        if stays:
+            out.append(batch)
+            first = batch.last + 1
+            continue
+        if batch.first < first:
+            out.append(batch.but(last=first - 1))
+        end = min(batch.last, over.last)
+        out.append(over.but(first=first, last=end))
+        first = end + 1
+        if batch.last > end:
+            out.append(batch.but(first=end + 1))
+    if first <= over.last:
+        out.append(over.but(first=first))
+    return tuple(out)
+
+
+def _rank(batch: StateBatch) -> tuple[int, int]:
+    return (batch.delivery_count, batch.state)
+
+
+def _coalesced(batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:
+    out: list[StateBatch] = []
+    for batch in batches:
+        if out and out[-1].last == batch.first - 1 and _rank(out[-1]) == _rank(batch):
+            out[-1] = out[-1].but(last=batch.last)
         else:
-            out.append(StateBatch(offset, offset, state, count))
+            out.append(batch)
     return tuple(out)

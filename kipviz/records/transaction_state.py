@@ -46,6 +46,7 @@ VALID_PREVIOUS: dict[TransactionState, tuple[TransactionState, ...]] = {
 
 # 32766 is the last epoch a client ever holds; 32767 is reserved for the coordinator's fence.
 LAST_CLIENT_EPOCH = 32766
+EPOCH_MAX = 32767
 
 
 class TransactionRecord(Value, frozen=True):

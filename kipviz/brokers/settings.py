@@ -1,0 +1,18 @@
+"""The brokers' configuration, as far as the protocol's decisions read it."""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+
+
+class BrokerSettings(Value, frozen=True):
+    """Limits that an operator sets; the defaults are Kafka's.
+
+    `delivery_count_limit` is group.share.delivery.count.limit, `updates_per_snapshot` is
+    share.coordinator.snapshot.update.records.per.snapshot, `transaction_max_timeout_ms` is
+    transaction.max.timeout.ms.
+    """
+
+    delivery_count_limit: int = 5
+    updates_per_snapshot: int = 500
+    transaction_max_timeout_ms: int = 900_000

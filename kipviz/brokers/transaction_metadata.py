@@ -1,0 +1,240 @@
+"""What the coordinator knows of one transactional id, and the tables that decide about it.
+
+WHERE IN KAFKA: TransactionMetadata.java, and the decision tables inside TransactionCoordinator's
+endTransaction and prepareInitProducerIdTransit. Nothing here appends, sends or answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.records.transaction_state import (
+    EPOCH_MAX,
+    LAST_CLIENT_EPOCH,
+    TransactionRecord,
+    TransactionState,
+)
+
+S = TransactionState
+
+PREPARED = (S.PREPARE_COMMIT, S.PREPARE_ABORT)
+COMPLETED = (S.COMPLETE_COMMIT, S.COMPLETE_ABORT)
+COMPLETE_OF = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABORT}
+
+
+class TransactionMetadata(Part, frozen=True, dict=True):
+    """One transactional id (TransactionMetadata.java).
+
+    `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is
+    not on the wire, because nobody leads them; `sent` are (partition, broker) on the wire.
+    `cancelled` says that a marker was refused for good: nobody completes the transaction until
+    its partition is loaded again. `last_producer_epoch` is not persisted, as in Kafka
+    (KAFKA-20357).
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: TransactionState
+    pending_state: TransactionState | None = None
+    last_producer_epoch: int = -1
+    partitions: tuple[str, ...] = ()
+    previous_producer_id: int = -1
+    next_producer_id: int = -1
+    timeout_ms: int = 60_000
+    client_transaction_version: int = 0
+    to_send: tuple[str, ...] = ()
+    sent: tuple[tuple[str, int], ...] = ()
+    cancelled: bool = False
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no client may get another epoch of this producer id."""
+        return self.producer_epoch >= LAST_CLIENT_EPOCH
+
+
+class Identity(Value, frozen=True):
+    """What InitProducerId gives: producer id and epoch, and how they came about.
+
+    `last_producer_epoch` recognises a retry of the same request; `new_producer_ids` is 1 when
+    the producer id is a fresh one.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_producer_epoch: int
+    new_producer_ids: int = 0
+
+
+def metadata_of(record: TransactionRecord) -> TransactionMetadata:
+    """Give what a record of the log says; what is not persisted starts anew."""
+    return TransactionMetadata(
+        record.transactional_id,
+        record.producer_id,
+        record.producer_epoch,
+        record.state,
+        partitions=record.partitions,
+        previous_producer_id=record.previous_producer_id,
+        next_producer_id=record.next_producer_id,
+        timeout_ms=record.timeout_ms,
+        client_transaction_version=record.client_transaction_version,
+    )
+
+
+def record_of(
+    known: TransactionMetadata, state: TransactionState, **changes: Any
+) -> TransactionRecord:
+    """Give the record of a transition; it remembers the producer id from before it."""
+    record = TransactionRecord(
+        known.transactional_id,
+        known.producer_id,
+        known.producer_epoch,
+        state,
+        known.partitions,
+        known.producer_id,
+        known.next_producer_id,
+        known.timeout_ms,
+        known.client_transaction_version,
+    )
+    return record.but(**changes)
+
+
+def init_producer_id_error(known: TransactionMetadata, request: InitProducerId) -> Errors:
+    """Say why nobody can get an identity now: a transition in progress, or a stale caller."""
+    if known.pending_state is not None:
+        return Errors.CONCURRENT_TRANSACTIONS
+    if request.producer_id >= 0 and not _is_expected_producer(known, request):
+        return Errors.PRODUCER_FENCED
+    return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
+
+
+def next_identity(
+    known: TransactionMetadata, request: InitProducerId, fresh_producer_id: int
+) -> Identity | Errors:
+    """Bump the epoch, recognise a retry, or rotate to a fresh producer id at the last epoch.
+
+    Source: prepareProducerIdRotation and prepareIncrementProducerEpoch. An exhausted epoch with
+    another expected one is an IllegalStateException there, which the client sees as
+    UNKNOWN_SERVER_ERROR.
+    """
+    epoch, expected = known.producer_epoch, request.producer_epoch
+    given = request.producer_id >= 0
+    if known.is_exhausted:
+        if given and expected != epoch:
+            return Errors.UNKNOWN_SERVER_ERROR
+        return Identity(fresh_producer_id, 0, epoch if given else -1, 1)
+    if not given:
+        return Identity(known.producer_id, epoch + 1, -1)
+    if epoch in (-1, expected):
+        return Identity(known.producer_id, epoch + 1, epoch)
+    if expected == known.last_producer_epoch:
+        return Identity(known.producer_id, epoch, expected)
+    return Errors.PRODUCER_FENCED
+
+
+def add_partitions_error(
+    known: TransactionMetadata | None, request: AddPartitionsToTxn
+) -> Errors:
+    """Say why partitions cannot join; the order is Kafka's.
+
+    A transition in progress comes before producer id and epoch, so that a rotation of the
+    producer id can finish.
+    """
+    if known is None:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    if known.pending_state is not None:
+        return Errors.CONCURRENT_TRANSACTIONS
+    if known.producer_id != request.producer_id:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    if known.producer_epoch != request.producer_epoch:
+        return Errors.PRODUCER_FENCED
+    return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
+
+
+def is_end_txn_retry(known: TransactionMetadata, request: EndTxn) -> bool:
+    """Say whether a request carries the identity from before the decision that is stored."""
+    return known.producer_epoch == request.producer_epoch + 1 or _is_overflow_retry(known, request)
+
+
+def _is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
+    """Say whether a request is from before the decision that rotated the producer id."""
+    return (
+        known.producer_epoch == 0
+        and request.producer_epoch == LAST_CLIENT_EPOCH
+        and known.previous_producer_id == request.producer_id
+    )
+
+
+def end_txn_error(known: TransactionMetadata, request: EndTxn) -> Errors:
+    """Give the answer table of EndTxn version 5; NONE is "decide it" or "it is decided so".
+
+    Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted
+    is INVALID_TXN_STATE; KAFKA-20785 makes it PRODUCER_FENCED later.
+    """
+    if known.pending_state is not None:
+        return Errors.CONCURRENT_TRANSACTIONS
+    retry = is_end_txn_retry(known, request)
+    rotated = _is_overflow_retry(known, request)
+    if known.producer_id != request.producer_id and not rotated:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    current = request.producer_epoch == known.producer_epoch
+    state, commit = known.state, request.committed
+    if state is S.ONGOING:
+        return Errors.NONE if current else Errors.PRODUCER_FENCED
+    if state is S.EMPTY:
+        if not current:
+            return Errors.PRODUCER_FENCED
+        return Errors.INVALID_TXN_STATE if commit else Errors.NONE
+    same = commit == (state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
+    if state in PREPARED:
+        if not retry or rotated:
+            return Errors.PRODUCER_FENCED
+        return Errors.CONCURRENT_TRANSACTIONS if same else Errors.INVALID_TXN_STATE
+    if retry:
+        return Errors.NONE if same else Errors.INVALID_TXN_STATE
+    if not current:
+        return Errors.PRODUCER_FENCED
+    return Errors.INVALID_TXN_STATE if commit else Errors.NONE
+
+
+def decision_of(
+    known: TransactionMetadata, fresh_producer_id: int, *, committed: bool
+) -> TransactionRecord:
+    """Give the record of a decision, with the next epoch (KIP-890: every transaction bumps it).
+
+    At the last epoch the next producer id is taken now and becomes valid with COMPLETE_*. An
+    epoch that is at the very end already is not bumped, so that a broken state can be aborted.
+    Source: TransactionMetadata.prepareAbortOrCommit.
+    """
+    return record_of(
+        known,
+        S.PREPARE_COMMIT if committed else S.PREPARE_ABORT,
+        producer_epoch=min(known.producer_epoch + 1, EPOCH_MAX),
+        next_producer_id=fresh_producer_id if known.is_exhausted else -1,
+        client_transaction_version=2,
+    )
+
+
+def completion_of(known: TransactionMetadata) -> TransactionRecord:
+    """Give the record of a transaction that is over everywhere; a rotation becomes valid."""
+    target = COMPLETE_OF[known.state]
+    if known.next_producer_id < 0:
+        return record_of(known, target, partitions=())
+    return record_of(
+        known,
+        target,
+        partitions=(),
+        producer_id=known.next_producer_id,
+        producer_epoch=0,
+        next_producer_id=-1,
+    )
+
+
+def _is_expected_producer(known: TransactionMetadata, request: InitProducerId) -> bool:
+    if known.producer_epoch == -1 or request.producer_id == known.producer_id:
+        return True
+    exhausted = request.producer_epoch >= LAST_CLIENT_EPOCH
+    return request.producer_id == known.previous_producer_id and exhausted
