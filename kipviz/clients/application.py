@@ -5,7 +5,8 @@ WHERE IN KAFKA: nowhere; it is the code around the clients (KIP-1289 "Pseudo cod
 DURABILITY: none. A crash ends the process; the next one starts at the first line with the same
   transactional id and another member id.
 NOT MODELLED: expressions and variables: a program is a list of lines, each with one call. What
-  processing a record means is that its output is named after it.
+  processing a record means is that its output is named after it. An exception that is no
+  KafkaException (a call in the wrong state) ends the program, as it would in Java.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.events import CallReturned, CallStarted
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import AcknowledgeType, batches_of
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    batches_of,
+    batches_of_each,
+)
 from kipviz.records.batches import DataRecord
 
 
@@ -39,23 +45,48 @@ class Call(StrEnum):
     SEND_SHARE_ACKNOWLEDGEMENTS = "sendShareAcknowledgementsToTransaction"
     COMMIT_TRANSACTION = "commitTransaction"
     ABORT_TRANSACTION = "abortTransaction"
+    ACKNOWLEDGE = "acknowledge"
+    COMMIT_SYNC = "commitSync"
 
 
 C = Call
-BLOCKING = (C.INIT_TRANSACTIONS, C.POLL, C.SEND_OFFSETS, C.COMMIT_TRANSACTION, C.ABORT_TRANSACTION)
+S = ProducerState
+OF_THE_CONSUMER = (C.POLL, C.ACKNOWLEDGE, C.COMMIT_SYNC)
+BLOCKING = (
+    C.INIT_TRANSACTIONS,
+    C.POLL,
+    C.SEND_OFFSETS,
+    C.COMMIT_TRANSACTION,
+    C.ABORT_TRANSACTION,
+    C.COMMIT_SYNC,
+)
+
+# call of the producer -> states in which it is legal; in an error state it throws that error
+LEGAL: dict[Call, tuple[ProducerState, ...]] = {
+    C.INIT_TRANSACTIONS: (S.UNINITIALIZED,),
+    C.BEGIN_TRANSACTION: (S.READY,),
+    C.SEND: (S.IN_TRANSACTION,),
+    C.SEND_OFFSETS: (S.IN_TRANSACTION,),
+    C.SEND_SHARE_ACKNOWLEDGEMENTS: (S.IN_TRANSACTION,),
+    C.COMMIT_TRANSACTION: (S.IN_TRANSACTION,),
+    C.ABORT_TRANSACTION: (S.IN_TRANSACTION, S.ABORTABLE_ERROR),
+}
 
 
 class Line(Value, frozen=True):
     """One line of a program: its text, its call, and where to go on.
 
     `then` is the next line (-1: the one below), `on_error` the line of the catch block for a
-    KafkaException (-1: none, the process ends).
+    KafkaException (-1: none, the process ends). `verdicts` says what acknowledge() or
+    sendShareAcknowledgementsToTransaction() says of which record: (offset, type), where offset
+    -1 stands for every other record of the batch.
     """
 
     text: str
     call: Call
     then: int = -1
     on_error: int = -1
+    verdicts: tuple[tuple[int, AcknowledgeType], ...] = ((-1, AcknowledgeType.ACCEPT),)
 
 
 class Application(Part, frozen=True, dict=True):
@@ -83,7 +114,7 @@ def why_no_step(me: Application) -> str | None:
     if not me.waiting:
         return None
     call = me.program[me.line].call
-    done = me.consumer.done if call is C.POLL else me.producer.done
+    done = me.consumer.done if call in OF_THE_CONSUMER else me.producer.done
     return None if done else f"{call.value}() has not returned yet"
 
 
@@ -93,9 +124,9 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if me.waiting:
         return _come_back(me, line)
     started = CallStarted(me.name, me.line, line.call.value)
-    raised = _raised_on_entry(me, line)
-    if raised:
-        return _leave(me, line, raised, (started,))
+    raised, illegal = _raised_on_entry(me, line), _why_illegal(me, line)
+    if raised or illegal:
+        return _leave(me, line, raised or illegal, (started,))
     me = _enter(me, line, rules)
     if line.call in BLOCKING:
         return me.but(waiting=True), (started,)
@@ -108,7 +139,13 @@ def restarted(me: Application, fresh_member: str) -> Application:
     old = me.consumer
     if isinstance(old, ShareConsumer):
         consumer = ShareConsumer(
-            old.source, old.group_id, fresh_member, old.member_epoch, old.partition, old.max_records
+            old.source,
+            old.group_id,
+            fresh_member,
+            old.member_epoch,
+            old.partition,
+            old.max_records,
+            old.explicit,
         )
     else:
         consumer = Consumer(
@@ -125,13 +162,23 @@ def restarted(me: Application, fresh_member: str) -> Application:
 
 def _raised_on_entry(me: Application, line: Line) -> str:
     """Give the exception of a call that finds the producer in an error state."""
-    if line.call is C.POLL or line.call is C.INIT_TRANSACTIONS:
+    if line.call in OF_THE_CONSUMER:
         return ""
     if me.producer.state is ProducerState.FATAL_ERROR:
         return me.producer.error
     if me.producer.state is ProducerState.ABORTABLE_ERROR and line.call is not C.ABORT_TRANSACTION:
         return me.producer.error
     return ""
+
+
+def _why_illegal(me: Application, line: Line) -> str:
+    """Give the exception of a call that is not legal in this state, or nothing."""
+    if line.call in OF_THE_CONSUMER:
+        why = sharing.why_no_poll(me.consumer) if isinstance(me.consumer, ShareConsumer) else None
+        return (why or "") if line.call is C.POLL else ""
+    if me.producer.state in LEGAL[line.call]:
+        return ""
+    return f"IllegalStateException: {line.call.value}() in state {me.producer.state.value}"
 
 
 def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -141,7 +188,9 @@ def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
             return me.but(producer=transactional.init_transactions(producer))
         case C.POLL:
             if isinstance(consumer, ShareConsumer):
-                return me.but(consumer=sharing.poll(consumer, rules), records=())
+                stages = any(l.call is C.SEND_SHARE_ACKNOWLEDGEMENTS for l in me.program)
+                next_poll = rules.next_poll if stages else _accept_all
+                return me.but(consumer=sharing.poll(consumer, next_poll), records=())
             return me.but(consumer=regular.poll(consumer), records=())
         case C.BEGIN_TRANSACTION:
             return me.but(producer=transactional.begin_transaction(producer))
@@ -169,26 +218,49 @@ def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
                 consumer = regular.forget_position(consumer)
             producer = transactional.end_transaction(producer, committed=False)
             return me.but(producer=producer, consumer=consumer)
+        case C.ACKNOWLEDGE:
+            assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+            return me.but(consumer=sharing.acknowledge(consumer, _verdicts(me)))
+        case C.COMMIT_SYNC:
+            assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+            return me.but(consumer=sharing.commit_sync(consumer))
+
+
+def _accept_all(
+    batch: tuple[int, ...], staged: tuple[int, ...]
+) -> tuple[AcknowledgementBatch, ...]:
+    """Say what a plain share consumer says in implicit mode: it has processed them all."""
+    return batches_of(batch, AcknowledgeType.ACCEPT)
+
+
+def _verdicts(me: Application) -> tuple[tuple[int, AcknowledgeType], ...]:
+    """Give what the present line says of each record of the batch that it mentions."""
+    said = dict(me.program[me.line].verdicts)
+    found = ((r.offset, said.get(r.offset, said.get(-1))) for r in me.records)
+    return tuple((offset, kind) for offset, kind in found if kind is not None)
 
 
 def _stage(me: Application) -> Application:
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer)
-    offsets = tuple(r.offset for r in me.records)
+    verdicts = _verdicts(me)
     producer = transactional.send_share_acknowledgements(
         me.producer,
         consumer.group_id,
         consumer.member_id,
         consumer.member_epoch,
         consumer.partition,
-        batches_of(offsets, AcknowledgeType.ACCEPT),
+        batches_of_each(verdicts),
     )
-    return me.but(producer=producer, consumer=consumer.but(staged=offsets))
+    staged = tuple(offset for offset, _ in verdicts)
+    return me.but(producer=producer, consumer=consumer.but(staged=staged))
 
 
 def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
     if line.call is C.POLL:
         return _leave(me.but(records=me.consumer.records), line, "", ())
+    if line.call is C.COMMIT_SYNC:
+        return _leave(me, line, "", ())
     failed = me.producer.state in (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
     return _leave(me, line, me.producer.error if failed else "", ())
 
@@ -199,7 +271,7 @@ def _leave(
     """Go to the next line, to the catch block, or end the program."""
     returned = CallReturned(me.name, me.line, line.call.value, raised)
     me = me.but(waiting=False)
-    fatal = me.producer.state is ProducerState.FATAL_ERROR
+    fatal = me.producer.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
     if raised and (fatal or line.on_error < 0):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1

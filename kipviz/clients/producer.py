@@ -145,12 +145,12 @@ class Address(Value, frozen=True):
 def init_transactions(me: Producer) -> Producer:
     """Ask for an identity; earlier producers with the same name are fenced. Blocks."""
     request = InitProducerId(me.transactional_id)
-    return me.but(state=S.INITIALIZING, queue=(*me.queue, request), done=False)
+    return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False)
 
 
 def begin_transaction(me: Producer) -> Producer:
     """Start a transaction, purely locally."""
-    return me.but(state=S.IN_TRANSACTION, transaction_started=False)
+    return _to(me, S.IN_TRANSACTION).but(transaction_started=False)
 
 
 def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Producer:
@@ -211,15 +211,13 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
 
     An abort drops what was not sent yet. A transaction in which nothing was sent ends locally.
     """
-    state = S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION
+    me = _to(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
     if not me.transaction_started:
-        return me.but(state=S.READY, done=True, error="")
+        return _to(me, S.READY).but(done=True, error="")
     queue = me.queue if committed else ()
     batches = me.batches if committed else tuple(b for b in me.batches if b.broker >= 0)
     end = EndTxn(me.transactional_id, me.producer_id, me.producer_epoch, committed)
-    return me.but(
-        state=state, queue=(*queue, end), batches=batches, done=False, error=""
-    )
+    return me.but(queue=(*queue, end), batches=batches, done=False, error="")
 
 
 # -- the sender ---------------------------------------------------------------------------------
@@ -234,7 +232,8 @@ def address_of(message: Message) -> Address:
             return Address(topic=CONSUMER_OFFSETS, key=group_id)
         case InitProducerId(transactional_id=name) | EndTxn(transactional_id=name):
             return Address(topic=TRANSACTION_STATE, key=name)
-    raise AssertionError(f"the producer never sends {type(message).__name__}")
+        case _:
+            raise AssertionError(f"the producer never sends {type(message).__name__}")
 
 
 def next_request(me: Producer) -> Message | None:
@@ -293,27 +292,26 @@ def on_response(me: Producer, message: Message) -> Producer:
         return _on_error(me, request, error)
     match message:
         case InitProducerIdResponse():
-            return me.but(
-                state=S.READY,
+            return _to(me, S.READY).but(
                 producer_id=message.producer_id,
                 producer_epoch=message.producer_epoch,
                 sequences=Table.of(),
                 done=True,
             )
         case EndTxnResponse():
-            return me.but(
-                state=S.READY,
+            return _to(me, S.READY).but(
                 producer_id=message.producer_id,
                 producer_epoch=message.producer_epoch,
                 sequences=Table.of(),
                 transaction_started=False,
                 done=True,
             )
-        case TxnOffsetCommitResponse():
+        case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=True)
-        case TxnShareAcknowledgeResponse():
-            return me
-    raise AssertionError(f"no producer asked for {type(message).__name__}")
+        case TxnOffsetCommitResponse() | TxnShareAcknowledgeResponse():
+            return me  # nobody waits: the call was over with an error, or it never waits
+        case _:
+            raise AssertionError(f"no producer asked for {type(message).__name__}")
 
 
 def on_disconnected(me: Producer, broker: int) -> Producer:
@@ -336,29 +334,40 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
     me = me.but(batches=tuple(b for b in me.batches if b is not batch))
     if answer.error is Errors.NONE or me.state is S.ABORTING_TRANSACTION:
         return me
-    return _fail(me, "Produce", answer.error)
+    return _fail(me, answer, answer.error)
 
 
 def _on_error(me: Producer, request: Message, error: Errors) -> Producer:
     name = type(request).__name__
     if error in ABORTABLE.get(name, ()) or error not in RETRIABLE:
-        return _fail(me, name, error)
+        return _fail(me, request, error)
     return me.but(queue=(request, *me.queue))
 
 
-def _fail(me: Producer, name: str, error: Errors) -> Producer:
-    """Enter ABORTABLE_ERROR or FATAL_ERROR and drop what was to be sent."""
+def _fail(me: Producer, about: Message, error: Errors) -> Producer:
+    """Enter ABORTABLE_ERROR or FATAL_ERROR and drop what was to be sent.
+
+    While an abort is under way an abortable error changes nothing, unless it is the abort's own:
+    nothing is left to do then.
+    """
+    name = type(about).__name__.removesuffix("Response")
     abortable = error in ABORTABLE.get(name, ())
-    state = S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR
     if me.state is S.ABORTING_TRANSACTION and abortable:
-        return me
-    return me.but(
-        state=state,
+        if not isinstance(about, EndTxn):
+            return me
+        abortable = False
+    return _to(me, S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR).but(
         queue=(),
         batches=tuple(b for b in me.batches if b.broker >= 0),
         done=True,
         error=f"{name}: {error.name}",
     )
+
+
+def _to(me: Producer, state: ProducerState) -> Producer:
+    """Go to another state; the table says which ones there are from here."""
+    assert state in TRANSITIONS[me.state], (me.state, state)
+    return me.but(state=state)
 
 
 def _without_unsent(me: Producer) -> Producer:

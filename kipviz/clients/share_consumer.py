@@ -1,26 +1,44 @@
 """The share consumer: polls records, holds them under a lock, says what became of them.
 
 WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
-  ShareConsumeRequestManager.
+  ShareConsumeRequestManager, ShareSessionHandler.
 KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
 DURABILITY: none; its member id is new in every process.
-NOT MODELLED: group membership and assignment (the member epoch is given), explicit mode with
-  its exceptions, renewal, several partitions, acknowledgement callbacks.
+NOT MODELLED: group membership and assignment (the member epoch is given), renewal, several
+  partitions, acknowledgement callbacks, commitAsync; poll's time limit (it waits for records);
+  acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
 """
 
 from __future__ import annotations
 
-from kipviz.clients.rules import ClientRules
+from collections.abc import Callable
+
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
+    ShareFetch,
+    ShareFetchResponse,
+    batches_of,
+    batches_of_each,
+)
+
+NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
+SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
 
 class ShareConsumer(Part, frozen=True, dict=True):
     """What the share consumer holds between two calls.
 
-    `batch` are the offsets of the last poll, `staged` those that were staged through a producer.
+    `explicit` is share.acknowledgement.mode. `batch` are the offsets of the last poll, `staged`
+    those that were staged through a producer, `verdicts` what acknowledge() said of the others,
+    `gaps` acquired offsets without a record. `acknowledge_error` is what the acknowledgements
+    sent last came to.
     """
 
     source: str
@@ -29,57 +47,142 @@ class ShareConsumer(Part, frozen=True, dict=True):
     member_epoch: int
     partition: str
     max_records: int
+    explicit: bool = False
     session_epoch: int = 0
+    session_broker: int = -1
     batch: tuple[int, ...] = ()
     staged: tuple[int, ...] = ()
-    to_send: ShareFetch | None = None
+    verdicts: tuple[tuple[int, AcknowledgeType], ...] = ()
+    gaps: tuple[int, ...] = ()
+    to_send: Message | None = None
+    on_wire: Message | None = None
     on_wire_broker: int = -1
     records: tuple[FetchedRecord, ...] = ()
+    acknowledge_error: Errors = Errors.NONE
     done: bool = False
 
 
-def poll(me: ShareConsumer, rules: ClientRules) -> ShareConsumer:
-    """Ask for records and say what became of the batch before, as the design has it. Blocks.
+# -- calls of the application thread ----------------------------------------------------------
 
-    Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement, which accepts all of it.
+
+def why_no_poll(me: ShareConsumer) -> str | None:
+    """Say why poll() throws: in explicit mode every record has to be acknowledged before it."""
+    said = {*me.staged, *(offset for offset, _ in me.verdicts)}
+    if me.explicit and any(offset not in said for offset in me.batch):
+        return "IllegalStateException: all records must be acknowledged in explicit mode"
+    return None
+
+
+def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
+    """Ask for records and say what became of the batch before. Blocks until there are some.
+
+    In explicit mode that is what acknowledge() said, in implicit mode what the design has.
+    Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
     """
-    acknowledgements = rules.next_poll(me.batch, me.staged) if me.session_epoch else ()
-    request = ShareFetch(
-        me.group_id,
-        me.member_id,
-        me.session_epoch,
-        me.partition,
-        me.max_records,
-        acknowledgements,
+    said = batches_of_each(me.verdicts) if me.explicit else next_poll(me.batch, me.staged)
+    me = me.but(to_send=_fetch(me, said), batch=(), staged=(), verdicts=(), gaps=())
+    return me.but(records=(), acknowledge_error=Errors.NONE, done=False)
+
+
+def acknowledge(
+    me: ShareConsumer, verdicts: tuple[tuple[int, AcknowledgeType], ...]
+) -> ShareConsumer:
+    """Say what became of records of the last batch; nothing is sent yet, the last word counts."""
+    offsets = {offset for offset, _ in verdicts}
+    kept = tuple(v for v in me.verdicts if v[0] not in offsets)
+    return me.but(verdicts=tuple(sorted((*kept, *verdicts))))
+
+
+def commit_sync(me: ShareConsumer) -> ShareConsumer:
+    """Send what acknowledge() said and wait until it is durable. Its errors are a result."""
+    said = tuple(sorted((*batches_of_each(me.verdicts), *_gap_batches(me)), key=_first))
+    told = {offset for offset, _ in me.verdicts}
+    batch = tuple(offset for offset in me.batch if offset not in told)
+    me = me.but(verdicts=(), gaps=(), batch=batch, acknowledge_error=Errors.NONE)
+    if not said:
+        return me.but(done=True)
+    if not me.session_epoch:
+        return me.but(done=True, acknowledge_error=Errors.NETWORK_EXCEPTION)
+    request = ShareAcknowledge(
+        me.group_id, me.member_id, me.session_epoch, me.partition, said
     )
-    return me.but(to_send=request, batch=(), staged=(), records=(), done=False)
+    return me.but(to_send=request, done=False)
 
 
-def on_response(me: ShareConsumer, answer: ShareFetchResponse) -> ShareConsumer:
+# -- the network thread -------------------------------------------------------------------------
+
+
+def addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
+    """Give the request as it goes to a broker: where there is no session it opens one.
+
+    Acknowledgements belong to the session in which the records were delivered.
+    """
+    if not isinstance(request, ShareFetch) or not request.session_epoch:
+        return request
+    if me.session_epoch and me.session_broker == broker:
+        return request
+    return request.but(session_epoch=0, acknowledgements=())
+
+
+def sent(me: ShareConsumer, request: Message, broker: int) -> ShareConsumer:
+    """Note that a request is on the wire."""
+    me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
+    if isinstance(request, ShareFetch) and not request.session_epoch:
+        return me.but(session_epoch=0, session_broker=broker)
+    return me
+
+
+def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     """Take the records, or open a new session where this one is not known any more."""
-    me = me.but(on_wire_broker=-1)
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if isinstance(answer, ShareAcknowledgeResponse):
+        lost = answer.error in SESSION_ERRORS
+        epoch = 0 if lost else me.session_epoch + 1
+        return me.but(session_epoch=epoch, acknowledge_error=answer.error, done=True)
+    assert isinstance(answer, ShareFetchResponse), type(answer)
     if answer.error is not Errors.NONE:
         return _reopen(me)
-    return me.but(
+    delivered = tuple(r.offset for r in answer.records)
+    acquired = (o for run in answer.acquired for o in range(run.first, run.last + 1))
+    me = me.but(
         session_epoch=me.session_epoch + 1,
-        records=answer.records,
-        batch=tuple(r.offset for r in answer.records),
-        done=True,
+        acknowledge_error=answer.acknowledge_error,
+        gaps=tuple(o for o in acquired if o not in delivered),
     )
+    if not delivered:
+        return me.but(to_send=_fetch(me, ()), gaps=())
+    return me.but(records=answer.records, batch=delivered, done=True)
 
 
 def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
     """The share session is gone with its connection; acknowledgements on the wire are lost."""
-    if me.on_wire_broker == broker:
-        return _reopen(me.but(on_wire_broker=-1))
-    return me.but(session_epoch=0)
-
-
-def sent(me: ShareConsumer, broker: int) -> ShareConsumer:
-    """Note that the fetch is on the wire."""
-    return me.but(to_send=None, on_wire_broker=broker)
+    if me.on_wire is not None and me.on_wire_broker == broker:
+        fetching = isinstance(me.on_wire, ShareFetch)
+        me = me.but(on_wire=None, on_wire_broker=-1)
+        if fetching:
+            return _reopen(me)
+        return me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
+    return me.but(session_epoch=0) if broker == me.session_broker else me
 
 
 def _reopen(me: ShareConsumer) -> ShareConsumer:
-    request = ShareFetch(me.group_id, me.member_id, 0, me.partition, me.max_records)
-    return me.but(session_epoch=0, to_send=request)
+    me = me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION)
+    return me.but(to_send=_fetch(me, ()))
+
+
+def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
+    if me.session_epoch:
+        said = tuple(sorted((*said, *_gap_batches(me)), key=_first))
+    else:
+        said = ()
+    return ShareFetch(
+        me.group_id, me.member_id, me.session_epoch, me.partition, me.max_records, said
+    )
+
+
+def _gap_batches(me: ShareConsumer) -> tuple[AcknowledgementBatch, ...]:
+    return batches_of(me.gaps, AcknowledgeType.GAP)
+
+
+def _first(batch: AcknowledgementBatch) -> int:
+    return batch.first

@@ -161,7 +161,8 @@ def not_here(message: Message) -> Message:
             return WriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
         case TxnWriteShareGroupState():
             return TxnWriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
-    raise AssertionError(f"{type(message).__name__} is for every broker")
+        case _:
+            raise AssertionError(f"{type(message).__name__} is for every broker")
 
 
 # -- calls between the roles of a broker --------------------------------------------------------
@@ -171,12 +172,14 @@ def local(role: Any, message: Any, on: Context) -> Effects:
     """Let a role handle a call from next door."""
     match message:
         case WriteMarker():
-            return MODULES[type(role).__name__].on_write_marker(role, message, on)
+            written: Effects = MODULES[type(role).__name__].on_write_marker(role, message, on)
+            return written
         case MarkerWritten():
             return kafka_apis.on_marker_written(role, message, on)
         case ApplyMarkerToShares():
             return share_partition_leader.on_marker(role, message, on)
-    raise AssertionError(f"nobody takes {type(message).__name__}")
+        case _:
+            raise AssertionError(f"nobody takes {type(message).__name__}")
 
 
 MODULES: dict[str, Any] = {
@@ -279,7 +282,7 @@ def client_response(me: Application, source: str, message: Message) -> Applicati
     if source == me.producer.source:
         return me.but(producer=producer.on_response(me.producer, message))
     if isinstance(me.consumer, ShareConsumer):
-        return me.but(consumer=share_consumer.on_response(me.consumer, message))  # type: ignore[arg-type]
+        return me.but(consumer=share_consumer.on_response(me.consumer, message))
     return me.but(consumer=consumer.on_response(me.consumer, message))
 
 

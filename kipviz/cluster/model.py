@@ -413,7 +413,8 @@ def _send(turn: Turn, a: Send) -> None:
     if a.source == app.producer.source:
         app = app.but(producer=producer.sent(app.producer, request, broker))
     elif isinstance(app.consumer, ShareConsumer):
-        app = app.but(consumer=share_consumer.sent(app.consumer, broker))
+        request = share_consumer.addressed(app.consumer, request, broker)
+        app = app.but(consumer=share_consumer.sent(app.consumer, request, broker))
     else:
         app = app.but(consumer=consumer.sent(app.consumer, broker))
     turn.applications = turn.applications.set(name, app)

@@ -36,7 +36,8 @@ class Placement(Value, frozen=True):
 class ApplicationSpec(Value, frozen=True):
     """One application process.
 
-    `share` says whether its consumer is in a share group. `source` and `output` are partitions.
+    `share` says whether its consumer is in a share group, `explicit` whether that one has to
+    acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ApplicationSpec(Value, frozen=True):
     source: str
     output: str
     max_records: int = 1
+    explicit: bool = False
 
 
 class ClusterSpec(Value, frozen=True):

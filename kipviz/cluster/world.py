@@ -160,7 +160,8 @@ def new_role(partition: str, held: Leadership, *, loading: bool) -> Any:
             return GroupCoordinator(partition, loading)
         case "share_coordinator":
             return ShareCoordinator(partition, loading)
-    return PartitionLeader(partition, held.epoch)
+        case _:
+            return PartitionLeader(partition, held.epoch)
 
 
 def _homes(spec: ClusterSpec) -> tuple[str, ...]:
@@ -208,7 +209,9 @@ def _application(a: ApplicationSpec) -> Application:
     source = f"{a.name}/consumer"
     consumer: Consumer | ShareConsumer
     if a.share:
-        consumer = ShareConsumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)
+        consumer = ShareConsumer(
+            source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records, a.explicit
+        )
     else:
         consumer = Consumer(
             source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records
