@@ -264,6 +264,16 @@ def test_a_big_step_marks_everything_that_changed_in_it(show):
     assert page.locator(".kv-said", has_text="100-103: AVAILABLE → ACQUIRED").is_visible()
 
 
+def test_what_came_back_to_its_old_value_within_a_big_step_is_no_change(show):
+    payload = flow.share_payload()
+    produced = next(big for big in payload["bigs"] if big["title"] == "Output is produced")
+    page = show(payload, step=produced["to"] - 1)
+    sent = page.locator(".kv-fact", has=page.get_by_text("in flight", exact=True))
+    assert sent.locator("b").inner_text() == "0"  # it was 0, then 1, and is 0 again
+    assert "kv-new" not in sent.get_attribute("class")
+    assert page.locator(".kv-fact.kv-new", has_text="participants").is_visible()
+
+
 def test_a_broken_property_is_said_in_words_in_the_title_and_below(show):
     payload = flow.share_payload()
     page = show(payload, step=step_named(payload, "two outputs of one record"))

@@ -28,7 +28,7 @@ export class Cards {
     const node = h(
       "article",
       { class: "kv-card", "aria-label": `${card.title}, ${card.where}` },
-      h("header", {}, h("h4", { text: card.title, title: card.title }), h("span", { class: "kv-where", text: card.where }), h("span", { class: "kv-delta" }, "Δ", h("span", { class: "kv-delta-word", text: " changed" })), h("span", { class: "kv-unlike", text: "≠" })),
+      h("header", {}, h("h4", { text: card.title, title: card.title }), h("span", { class: "kv-where", text: card.where, title: card.where }), h("span", { class: "kv-delta" }, "Δ", h("span", { class: "kv-delta-word", text: " changed" })), h("span", { class: "kv-unlike", text: "≠" })),
       body,
     );
     this.drawers.set(card.id, {
@@ -72,9 +72,11 @@ export class Cards {
     box.scrollTop = wanted.offsetTop - 12;
   }
 
-  /** Whether this row began after the place the reader came from. */
+  /** Whether this row says something else than at the place the reader came from. */
   isNew(row) {
-    return this.since >= 0 && row.from > this.since && row.from <= this.step;
+    if (this.since < 0 || row.from <= this.since || row.from > this.step) return false;
+    const was = this.line.row(row.card, row.id, this.since);
+    return !was || wordsOf(was) !== wordsOf(row);
   }
 
   before(row) {
@@ -90,14 +92,16 @@ const rowKey = (row) => row.id;
 
 const written = new WeakMap();
 
+/** Everything a row says, as one text; written once per row. */
+function wordsOf(row) {
+  if (!written.has(row)) written.set(row, `${row.id} ${row.tone} ${JSON.stringify(row.cells)}`);
+  return written.get(row);
+}
+
 function sameRows(left, right) {
   if (left.length !== right.length) return false;
-  const words = (row) => {
-    if (!written.has(row)) written.set(row, `${row.id} ${JSON.stringify(row.cells)}`);
-    return written.get(row);
-  };
-  const found = new Set(left.map(words));
-  return right.every((row) => found.has(words(row)));
+  const found = new Set(left.map(wordsOf));
+  return right.every((row) => found.has(wordsOf(row)));
 }
 
 /** Redraws a node only for another row, or when its being new has changed. */

@@ -7,6 +7,7 @@ import { tone } from "./words.js";
 const HEIGHT = 34;
 const BASE = 32;
 const BAR = { start: 6, application: 8, timer: 6, local: 9, sender: 7, append: 12, replicate: 9, deliver: 15, fault: 24 };
+const STEP_MAX = 30; // pixels: a short line does not fill the strip
 const BRANCH_ROW = 9;
 const BRANCHES_MAX = 5;
 
@@ -35,7 +36,7 @@ export class Overview {
     attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
     attr(this.svg, "height", height);
     attr(this.svg, "width", width);
-    this.unit = width / (line.last + 1);
+    this.unit = Math.min(width / (line.last + 1), STEP_MAX);
     this.drawBars(line);
     this.drawLines(line, lines);
   }
@@ -103,7 +104,7 @@ export class Overview {
 
   stepAt(event) {
     const box = this.svg.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * this.width;
+    const x = event.clientX - box.left;
     return Math.max(0, Math.min(this.line.last, Math.floor(x / this.unit)));
   }
 

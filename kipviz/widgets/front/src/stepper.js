@@ -58,7 +58,7 @@ export class Stepper extends Frame {
     const middle = h(
       "section",
       { class: "kv-middle", "aria-label": "Who says what to whom" },
-      h("div", { class: "kv-middle-top" }, h("h3", { class: "kv-caption", text: "Who says what to whom" }), h("span", { class: "kv-spec kv-dim", text: payload.spec_line ?? "" }), this.lanes.button),
+      h("div", { class: "kv-middle-top" }, h("h3", { class: "kv-caption", text: "Who says what to whom" }), h("span", { class: "kv-spec kv-dim", text: payload.spec_line ?? "", title: payload.spec_line }), this.lanes.button),
       this.sequence.element,
       this.detail,
     );
