@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 from kipviz.checking.liveness import settle
@@ -21,6 +22,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.scenario import PROPERTIES
 
 Key = tuple[bytes, ...]
+PROGRESS_EVERY = 256
 FREE_KINDS = (
     "deliver",
     "load",
@@ -46,6 +48,7 @@ class Explored(Value, frozen=True):
 
     `complete` says that every reachable state was visited: only then does the absence of a
     counterexample mean that the properties hold, for this cluster and this fault budget.
+    `undecided` counts the states of which it stayed open whether what is pending is so for ever.
     """
 
     states: int
@@ -53,6 +56,7 @@ class Explored(Value, frozen=True):
     depth: int
     complete: bool
     counterexamples: tuple[Counterexample, ...]
+    undecided: int = 0
 
     @property
     def sentence(self) -> str:
@@ -60,8 +64,11 @@ class Explored(Value, frozen=True):
         size = f"{self.states:,} states, {self.transitions:,} transitions, depth {self.depth}"
         if not self.complete:
             size = f"{size}, not complete"
+        if self.undecided:
+            size = f"{size}, {self.undecided:,} of them undecided"
         if not self.counterexamples:
-            word = "no property is broken" if self.complete else "no property is broken so far"
+            sure = self.complete and not self.undecided
+            word = "no property is broken" if sure else "no property is broken so far"
             return f"{size}: {word}"
         broken = "; ".join(
             f"{c.property} breaks after {len(c.actions)} steps: {c.reason}"
@@ -80,6 +87,7 @@ class _Graph:
         self.due: dict[Key, tuple[Any, Open]] = {}
 
     def path(self, key: Key) -> tuple[ClusterAction, ...]:
+        """Give the way on which a state was first reached."""
         actions: list[ClusterAction] = []
         step = self.parent[key]
         while step is not None:
@@ -96,8 +104,8 @@ def explore(
 ) -> Explored:
     """Visit every state that a cluster can reach.
 
-    `progress` is called with (states, depth) now and then; when it gives False the search stops
-    and what was found so far is kept.
+    `progress` is called with (states, depth) before every 256th state; when it gives False the
+    search stops and what was found so far is kept.
 
     Raises:
         ValueError: if states_max is not a whole number from 1.
@@ -112,11 +120,13 @@ def explore(
     _note(graph, first, world, states, found)
     queue: deque[tuple[Key, Any, tuple[Any, ...], int]] = deque([(first, world, states, 0)])
     complete = True
-    while queue:
+    for visited in count():
+        if not queue:
+            break
         key, world, states, depth = queue.popleft()
         if len(graph.parent) >= states_max or (
             progress is not None
-            and len(graph.parent) % 512 == 0
+            and visited % PROGRESS_EVERY == 0
             and not progress(len(graph.parent), depth)
         ):
             complete = False
@@ -132,11 +142,15 @@ def explore(
             if _note(graph, next_key, after, observed, found):
                 # Below a broken promise there is nothing more to learn about it.
                 queue.append((next_key, after, observed, depth + 1))
-    if complete:
-        _judge_liveness(model, graph, found)
+    undecided = _judge_liveness(model, graph, found) if complete else 0
     order = [p.name for p in PROPERTIES if p.name in found]
     return Explored(
-        len(graph.parent), transitions, depth, complete, tuple(found[name] for name in order)
+        len(graph.parent),
+        transitions,
+        depth,
+        complete,
+        tuple(found[name] for name in order),
+        undecided,
     )
 
 
@@ -177,10 +191,8 @@ def _note(
     return True
 
 
-def _judge_liveness(
-    model: ClusterModel, graph: _Graph, found: dict[str, Counterexample]
-) -> None:
-    """Find the nearest state in which something is pending for ever.
+def _judge_liveness(model: ClusterModel, graph: _Graph, found: dict[str, Counterexample]) -> int:
+    """Find the nearest state in which something is pending for ever; count the undecided ones.
 
     Most states lead back to calm within the graph. For the others the budget may be what stops
     them: timers go on in a real cluster, so `settle` tries them with timers unbounded, deepest
@@ -190,21 +202,24 @@ def _judge_liveness(
     _spread(graph, can_settle, list(graph.calm))
     stuck: dict[Key, str] = {}
     dead_ends: set[tuple[bytes, bytes]] = set()
+    undecided = 0
     for key, (world, pending) in reversed(graph.due.items()):
         if key in can_settle:
             continue
         settled = settle(model, world, pending, dead_ends)
         if settled.answer == "for ever":
             stuck[key] = settled.what
-        else:
-            can_settle.add(key)
-            _spread(graph, can_settle, [key])
+            continue
+        undecided += settled.answer == "undecided"
+        can_settle.add(key)
+        _spread(graph, can_settle, [key])
     for key in graph.due:
         if key in stuck and key not in can_settle:
             name = PROPERTIES[1].name
             reason = f"{stuck[key]}, and no continuation without a new fault resolves it"
             found[name] = Counterexample(name, reason, graph.path(key))
-            return
+            break
+    return undecided
 
 
 def _spread(graph: _Graph, can_settle: set[Key], stack: list[Key]) -> None:

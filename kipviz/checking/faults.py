@@ -37,8 +37,12 @@ def _profile(name: str, expiry: int, fault: int) -> Profile:
     )
 
 
-CALM = Faults("calm", "Nothing goes wrong; only the order of events is random.", FaultBudget(),
-              _profile("calm", 0, 0))
+CALM = Faults(
+    "calm",
+    "Nothing goes wrong; only the order of events is random.",
+    FaultBudget(),
+    _profile("calm", 0, 0),
+)
 ROUGH = Faults(
     "rough",
     "An ordinary bad day: a lost connection or two, a slow consumer, a slow transaction, a client "

@@ -99,12 +99,12 @@ def moments(task: Task) -> Iterator[Moment]:
     """Make a run, a step at a time, until nothing is left to do or steps_max is reached.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed is no whole number.
+        ValueError: if the task names something that there is not, or its seed or steps_max is no
+            whole number.
     """
-    model = model_of(task)
+    model, dice = model_of(task), _dice(task)
     world = model.initial()
     states = tuple(p.initial(world) for p in PROPERTIES)
-    dice = Scheduler(task.seed, profiles.faults(task.faults).profile)
     for step in range(1, task.steps_max + 1):
         enabled = model.enabled(world)
         if not any(a.KIND in BUSY or a.KIND == "refresh" for a in enabled):
@@ -130,13 +130,21 @@ def model_of(task: Task) -> ClusterModel:
     return scenario(task.scenario).model(design(task.design), budget)
 
 
+def _dice(task: Task) -> Scheduler:
+    if type(task.steps_max) is not int or task.steps_max < 0:
+        raise ValueError(f"steps_max is a whole number from 0, not {task.steps_max!r}")
+    return Scheduler(task.seed, profiles.faults(task.faults).profile)
+
+
 def run(task: Task) -> Verdict:
     """Make a run and judge it; a run that crashes is a verdict, too.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed is no whole number.
+        ValueError: if the task names something that there is not, or its seed or steps_max is no
+            whole number.
     """
     model = model_of(task)
+    _dice(task)
     world = model.initial()
     states = tuple(p.initial(world) for p in PROPERTIES)
     step = transactions = 0
@@ -149,8 +157,6 @@ def run(task: Task) -> Verdict:
                 broken = _broken(states, step)
         if broken is None:
             broken = _stuck(model, world, states)
-    except ValueError:
-        raise
     except Exception as error:  # noqa: BLE001  one bad run must not end a campaign
         reason = f"{type(error).__name__} at step {step + 1}: {error}".splitlines()[0]
         return Verdict(task, "error", reason=reason, steps=step, transactions=transactions)
@@ -165,7 +171,8 @@ def rows(task: Task) -> Iterator[EventRow]:
     """Make a run and give everything that happened in it as rows of an event log.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed is no whole number.
+        ValueError: if the task names something that there is not, or its seed or steps_max is no
+            whole number.
     """
     base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
     step = 0
@@ -174,8 +181,7 @@ def rows(task: Task) -> Iterator[EventRow]:
         text = label(moment.before, moment.action)
         yield base.but(step=step, kind="action", actor=moment.action.KIND, text=text)
         for event in moment.outcome.events:
-            for row in _rows_of(base.but(step=step), event):
-                yield row
+            yield from _rows_of(base.but(step=step), event)
     yield base.but(step=step + 1, kind="run_ended")
 
 
@@ -244,3 +250,5 @@ def _rows_of(base: EventRow, event: Event) -> Iterator[EventRow]:
                 actor=f"B{event.broker}" if event.way == "request" else event.source,
                 text=type(event.message).__name__,
             )
+        case _:
+            pass

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipviz.designs.design import Design, UnknownDesign
-from kipviz.designs.options import SLOTS
+from kipviz.designs.design import Design
+from kipviz.designs.options import SLOTS, UnknownDesign
 
 REPAIRED = Design(
     "repaired",

@@ -5,18 +5,15 @@ from __future__ import annotations
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
 from kipviz.core.values import Value
-from kipviz.designs.options import SLOTS, Option, Slot
-
-
-class UnknownDesign(ValueError):
-    """A design, slot or option of a name that there is not."""
+from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 
 
 class Design(Value, frozen=True):
     """One way to build it.
 
     `chosen` holds the option's name per slot, in the order of `SLOTS`; a design is equal to
-    another one if it chooses the same under the same name, and it travels as its name.
+    another one if it chooses the same under the same name, and it travels as its name. `status`
+    is that of its least settled part: nothing inferred is shown as written.
     """
 
     name: str
@@ -40,30 +37,34 @@ class Design(Value, frozen=True):
         Raises:
             UnknownDesign: if there is no such slot or option.
         """
-        chosen = list(self.chosen)
-        for name, option in choices.items():
-            slot = slot_named(name)
-            if option not in [o.name for o in slot.options]:
-                allowed = ", ".join(o.name for o in slot.options)
-                raise UnknownDesign(f"slot {name} has no option {option!r}; it has {allowed}")
-            chosen[_index(name)] = option
-        if tuple(chosen) == self.chosen:
+        design = self
+        for slot, option in choices.items():
+            design = design._with(slot_named(slot), option)
+        return design
+
+    def _with(self, slot: Slot, name: str) -> Design:
+        """Fill one slot otherwise: several one after the other are the same as all at once."""
+        option = slot.option(name)
+        at = SLOTS.index(slot)
+        if self.chosen[at] == name:
             return self
-        words = [f"{slot}={option}" for slot, option in choices.items()]
-        name = "+".join([self.name, *words])
+        word = f"{slot.name}={name}"
+        derived = "+" in self.name
         return Design(
-            name,
-            f"{self.title}, but {', '.join(words)}",
-            self.status,
-            f"{self.sentence} What differs: {', '.join(words)}.",
+            f"{self.name}+{word}",
+            f"{self.title}, {word}" if derived else f"{self.title}, but {word}",
+            max(self.status, option.status, key=STATUSES.index),
+            f"{self.sentence} {slot.question} {option.sentence}",
             self.source,
-            tuple(chosen),
+            (*self.chosen[:at], name, *self.chosen[at + 1 :]),
         )
 
     def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:
         """Give (slot, own option, the other's option) where two designs differ."""
         return tuple(
-            (s.name, mine, its) for s, mine, its in _compare(self.chosen, other.chosen) if mine != its
+            (s.name, mine, its)
+            for s, mine, its in _compare(self.chosen, other.chosen)
+            if mine != its
         )
 
     def broker_rules(self) -> BrokerRules:

@@ -155,11 +155,13 @@ def accept_the_unstaged(
     return batches_of((o for o in batch if o not in staged), AcknowledgeType.ACCEPT)
 
 
-def accept_all(
-    batch: tuple[int, ...], staged: tuple[int, ...]
-) -> tuple[AcknowledgementBatch, ...]:
+def accept_all(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[AcknowledgementBatch, ...]:
     """It accepts the whole batch, as implicit mode does: nobody told it about the staging."""
     return batches_of(batch, AcknowledgeType.ACCEPT)
+
+
+class UnknownDesign(ValueError):
+    """A design, slot or option of a name that there is not."""
 
 
 class Option(Value, frozen=True):
@@ -189,13 +191,20 @@ class Slot(Value, frozen=True):
         """Give an option by name.
 
         Raises:
-            KeyError: if there is none of that name.
+            UnknownDesign: if there is none of that name; the message lists what there is.
         """
-        return next(o for o in self.options if o.name == name)
+        for option in self.options:
+            if option.name == name:
+                return option
+        allowed = ", ".join(o.name for o in self.options)
+        raise UnknownDesign(f"slot {self.name} has no option {name!r}; it has {allowed}")
 
 
-OURS = "our inference"
+SHIPPED = "shipped"
 DRAFT = "draft"
+OURS = "our inference"
+# From settled to unsettled.
+STATUSES = (SHIPPED, DRAFT, OURS)
 
 SLOTS: tuple[Slot, ...] = (
     Slot(
@@ -233,7 +242,10 @@ SLOTS: tuple[Slot, ...] = (
         True,
         (
             Option(
-                "transaction_coordinator", transaction_coordinator, OURS, "AddPartitionsToTxnManager"
+                "transaction_coordinator",
+                transaction_coordinator,
+                OURS,
+                "AddPartitionsToTxnManager",
             ),
             Option("own_broker", own_broker, DRAFT, "KIP-1289 Flow, txnCoordinator.handleAdd..."),
         ),
@@ -300,7 +312,7 @@ SLOTS: tuple[Slot, ...] = (
         True,
         (
             Option("refused", refused, OURS, "finding X5"),
-            Option("allowed", allowed, "shipped", "SharePartitionManager.onGroupEmpty, 4.4"),
+            Option("allowed", allowed, SHIPPED, "SharePartitionManager.onGroupEmpty, 4.4"),
         ),
     ),
     Slot(

@@ -30,12 +30,15 @@ Batch = tuple[int, int]
 class Ledger(Part, frozen=True, dict=True):
     """What has been put out and taken in so far.
 
-    `open` are the outputs of undecided transactions by (producer id, epoch); `committed` counts
-    the committed outputs of each source record; `free` are the source records that can be
-    delivered (again), as their leader sees it; `read_to` is the committed offset of each group.
+    `starts` are the first offsets of the partitions; `open` are the outputs of undecided
+    transactions by (producer id, epoch), in the order of their names, so that it does not matter
+    which was appended first; `committed` counts the committed outputs of each source record;
+    `free` are the source records that can be delivered (again), as their leader sees it;
+    `read_to` is the committed offset of each group.
     """
 
     topic_ids: Table[str, str]
+    starts: Table[str, int] = Table.of()
     open: Table[Batch, tuple[str, ...]] = Table.of()
     committed: Table[str, int] = Table.of()
     free: Table[str, bool] = Table.of()
@@ -57,7 +60,10 @@ class Atomic:
     def initial(self, world: Any) -> Ledger:
         """Start with nothing put out."""
         ids = {topic_id: topic for topic, topic_id in world.image.topic_ids.items()}
-        return Ledger(Table.of(ids))
+        starts = {
+            name: log.batches[0].base_offset for name, log in world.logs.items() if log.batches
+        }
+        return Ledger(Table.of(ids), Table.of(starts))
 
     def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
         """Take in one step."""
@@ -75,6 +81,8 @@ class Atomic:
                     ledger = _loaded(ledger, event)
                 case OffsetResolved(committed=True):
                     ledger = _read(ledger, event)
+                case _:
+                    pass
             if ledger.broken:
                 break
         return ledger
@@ -91,7 +99,7 @@ def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
     if origins and event.producer_id >= 0:
         place = (event.producer_id, event.producer_epoch)
         so_far = ledger.open.get(place, ())
-        return ledger.but(open=ledger.open.set(place, so_far + origins))
+        return ledger.but(open=ledger.open.set(place, tuple(sorted(so_far + origins))))
     for record in event.records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
             ledger = _acknowledged(ledger, record.key, record.batches)
@@ -134,42 +142,48 @@ def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
 
 
 def _moved(ledger: Ledger, event: RecordsMoved) -> Ledger:
-    record = f"{event.partition}@{event.first}"
-    if event.after not in FREE:
-        return ledger.but(free=ledger.free.without(record))
-    if ledger.committed.get(record, 0):
-        return ledger.but(
-            broken=f"the output of {record} is committed, but {event.because} and made it "
-            f"{event.after.name}: it will be delivered again"
-        )
-    return ledger.but(free=ledger.free.set(record, True))
+    free = ledger.free
+    for offset in range(event.first, event.last + 1):
+        record = f"{event.partition}@{offset}"
+        if event.after not in FREE:
+            free = free.without(record)
+        elif ledger.committed.get(record, 0):
+            return ledger.but(
+                broken=f"the output of {record} is committed, but {event.because} and made it "
+                f"{event.after.name}: it will be delivered again"
+            )
+        else:
+            free = free.set(record, True)
+    return ledger.but(free=free)
 
 
 def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
+    """Compare what a new leader holds with what was put out; what it does not hold is free."""
     for record in ledger.committed:
-        partition, _, offset = record.rpartition("@")
-        at = int(offset)
-        if partition == event.partition and at >= event.start_offset and at not in event.held:
+        if _forgotten(record, event):
             return ledger.but(
                 broken=f"the output of {record} is committed, but the new share-partition leader "
                 "finds no trace of its acknowledgement: it will be delivered again"
             )
-    return ledger
+    free = ledger.free
+    for outputs in ledger.open.values():
+        for record in outputs:
+            if _forgotten(record, event):
+                free = free.set(record, True)
+    for offset in event.held:
+        free = free.without(f"{event.partition}@{offset}")
+    return ledger.but(free=free)
+
+
+def _forgotten(record: str, event: SharePartitionLoaded) -> bool:
+    partition, _, offset = record.rpartition("@")
+    at = int(offset)
+    return partition == event.partition and at >= event.start_offset and at not in event.held
 
 
 def _read(ledger: Ledger, event: OffsetResolved) -> Ledger:
     place = (event.group_id, event.partition)
-    before = ledger.read_to.get(place, -1)
-    if before < 0:
-        # Where the group started: the first record of which anything is known.
-        before = min(
-            (
-                int(r.rpartition("@")[2])
-                for r in ledger.committed
-                if r.rpartition("@")[0] == event.partition
-            ),
-            default=event.offset - 1,
-        )
+    before = ledger.read_to.get(place, ledger.starts.get(event.partition, 0))
     for offset in range(before, event.offset):
         record = f"{event.partition}@{offset}"
         if not ledger.committed.get(record, 0):

@@ -57,20 +57,23 @@ class NothingPending:
                         things = things.set(key, after.value)
                     else:
                         things = things.without(key)
-                case RecordsMoved(partition=partition, first=first, after=after):
-                    key = f"record {partition}@{first}"
-                    if after is RecordState.TX_PENDING:
-                        things = things.set(key, "TX_PENDING")
-                    else:
-                        things = things.without(key)
+                case RecordsMoved(partition=partition, first=first, last=last, after=after):
+                    for offset in range(first, last + 1):
+                        key = f"record {partition}@{offset}"
+                        if after is RecordState.TX_PENDING:
+                            things = things.set(key, "TX_PENDING")
+                        else:
+                            things = things.without(key)
                 case SharePartitionDropped(partition=partition):
                     things = _without_records(things, partition)
                 case SharePartitionLoaded(partition=partition):
                     things = _loaded(things, event, outcome.world)
-                case OffsetStaged(group_id=group, partition=partition):
-                    things = things.set(f"offset of {group} in {partition}", "staged")
-                case OffsetResolved(group_id=group, partition=partition):
-                    things = things.without(f"offset of {group} in {partition}")
+                case OffsetStaged():
+                    things = things.set(_offset(event), "staged")
+                case OffsetResolved():
+                    things = things.without(_offset(event))
+                case _:
+                    pass
         return state if things is state.things else state.but(things=things)
 
     def finding(self, state: Open) -> Finding:
@@ -79,6 +82,11 @@ class NothingPending:
             return Finding(HOLDS)
         due = ", ".join(f"{thing} is {how}" for thing, how in state.things.items())
         return Finding(PENDING, due)
+
+
+def _offset(event: OffsetStaged | OffsetResolved) -> str:
+    """Name a staged offset: two producers may hold one of the same group and partition."""
+    return f"offset of {event.group_id} in {event.partition} by producer {event.producer_id}"
 
 
 def _without_records(things: Table[str, str], partition: str) -> Table[str, str]:

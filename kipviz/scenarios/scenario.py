@@ -9,9 +9,10 @@ from kipviz.core.values import Value
 from kipviz.designs.design import Design
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.pending import NothingPending
+from kipviz.properties.verdict import Property
 from kipviz.scenarios.script import Beat, Chapter, play
 
-PROPERTIES = (Atomic(), NothingPending())
+PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
 
 
 class Choice(Value, frozen=True):
