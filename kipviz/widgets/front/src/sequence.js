@@ -348,8 +348,8 @@ export class Sequence {
   makeFlight(entry) {
     const { message } = entry;
     const { x1, x2 } = this.span(message);
-    const way = Math.sign(x2 - x1) || 1;
-    const end = x1 === x2 ? x1 + 40 : this.x.has(message.to) ? x2 - way * 22 : x2;
+    const way = Math.sign(x2 - x1) || (x1 > this.width / 2 ? -1 : 1);
+    const end = x1 === x2 ? x1 + way * 48 : this.x.has(message.to) ? x2 - way * 22 : x2;
     const group = s(
       "g",
       { class: `kv-message kv-flying${this.whole(message) ? "" : " kv-aside"} kv-tone-${tone(message.tone)}` },
@@ -367,7 +367,7 @@ export class Sequence {
     const y = 28 + slot * WIRE_ROW;
     attr(node, "transform", `translate(0 ${y})`);
     const { x1, x2 } = this.span(message);
-    const lane = x1 + Math.sign(x2 - x1 || 1) * 5;
+    const lane = x1 + (Math.sign(x2 - x1) || (x1 > this.width / 2 ? -1 : 1)) * 5;
     const sent = this.ends[message.sent] - this.under - y;
     const far = this.x.has(message.from) ? `M${x1} ${sent}L${lane} ${sent + 6}V-8L${x1} 0` : "";
     attr(node.firstChild, "d", far);
