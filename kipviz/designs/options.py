@@ -244,8 +244,8 @@ SLOTS: tuple[Slot, ...] = (
             Option(
                 "transaction_coordinator",
                 transaction_coordinator,
-                OURS,
-                "AddPartitionsToTxnManager",
+                DRAFT,
+                "KIP-1289 Flow, broker-internal AddPartitionsToTxn; AddPartitionsToTxnManager",
             ),
             Option("own_broker", own_broker, DRAFT, "KIP-1289 Flow, txnCoordinator.handleAdd..."),
         ),
