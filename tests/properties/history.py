@@ -1,0 +1,115 @@
+"""Hand-made histories: events without a cluster, and what a property makes of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
+from kipviz.messages.events import (
+    BatchAppended,
+    OffsetResolved,
+    OffsetStaged,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.properties.verdict import Finding, Property
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.share_group_state import (
+    RecordState,
+    ShareSnapshotRecord,
+    ShareUpdateRecord,
+    StateBatch,
+)
+from kipviz.records.transaction_state import TransactionState
+
+KEY = "g1:SRC-ID:0"
+WORLD = SimpleNamespace(
+    image=SimpleNamespace(topic_ids=Table.of({"src": "SRC-ID"})),
+    logs=Table.of({"src-0": SimpleNamespace(batches=(Batch(100, (DataRecord("a"),)),))}),
+    roles=Table.of(),
+)
+
+
+def states(prop: Property, *events: Event | tuple[Event, ...], world: Any = WORLD) -> list[Any]:
+    """The property's states along a history; events in a tuple happen in one step."""
+    found = [prop.initial(WORLD)]
+    for event in events:
+        together = event if isinstance(event, tuple) else (event,)
+        found.append(prop.observe(found[-1], None, Outcome(world, together)))
+    return found
+
+
+def findings(
+    prop: Property, *events: Event | tuple[Event, ...], world: Any = WORLD
+) -> list[Finding]:
+    """What the property says at the start and after each step."""
+    return [prop.finding(state) for state in states(prop, *events, world=world)]
+
+
+# -- transactions -----------------------------------------------------------------------------
+
+
+def output(offset: int, *more: int, pid: int = 9, epoch: int = 0, to: str = "out-0") -> Event:
+    """The outputs of one or more source records are in the log, in an open transaction."""
+    records = tuple(DataRecord(f"f({o})", f"src-0@{o}") for o in (offset, *more))
+    return BatchAppended(to, 0, records, pid, epoch, "")
+
+
+def decided(*, committed: bool, pid: int = 9, epoch: int = 0) -> Event:
+    return TransactionDecided("my-txn", pid, epoch, committed)
+
+
+def marker(control: str, pid: int = 9, epoch: int = 1, to: str = "out-0") -> Event:
+    return BatchAppended(to, 1, (), pid, epoch, control)
+
+
+def transaction(after: TransactionState, name: str = "my-txn") -> Event:
+    return TransactionMoved(name, 9, 0, None, after, ())
+
+
+# -- share groups -----------------------------------------------------------------------------
+
+
+def moves(
+    after: RecordState, first: int = 100, last: int = -1, because: str = "it was so"
+) -> Event:
+    return RecordsMoved(
+        "src-0", "g1", first, max(first, last), RecordState.ACQUIRED, after, 1, "M1", because
+    )
+
+
+def durable(
+    state: RecordState, first: int = 100, last: int = -1, *, snapshot: bool = False
+) -> Event:
+    """The share coordinator has logged the delivery state of some records."""
+    batches = (StateBatch(first, max(first, last), state, 1),)
+    record = (
+        ShareSnapshotRecord(KEY, 1, 1, 0, 100, 0, batches)
+        if snapshot
+        else ShareUpdateRecord(KEY, 0, 0, 100, 0, batches)
+    )
+    return BatchAppended("__share_group_state-7", 1, (record,), -1, -1, "")
+
+
+def loaded(*held: int, start: int = 100, partition: str = "src-0") -> Event:
+    return SharePartitionLoaded(partition, "g1", start, held)
+
+
+def dropped() -> Event:
+    return SharePartitionDropped("src-0", "g1", "its broker crashed")
+
+
+# -- regular groups ---------------------------------------------------------------------------
+
+
+def staged(offset: int, pid: int = 9, group: str = "cg") -> Event:
+    return OffsetStaged(group, "src-0", offset, pid)
+
+
+def resolved(offset: int, *, committed: bool = True, pid: int = 9, group: str = "cg") -> Event:
+    return OffsetResolved(group, "src-0", offset, pid, committed)

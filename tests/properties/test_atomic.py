@@ -1,0 +1,262 @@
+"""Exactly once, over hand-made histories: every way to break it, and every way not to."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kipviz.core.model import Event
+from kipviz.core.values import fingerprint
+from kipviz.properties.atomic import Atomic
+from kipviz.properties.verdict import BROKEN, HOLDS
+from kipviz.records.share_group_state import RecordState
+from tests.properties.history import (
+    decided,
+    dropped,
+    durable,
+    findings,
+    loaded,
+    marker,
+    moves,
+    output,
+    resolved,
+    staged,
+    states,
+)
+
+AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+PENDING, ACKNOWLEDGED = RecordState.TX_PENDING, RecordState.ACKNOWLEDGED
+ARCHIVED = RecordState.ARCHIVED
+COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+SENT = (moves(ACQUIRED), output(100), moves(PENDING))
+
+HOLDING: dict[str, tuple[Event, ...]] = {
+    "nothing happens": (),
+    "the flow of the KIP, committed": (
+        *SENT,
+        COMMITS,
+        marker("COMMIT"),
+        durable(ACKNOWLEDGED),
+        moves(ACKNOWLEDGED),
+    ),
+    "aborted, delivered again, committed": (
+        *SENT,
+        ABORTS,
+        marker("ABORT"),
+        moves(AVAILABLE),
+        moves(ACQUIRED),
+        output(100, epoch=1),
+        moves(PENDING),
+        decided(committed=True, epoch=1),
+        durable(ACKNOWLEDGED),
+    ),
+    "the markers come long after the decision": (
+        *SENT,
+        COMMITS,
+        output(101, epoch=1),
+        decided(committed=False, epoch=1),
+        marker("COMMIT"),
+        moves(ACKNOWLEDGED),
+    ),
+    "a new leader holds the vote": (*SENT, dropped(), COMMITS, loaded(100)),
+    "a new leader holds the vote before the decision": (*SENT, dropped(), loaded(100), COMMITS),
+    "a new leader starts behind the record": (*SENT, COMMITS, loaded(start=101)),
+    "another partition is loaded": (*SENT, COMMITS, loaded(partition="src-1")),
+    "a leader without the vote, but the transaction aborts": (*SENT, dropped(), loaded(), ABORTS),
+    "a lock that runs out before the transaction aborts": (*SENT, moves(AVAILABLE), ABORTS),
+    "a lock that runs out and another owner who commits": (
+        moves(ACQUIRED),
+        output(100),
+        moves(AVAILABLE),
+        moves(ACQUIRED),
+        output(100, pid=10),
+        moves(PENDING),
+        decided(committed=True, pid=10),
+        decided(committed=False),
+    ),
+    "a record that is rejected and has no output": (moves(ACQUIRED), durable(ARCHIVED)),
+    "a snapshot of what is acknowledged": (
+        *SENT,
+        COMMITS,
+        durable(ACKNOWLEDGED),
+        durable(ACKNOWLEDGED, snapshot=True),
+    ),
+    "a record that only is available in the log": (durable(AVAILABLE), durable(ACQUIRED)),
+    "outputs without a transaction stand for nothing": (output(100, pid=-1), output(100, pid=-1)),
+    "a decision about nothing": (COMMITS, ABORTS),
+    "a group reads on with its outputs": (
+        output(100, 101),
+        staged(102),
+        COMMITS,
+        resolved(102),
+        output(102, epoch=1),
+        staged(103),
+        decided(committed=True, epoch=1),
+        resolved(103),
+    ),
+    "a group's offsets are dropped with the outputs": (
+        output(100),
+        staged(101),
+        ABORTS,
+        resolved(101, committed=False),
+    ),
+}
+
+BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
+    "a second output is committed": (
+        (*SENT, COMMITS, output(100, pid=10), decided(committed=True, pid=10)),
+        "src-0@100 has 2 committed outputs: it is duplicated",
+    ),
+    "two outputs in one transaction are committed": (
+        (moves(ACQUIRED), output(100), output(100), moves(PENDING), COMMITS),
+        "src-0@100 has 2 committed outputs: it is duplicated",
+    ),
+    "two outputs in one batch are committed": (
+        (output(100, 100), COMMITS),
+        "src-0@100 has 2 committed outputs: it is duplicated",
+    ),
+    "acknowledged for good before the decision": (
+        (*SENT, durable(ACKNOWLEDGED)),
+        "src-0@100 is acknowledged for good, but no output of it is committed: it is lost",
+    ),
+    "acknowledged for good after an abort": (
+        (*SENT, ABORTS, durable(ACKNOWLEDGED)),
+        "src-0@100 is acknowledged for good, but no output of it is committed: it is lost",
+    ),
+    "one too many is acknowledged": (
+        (*SENT, COMMITS, durable(ACKNOWLEDGED, 100, 101)),
+        "src-0@101 is acknowledged for good, but no output of it is committed: it is lost",
+    ),
+    "a snapshot says that it is acknowledged": (
+        (*SENT, durable(ACKNOWLEDGED, snapshot=True)),
+        "src-0@100 is acknowledged for good, but no output of it is committed: it is lost",
+    ),
+    "the lock runs out after the decision": (
+        (*SENT, COMMITS, moves(AVAILABLE, because="the acquisition lock ran out")),
+        (
+            "the output of src-0@100 is committed, but the acquisition lock ran out and made it "
+            "AVAILABLE: it will be delivered again"
+        ),
+    ),
+    "many records are given away after the decision": (
+        (output(101), COMMITS, moves(AVAILABLE, 100, 102, "the member left")),
+        (
+            "the output of src-0@101 is committed, but the member left and made it AVAILABLE: it "
+            "will be delivered again"
+        ),
+    ),
+    "an abort that goes back to the holder, after a commit": (
+        (*SENT, COMMITS, moves(ACQUIRED, because="a marker came")),
+        (
+            "the output of src-0@100 is committed, but a marker came and made it ACQUIRED: it will "
+            "be delivered again"
+        ),
+    ),
+    "the lock ran out before the decision": (
+        (*SENT, moves(AVAILABLE), COMMITS),
+        "the output of src-0@100 is committed, but the record is free to be delivered again",
+    ),
+    "committed without ever being staged": (
+        (moves(ACQUIRED), output(100), COMMITS),
+        "the output of src-0@100 is committed, but the record is free to be delivered again",
+    ),
+    "a new leader finds no trace": (
+        (*SENT, COMMITS, dropped(), loaded()),
+        (
+            "the output of src-0@100 is committed, but the new share-partition leader finds no trace "
+            "of its acknowledgement: it will be delivered again"
+        ),
+    ),
+    "a new leader found no trace before the decision": (
+        (*SENT, dropped(), loaded(), COMMITS),
+        "the output of src-0@100 is committed, but the record is free to be delivered again",
+    ),
+    "a new leader holds only the other one": (
+        (output(100, 101), moves(PENDING, 100, 101), COMMITS, loaded(101)),
+        (
+            "the output of src-0@100 is committed, but the new share-partition leader finds no trace "
+            "of its acknowledgement: it will be delivered again"
+        ),
+    ),
+    "a group reads past a record without output": (
+        (staged(101), COMMITS, resolved(101)),
+        "group cg has read past src-0@100, but no output of it is committed: it is lost",
+    ),
+    "a group reads past the first record with the second one's output": (
+        (output(101), staged(102), COMMITS, resolved(102)),
+        "group cg has read past src-0@100, but no output of it is committed: it is lost",
+    ),
+    "a group's offset is committed with an aborted output": (
+        (output(100), staged(101), ABORTS, resolved(101)),
+        "group cg has read past src-0@100, but no output of it is committed: it is lost",
+    ),
+    "a group reads on past one without output": (
+        (output(100), COMMITS, resolved(101), resolved(102)),
+        "group cg has read past src-0@101, but no output of it is committed: it is lost",
+    ),
+}
+
+
+@pytest.mark.parametrize("history", HOLDING.values(), ids=HOLDING.keys())
+def test_it_holds_all_along(history: tuple[Event, ...]) -> None:
+    assert {found.status for found in findings(Atomic(), *history)} == {HOLDS}
+
+
+@pytest.mark.parametrize(("history", "reason"), BREAKING.values(), ids=BREAKING.keys())
+def test_it_breaks_with_the_last_step_and_not_before(
+    history: tuple[Event, ...], reason: str
+) -> None:
+    *before, last = findings(Atomic(), *history)
+    assert {found.status for found in before} == {HOLDS}
+    assert (last.status, last.reason) == (BROKEN, reason)
+
+
+@pytest.mark.parametrize(("history", "reason"), BREAKING.values(), ids=BREAKING.keys())
+def test_the_same_in_one_step_breaks_as_well(history: tuple[Event, ...], reason: str) -> None:
+    assert findings(Atomic(), history)[-1].reason == reason
+
+
+def test_a_broken_promise_stays_broken_and_keeps_its_first_reason() -> None:
+    history = (*SENT, durable(ACKNOWLEDGED), COMMITS, moves(AVAILABLE), output(100), COMMITS)
+    along = findings(Atomic(), *history)
+    assert [found.status for found in along] == [HOLDS] * 4 + [BROKEN] * 5
+    assert len({found.reason for found in along[4:]}) == 1
+
+
+# -- what a search needs: equal situations have equal states --------------------------------------
+
+COMMUTING: dict[str, tuple[Event, ...]] = {
+    "outputs of one transaction in two partitions": (
+        output(100, to="out-0"),
+        output(101, to="out-1"),
+    ),
+    "outputs of three transactions": (output(100), output(101, pid=10), output(102, pid=11)),
+    "records of three members": (moves(ACQUIRED, 100), moves(PENDING, 101), moves(ACQUIRED, 102)),
+    "decisions of two transactions": (decided(committed=True, pid=10), decided(committed=False)),
+    "two groups": (resolved(100), resolved(100, group="other")),
+    "a decision and another one's output": (COMMITS, output(101, pid=10)),
+}
+
+
+@pytest.mark.parametrize("events", COMMUTING.values(), ids=COMMUTING.keys())
+def test_orders_that_lead_to_the_same_lead_to_one_state(events: tuple[Event, ...]) -> None:
+    before = (output(104, pid=10), output(105))
+    ends = [states(Atomic(), *before, *order)[-1] for order in itertools.permutations(events)]
+    assert len(ends) > 1
+    assert {fingerprint(end) for end in ends} == {fingerprint(ends[0])}
+    assert all(end == ends[0] for end in ends)
+
+
+def test_a_finished_transaction_leaves_only_its_committed_outputs() -> None:
+    prop = Atomic()
+    aborted = states(prop, output(100), ABORTS)[-1]
+    assert fingerprint(aborted) == fingerprint(states(prop)[-1])
+    committed = states(prop, output(100), COMMITS)[-1]
+    assert fingerprint(committed) != fingerprint(aborted)
+    assert fingerprint(states(prop, output(100), COMMITS)[-1]) == fingerprint(committed)
+
+
+def test_a_step_that_says_nothing_to_it_gives_the_very_same_state() -> None:
+    first, second = states(Atomic(), staged(101))
+    assert second is first

@@ -1,0 +1,148 @@
+"""Nothing pending for ever, over hand-made histories: what opens and what closes."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.core.values import fingerprint
+from kipviz.properties.pending import NothingPending
+from kipviz.properties.verdict import HOLDS, PENDING, Finding
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from tests.properties.history import (
+    WORLD,
+    dropped,
+    findings,
+    loaded,
+    moves,
+    resolved,
+    staged,
+    states,
+    transaction,
+)
+
+OPENING = [
+    (transaction(TransactionState.ONGOING), "transaction my-txn is ONGOING"),
+    (transaction(TransactionState.PREPARE_COMMIT), "transaction my-txn is PREPARE_COMMIT"),
+    (transaction(TransactionState.PREPARE_ABORT), "transaction my-txn is PREPARE_ABORT"),
+    (moves(RecordState.TX_PENDING), "record src-0@100 is TX_PENDING"),
+    (staged(101), "offset of cg in src-0 by producer 9 is staged"),
+]
+CLOSING = [
+    (transaction(TransactionState.ONGOING), transaction(TransactionState.COMPLETE_COMMIT)),
+    (transaction(TransactionState.PREPARE_COMMIT), transaction(TransactionState.COMPLETE_COMMIT)),
+    (transaction(TransactionState.PREPARE_ABORT), transaction(TransactionState.COMPLETE_ABORT)),
+    (transaction(TransactionState.ONGOING), transaction(TransactionState.EMPTY)),
+    (moves(RecordState.TX_PENDING), moves(RecordState.ACKNOWLEDGED)),
+    (moves(RecordState.TX_PENDING), moves(RecordState.AVAILABLE)),
+    (moves(RecordState.TX_PENDING), moves(RecordState.ACQUIRED)),
+    (moves(RecordState.TX_PENDING), moves(RecordState.ARCHIVED)),
+    (moves(RecordState.TX_PENDING), dropped()),
+    (moves(RecordState.TX_PENDING, 100, 103), moves(RecordState.ACKNOWLEDGED, 100, 103)),
+    (staged(101), resolved(101)),
+    (staged(101), resolved(101, committed=False)),
+]
+
+
+@pytest.mark.parametrize(("event", "due"), OPENING)
+def test_what_has_no_outcome_yet_is_pending_and_named(event: Event, due: str) -> None:
+    assert findings(NothingPending(), event) == [Finding(HOLDS), Finding(PENDING, due)]
+
+
+@pytest.mark.parametrize(("opens", "closes"), CLOSING)
+def test_an_outcome_closes_what_was_open(opens: Event, closes: Event) -> None:
+    prop = NothingPending()
+    start, pending, done = states(prop, opens, closes)
+    assert prop.finding(pending).status == PENDING
+    assert prop.finding(done) == Finding(HOLDS)
+    assert fingerprint(done) == fingerprint(start)
+
+
+def test_a_run_of_records_is_pending_record_by_record() -> None:
+    found = findings(
+        NothingPending(),
+        moves(RecordState.TX_PENDING, 100, 101),
+        moves(RecordState.ACKNOWLEDGED, 100),
+    )
+    assert found[1].reason == "record src-0@100 is TX_PENDING, record src-0@101 is TX_PENDING"
+    assert found[2].reason == "record src-0@101 is TX_PENDING"
+
+
+def test_the_outcome_of_one_leaves_the_others_pending() -> None:
+    found = findings(
+        NothingPending(),
+        (transaction(TransactionState.ONGOING), transaction(TransactionState.ONGOING, "other")),
+        transaction(TransactionState.COMPLETE_ABORT, "other"),
+    )
+    assert [f.reason for f in found[1:]] == [
+        "transaction my-txn is ONGOING, transaction other is ONGOING",
+        "transaction my-txn is ONGOING",
+    ]
+
+
+def test_offsets_that_two_producers_hold_are_two_things() -> None:
+    found = findings(NothingPending(), staged(101), staged(102, pid=10), resolved(101))
+    assert found[-1] == Finding(PENDING, "offset of cg in src-0 by producer 10 is staged")
+
+
+def test_forgetting_a_share_partition_forgets_its_records_and_nothing_else() -> None:
+    found = findings(
+        NothingPending(),
+        (transaction(TransactionState.ONGOING), staged(101), moves(RecordState.TX_PENDING)),
+        dropped(),
+    )
+    assert found[-1].reason == (
+        "offset of cg in src-0 by producer 9 is staged, transaction my-txn is ONGOING"
+    )
+
+
+def with_votes(*offsets: int, group: str = "g1") -> SimpleNamespace:
+    """A world whose share-partition leader holds votes for some records, and another record."""
+    held = dict.fromkeys(offsets, SimpleNamespace(state=RecordState.TX_PENDING))
+    records = Table.of({99: SimpleNamespace(state=RecordState.ACQUIRED), **held})
+    share = SimpleNamespace(partition="src-0", group_id=group, records=records)
+    role = SimpleNamespace(shares=Table.of({"g1:SRC-ID:0": share}))
+    return SimpleNamespace(
+        image=WORLD.image, logs=WORLD.logs, roles=Table.of({"B1": role, "B2": SimpleNamespace()})
+    )
+
+
+def test_a_new_leader_takes_over_the_votes_that_it_finds() -> None:
+    history = (moves(RecordState.TX_PENDING), loaded(100, 101))
+    found = findings(NothingPending(), *history, world=with_votes(100, 101))
+    assert found[-1].reason == "record src-0@100 is TX_PENDING, record src-0@101 is TX_PENDING"
+
+
+def test_a_vote_that_a_new_leader_does_not_find_is_pending_no_more() -> None:
+    history = (moves(RecordState.TX_PENDING), loaded())
+    assert findings(NothingPending(), *history, world=with_votes())[-1] == Finding(HOLDS)
+
+
+def test_a_new_leader_of_one_group_does_not_take_over_the_votes_of_another() -> None:
+    assert findings(NothingPending(), loaded(), world=with_votes(100, group="g2"))[-1] == Finding(
+        HOLDS
+    )
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_what_was_pending_first_does_not_matter(order: tuple[int, ...]) -> None:
+    events = [
+        transaction(TransactionState.ONGOING),
+        staged(101),
+        moves(RecordState.TX_PENDING),
+        moves(RecordState.TX_PENDING, 101),
+    ]
+    here = states(NothingPending(), *events)[-1]
+    there = states(NothingPending(), *(events[i] for i in order))[-1]
+    assert fingerprint(here) == fingerprint(there)
+    assert NothingPending().finding(here) == NothingPending().finding(there)
+
+
+def test_a_step_that_says_nothing_to_it_gives_the_very_same_state() -> None:
+    first, second = states(NothingPending(), moves(RecordState.ACQUIRED))
+    assert second is first
