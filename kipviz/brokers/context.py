@@ -117,6 +117,8 @@ class Context(Value, frozen=True):
 
     def after(self, *parts: Effects) -> Context:
         """Give the context as it is once decisions of the same handler are carried out."""
+        if not parts:
+            return self
         logs, ids = self.logs, self.next_producer_id
         for part in parts:
             ids += part.new_producer_ids
@@ -127,12 +129,17 @@ class Context(Value, frozen=True):
 
 def with_effects(state: Any, *parts: Effects) -> Effects:
     """Join the effects of several decisions into one, with the state that came out last."""
-    return Effects(
-        state,
-        tuple(a for p in parts for a in p.appends),
-        tuple(r for p in parts for r in p.replies),
-        tuple(r for p in parts for r in p.requests),
-        tuple(c for p in parts for c in p.local),
-        tuple(e for p in parts for e in p.events),
-        sum(p.new_producer_ids for p in parts),
-    )
+    appends: tuple[tuple[str, Batch], ...] = ()
+    replies: tuple[Reply, ...] = ()
+    requests: tuple[Request, ...] = ()
+    local: tuple[LocalCall, ...] = ()
+    events: tuple[Event, ...] = ()
+    new_producer_ids = 0
+    for part in parts:
+        appends += part.appends
+        replies += part.replies
+        requests += part.requests
+        local += part.local
+        events += part.events
+        new_producer_ids += part.new_producer_ids
+    return Effects(state, appends, replies, requests, local, events, new_producer_ids)

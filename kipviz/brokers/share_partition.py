@@ -12,7 +12,7 @@ from enum import StrEnum
 from kipviz.brokers import partition_log
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.enlistment import Enlisting
-from kipviz.brokers.in_flight import NO_MEMBER, InFlight
+from kipviz.brokers.in_flight import NO_MEMBER, InFlight, staged_batches
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -137,13 +137,20 @@ def serve(me: SharePartition, on: Context) -> Effects:
 
 
 def _acquirable(me: SharePartition, most: int, on: Context) -> tuple[int, ...]:
-    """Give the offsets to deliver next: returned ones first, then new ones from the log."""
+    """Give the offsets to deliver next: returned ones first, then new ones from the log.
+
+    The span from the SPSO to the last offset that was ever acquired is limited, whatever became
+    of the records in it: one that stays pending at the front holds up the whole share-partition.
+    """
     again = [o for o, r in me.records.items() if r.state is S.AVAILABLE and not r.ongoing]
     if len(again) >= most:
         return tuple(again[:most])
-    high_watermark = on.log(me.partition).high_watermark
-    fresh = range(me.next_offset, min(high_watermark, me.next_offset + most - len(again)))
-    return (*again, *fresh)
+    end = min(
+        on.log(me.partition).high_watermark,
+        me.next_offset + most - len(again),
+        me.start_offset + on.settings.record_locks_max,
+    )
+    return (*again, *range(me.next_offset, end))
 
 
 def _acquire(
@@ -255,6 +262,29 @@ def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
     return tuple(
         (o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing
     )
+
+
+def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
+    """Give the acquisition locks that can run out now, in order; remembered with the object."""
+    memory = me.__dict__
+    known: tuple[object, tuple[int, ...]] | None = memory.get("locks")
+    if known is None or known[0] is not on.rules:
+        held = {
+            r.lock for r in me.records.values() if r.lock >= 0 and expired(r, on) is not None
+        }
+        known = memory["locks"] = (on.rules, tuple(sorted(held)))
+    return known[1]
+
+
+def can_refresh(me: SharePartition, on: Context) -> bool:
+    """Say whether there are votes whose outcome may be looked up; remembered with the object."""
+    memory = me.__dict__
+    known: tuple[object, bool] | None = memory.get("can_refresh")
+    if known is None or known[0] is not on.rules:
+        pending = () if me.writes or me.status is not Status.ACTIVE else pending_cells(me)
+        may = bool(pending) and bool(on.rules.staged_acks(staged_batches(pending)))
+        known = memory["can_refresh"] = (on.rules, may)
+    return known[1]
 
 
 def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:

@@ -254,12 +254,19 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
 # -- timers ------------------------------------------------------------------------------------
 
 
-def locks(me: ShareLeader) -> tuple[tuple[str, int], ...]:
-    """Give the (share-partition, acquisition) pairs under whose lock records are held."""
+def locks(me: ShareLeader, on: Context) -> tuple[tuple[str, int], ...]:
+    """Give the (share-partition, acquisition) pairs whose lock can run out now."""
     return tuple(
         (key, lock)
         for key, share in me.shares.items()
-        for lock in sorted({r.lock for r in share.records.values() if r.lock >= 0})
+        for lock in share_partition.locks(share, on)
+    )
+
+
+def refreshes(me: ShareLeader, on: Context) -> tuple[str, ...]:
+    """Give the share-partitions that may look up the outcome of their votes now."""
+    return tuple(
+        key for key, share in me.shares.items() if share_partition.can_refresh(share, on)
     )
 
 

@@ -350,6 +350,8 @@ def _fail(me: Producer, about: Message, error: Errors) -> Producer:
     While an abort is under way an abortable error changes nothing, unless it is the abort's own:
     nothing is left to do then.
     """
+    if me.state is S.FATAL_ERROR:
+        return me
     name = type(about).__name__.removesuffix("Response")
     abortable = error in ABORTABLE.get(name, ())
     if me.state is S.ABORTING_TRANSACTION and abortable:

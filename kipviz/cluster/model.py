@@ -7,7 +7,7 @@ something is not possible, for `step`, for scripts and for the greyed entries on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context, Image
@@ -41,12 +41,33 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import Envelope, World, broker_host, first_world, host_of, role_key
+from kipviz.cluster.world import (
+    Connection,
+    Envelope,
+    World,
+    broker_host,
+    first_world,
+    host_of,
+)
 from kipviz.core.model import NotEnabled, Outcome
+from kipviz.core.table import Table
 from kipviz.messages.groups import OffsetFetch
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch
 from kipviz.records.placement import CONSUMER_OFFSETS
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+# Locks that can run out, look-ups, transactions that can time out.
+Timers: TypeAlias = tuple[
+    tuple[ClusterAction, ...], tuple[ClusterAction, ...], tuple[ClusterAction, ...]
+]
+
+# The roles that have to load, or have timers.
+TIMED_ROLES = frozenset(
+    {"transaction_coordinator", "group_coordinator", "share_coordinator", "share_partition_leader"}
+)
 
 # Which field of the fault budget an action spends.
 SPENDS: dict[type, str] = {
@@ -96,25 +117,23 @@ class ClusterModel:
     # -- what can happen -----------------------------------------------------------------------
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        """Give what can happen now: people first, then the wire, timers, faults and repairs."""
+        """Give what can happen now: people first, then the wire, timers, faults and repairs.
+
+        A step changes few parts of a world, so what a part allows is remembered with it.
+        """
         found: list[ClusterAction] = []
-        for name, app in world.applications.items():
-            if app.alive:
-                found += self._of_client(world, name, app)
+        for name, app in _pairs(world.applications):
+            found += self._of_client(world.image, name, app)
         cuts = world.cuts
-        for (source, broker), connection in world.connections.items():
-            if not connection.open or (cuts and _is_cut(world, source, broker)):
-                continue
-            if connection.requests and connection.serving is None:
-                found.append(Deliver(source, broker, "request"))
-            if connection.responses:
-                found.append(Deliver(source, broker, "response"))
+        for place, connection in _pairs(world.connections):
+            if connection.open and not (cuts and _is_cut(world, *place)):
+                found += _of_connection(place, connection)
         if not self._instant:
             found += [
-                Replicate(p) for p, log in world.logs.items() if log.high_watermark < log.end_offset
+                Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
             ]
-        found += self._of_roles(world)
-        found += self._faults(world)
+        self._of_roles(world, found)
+        self._faults(world, found)
         return tuple(found)
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
@@ -159,64 +178,110 @@ class ClusterModel:
             self.spec.settings,
         )
 
-    def _of_client(self, world: World, name: str, app: Application) -> Iterator[ClusterAction]:
-        if application.why_no_step(app) is None:
-            yield Step(name)
-        for source in (app.consumer.source, app.producer.source):
-            request = next_request(app, source)
-            if request is not None and destination(world.image, request) != NOBODY:
-                yield Send(source)
+    def _of_client(self, image: Image, name: str, app: Application) -> tuple[ClusterAction, ...]:
+        memory = app.__dict__
+        known: tuple[Image, tuple[ClusterAction, ...]] | None = memory.get("enabled")
+        if known is None or known[0] is not image:
+            found: list[ClusterAction] = []
+            if application.why_no_step(app) is None:
+                found.append(Step(name))
+            for source in (app.consumer.source, app.producer.source):
+                request = next_request(app, source) if app.alive else None
+                if request is not None and destination(image, request) != NOBODY:
+                    found.append(Send(source))
+            known = memory["enabled"] = (image, tuple(found))
+        return known[1]
 
-    def _of_roles(self, world: World) -> Iterator[ClusterAction]:
+    def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
+        expire_lock, time_out = world.budget.expire_lock, world.budget.time_out
         timers: list[ClusterAction] = []
-        for (broker, role, shard), state in world.roles.items():
-            if isinstance(state, ShareLeader):
-                on = self.context(world, broker)
-                if world.budget.expire_lock:
-                    timers += [
-                        ExpireLock(broker, key, lock)
-                        for key, lock in share_partition_leader.locks(state)
-                        if share_partition_leader.why_no_lock_expiry(state, key, lock, on) is None
-                    ]
-                timers += [
-                    Refresh(broker, key)
-                    for key in state.shares
-                    if share_partition_leader.why_no_refresh(state, key, on) is None
-                ]
-            elif getattr(state, "loading", False):
-                yield Load(broker, role, shard)
-            elif world.budget.time_out and isinstance(state, TransactionCoordinator):
-                timers += [
-                    TimeOutTransaction(broker, shard, name)
-                    for name in state.transactions
-                    if transaction_coordinator.why_no_timeout(state, name) is None
-                ]
-        yield from timers
+        for (broker, kind, shard), role in _pairs(world.roles):
+            if kind not in TIMED_ROLES:
+                continue
+            if getattr(role, "loading", False):
+                found.append(Load(broker, kind, shard))
+                continue
+            memory = role.__dict__
+            known: tuple[ClusterModel, Timers] | None = memory.get("enabled")
+            if known is None or known[0] is not self:
+                known = memory["enabled"] = (self, self._timers(world, broker, shard, role))
+            locks, refreshes, timeouts = known[1]
+            if expire_lock:
+                timers += locks
+            timers += refreshes
+            if time_out:
+                timers += timeouts
+        found += timers
 
-    def _faults(self, world: World) -> Iterator[ClusterAction]:
-        budget = world.budget
+    def _timers(self, world: World, broker: int, shard: str, role: Any) -> Timers:
+        """Give the locks, look-ups and transactions of a role that are due."""
+        if isinstance(role, ShareLeader):
+            on = self.context(world, broker)
+            locks = share_partition_leader.locks(role, on)
+            refreshes = share_partition_leader.refreshes(role, on)
+            return (
+                tuple(ExpireLock(broker, key, lock) for key, lock in locks),
+                tuple(Refresh(broker, key) for key in refreshes),
+                (),
+            )
+        if isinstance(role, TransactionCoordinator):
+            due = (
+                name
+                for name in role.transactions
+                if transaction_coordinator.why_no_timeout(role, name) is None
+            )
+            return (), (), tuple(TimeOutTransaction(broker, shard, name) for name in due)
+        return (), (), ()
+
+    def _faults(self, world: World, found: list[ClusterAction]) -> None:
+        budget, up = world.budget, world.up
         if budget.crash_broker:
-            yield from (CrashBroker(b) for b in world.up)
+            found += [CrashBroker(b) for b in up]
         if budget.move_leader:
-            for partition, held in world.image.leaders.items():
+            for partition, held in _pairs(world.image.leaders):
                 for broker in held.replicas:
-                    if broker != held.leader and broker in world.up:
-                        yield MoveLeader(partition, broker)
+                    if broker != held.leader and broker in up:
+                        found.append(MoveLeader(partition, broker))
         if budget.lose_connection:
-            for (source, broker), connection in world.connections.items():
+            for (source, broker), connection in _pairs(world.connections):
                 if connection.open:
-                    yield LoseConnection(source, broker)
+                    found.append(LoseConnection(source, broker))
         if budget.cut:
-            hosts = [broker_host(b) for b in world.up] + list(world.applications)
-            for i, one in enumerate(hosts):
-                for other in hosts[i + 1 :]:
-                    if (one, other) not in world.cuts and not _both_clients(world, one, other):
-                        yield Cut(one, other)
+            found += [Cut(one, other) for one, other in _cuttable(world)]
         if budget.crash_client:
-            yield from (CrashClient(n) for n, a in world.applications.items() if a.alive)
-        yield from (StartBroker(b) for b in self.spec.brokers if b not in world.up)
-        yield from (Heal(one, other) for one, other in world.cuts)
-        yield from (StartClient(n) for n, a in world.applications.items() if not a.alive)
+            found += [CrashClient(n) for n, a in _pairs(world.applications) if a.alive]
+        if len(up) < len(self.spec.brokers):
+            found += [StartBroker(b) for b in self.spec.brokers if b not in up]
+        found += [Heal(one, other) for one, other in world.cuts]
+        found += [StartClient(n) for n, a in _pairs(world.applications) if not a.alive]
+
+
+def _pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:
+    return zip(table.keys(), table.values(), strict=True)
+
+
+def _of_connection(
+    place: tuple[str, int], connection: Connection
+) -> tuple[ClusterAction, ...]:
+    memory = connection.__dict__
+    known: tuple[tuple[str, int], tuple[ClusterAction, ...]] | None = memory.get("enabled")
+    if known is None or known[0] != place:
+        found: list[ClusterAction] = []
+        if connection.requests and connection.serving is None:
+            found.append(Deliver(*place, "request"))
+        if connection.responses:
+            found.append(Deliver(*place, "response"))
+        known = memory["enabled"] = (place, tuple(found))
+    return known[1]
+
+
+def _cuttable(world: World) -> Iterator[tuple[str, str]]:
+    """Give the pairs of hosts that can be cut apart, each in one order: brokers, then clients."""
+    hosts = [*map(broker_host, world.up), *world.applications]
+    for i, one in enumerate(hosts):
+        for other in hosts[i + 1 :]:
+            if (one, other) not in world.cuts and one not in world.applications:
+                yield one, other
 
 
 def next_request(app: Application, source: str) -> Message | None:
@@ -243,10 +308,6 @@ def _is_cut(world: World, source: str, broker: int) -> bool:
     return (one, other) in world.cuts or (other, one) in world.cuts
 
 
-def _both_clients(world: World, one: str, other: str) -> bool:
-    return one in world.applications and other in world.applications
-
-
 # -- why not -----------------------------------------------------------------------------------
 
 
@@ -270,6 +331,8 @@ def _no_send(model: ClusterModel, world: World, a: Send) -> str | None:
 
 
 def _no_delivery(model: ClusterModel, world: World, a: Deliver) -> str | None:
+    if a.way not in {"request", "response"}:
+        return f"a message goes as a request or a response, not as {a.way!r}"
     connection = world.connections.get((a.source, a.broker))
     if connection is None or not connection.open:
         return f"there is no connection from {a.source} to broker {a.broker}"
@@ -350,11 +413,12 @@ def _no_loss(model: ClusterModel, world: World, a: LoseConnection) -> str | None
 
 
 def _no_cut(model: ClusterModel, world: World, a: Cut) -> str | None:
-    hosts = [*map(broker_host, model.spec.brokers), *world.applications]
-    unknown = [h for h in (a.one, a.other) if h not in hosts]
-    if unknown or a.one == a.other:
-        return f"hosts are {', '.join(hosts)}, two different ones"
-    return "they are cut apart" if (a.one, a.other) in world.cuts else None
+    if (a.one, a.other) in world.cuts:
+        return "they are cut apart"
+    if (a.one, a.other) in _cuttable(world):
+        return None
+    hosts = [*map(broker_host, world.up), *world.applications]
+    return f"it takes a broker and a host behind it in {', '.join(hosts)}, two that talk"
 
 
 def _no_heal(model: ClusterModel, world: World, a: Heal) -> str | None:

@@ -41,6 +41,12 @@ from kipviz.records.share_group_state import ShareSnapshotRecord
 
 RoleKey = tuple[int, str, str]
 
+COORDINATOR_OF = {
+    TRANSACTION_STATE: "transaction_coordinator",
+    CONSUMER_OFFSETS: "group_coordinator",
+    SHARE_GROUP_STATE: "share_coordinator",
+}
+
 # A new group starts at epoch 1 and the first member that joins bumps it. Recorded of Kafka 4.4.0.
 FIRST_EPOCH = 2
 
@@ -139,11 +145,7 @@ def host_roles(broker: int) -> dict[RoleKey, Any]:
 
 def role_of(partition: str) -> str:
     """Give the role that the leader of a partition plays."""
-    return {
-        TRANSACTION_STATE: "transaction_coordinator",
-        CONSUMER_OFFSETS: "group_coordinator",
-        SHARE_GROUP_STATE: "share_coordinator",
-    }.get(topic_of(partition), "partition_leader")
+    return COORDINATOR_OF.get(topic_of(partition), "partition_leader")
 
 
 def role_key(broker: int, partition: str) -> RoleKey:
