@@ -1,6 +1,86 @@
 """kipviz: a step-able, searchable simulation of Kafka's transaction and share-group protocol.
 
-This package file names the version and imports nothing, so that every floor can be imported alone.
+What a notebook needs, each in one call:
+
+    kipviz.list_scenarios(), kipviz.list_designs()         what there is
+    kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
+    kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
+    kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
+    kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
+    kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
+    kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
+
+Importing the package loads none of this, so that every floor can be imported alone; each name is
+brought when it is used.
 """
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "__version__",
+    "campaign",
+    "compare",
+    "explore",
+    "list_designs",
+    "list_scenarios",
+    "open",
+    "open_seeded",
+    "open_trace",
+    "save",
+]
+
+# By name, because an import here would tie the lowest floor to the highest one.
+_HOMES = {
+    "compare": ("kipviz.widgets.lab", "compare_runs"),
+    "explore": ("kipviz.widgets.search", "search"),
+    "list_designs": ("kipviz.views.listing", "designs"),
+    "list_scenarios": ("kipviz.views.listing", "scenarios"),
+    "open": ("kipviz.widgets.lab", "open_run"),
+    "open_seeded": ("kipviz.widgets.lab", "open_seeded"),
+    "open_trace": ("kipviz.widgets.lab", "open_trace"),
+    "save": ("kipviz.widgets.lab", "save"),
+}
+
+
+def campaign(
+    scenarios: Any,
+    designs: Any,
+    faults: Any = "calm",
+    runs: int = 100,
+    seed: int = 0,
+    *,
+    by: str = "design",
+    **settings: Any,
+) -> Any:
+    """Open the panel of a campaign: seeded runs over scenarios x designs x fault profiles.
+
+    Args:
+        scenarios: one name or several.
+        designs: one name or several.
+        faults: fault profiles, one name or several.
+        runs: seeds per combination.
+        seed: the first seed.
+        by: what a row of the table stands for: "design", "scenario" or "faults".
+        settings: what else `kipviz.spark.campaign.Campaign` takes: `steps_max`, `way`, `spark`.
+
+    Raises:
+        ValueError: for a word that names nothing or a number that is none, in one sentence.
+    """
+    # The panel and the campaign are strangers on one floor; they meet here.
+    view = import_module("kipviz.widgets.campaign_view").CampaignView
+    work = import_module("kipviz.spark.campaign").Campaign
+    return view(work(scenarios, designs, faults, runs, seed, **settings), by)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        module, there = _HOMES[name]
+        return getattr(import_module(module), there)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

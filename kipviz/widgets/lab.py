@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from kipviz.checking import runs
+from kipviz.checking.runs import Run
+from kipviz.checking.task import Task, Verdict
 from kipviz.cluster.actions import ClusterAction
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace
-from kipviz.designs.catalogue import design as design_named
-from kipviz.designs.design import Design
-from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.scenario import PROPERTIES, Scenario
-from kipviz.scenarios.script import Chapter, next_by_itself
+from kipviz.scenarios.script import next_by_itself
 from kipviz.views.choices import action_of
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.payload import branch as tell_branch
@@ -24,18 +25,42 @@ from kipviz.widgets.stepper import Stepper
 GO_ON_MAX = 200
 
 
+class TraceChanged(UserWarning):
+    """A trace file came out differently, because the model has moved on since it was saved."""
+
+
 class Lab:
-    """A trace and its model behind one stepper: answers the page's wishes with branches.
+    """A run and its model behind one stepper: answers the page's wishes with branches.
 
     It keeps exactly one thing that changes: the trace.
     """
 
-    def __init__(self, scenario: Scenario, design: Design, trace: Trace, chapters: tuple[Chapter, ...]) -> None:
-        """Tell the main line."""
-        self.model = scenario.model(design)
-        self.trace = trace
-        self.payload, lives = tell(scenario, design, self.model, trace, chapters)
-        self._lines: dict[int, tuple[tuple[int, ...], Lifetimes]] = {0: (trace.line, lives)}
+    def __init__(self, run: Run) -> None:
+        """Tell the main line, and the branches that the run has already."""
+        self._run = run
+        self.model = run.model
+        main, *others = run.trace.branches()
+        self.trace = run.trace.jump(main.tip)
+        told = run.at(self.trace).told
+        self.payload, lives = tell(run.scenario, run.design, self.model, self.trace, told)
+        self._lines: dict[int, tuple[tuple[int, ...], Lifetimes]] = {0: (self.trace.line, lives)}
+        for other in others:
+            assert other.parent is not None  # only the main run has none
+            line = run.trace.path(other.tip)
+            self.payload["branches"].append(self._tell(other.parent, other.at, line))
+
+    def run_at(self, branch: int, step: int) -> Run:
+        """Give the run as it is by now, standing at a step of a line."""
+        path = self._lines[branch][0]
+        return self._run.at(self.trace.jump(path[min(step, len(path) - 1)]))
+
+    def place_of(self, node: int) -> tuple[int, int]:
+        """Give the line and the step at which a node of the trace is shown."""
+        step = self.trace.node(node).depth
+        for number, (path, _) in self._lines.items():
+            if step < len(path) and path[step] == node:
+                return number, step
+        return 0, 0
 
     def respond(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Take a choice at a step of a line and let the cluster come to rest after it.
@@ -43,7 +68,7 @@ class Lab:
         Raises:
             ValueError: if there is no such line or step, or the action is not possible there.
         """
-        path, lives = self._lines[command["branch"]]
+        path, _ = self._lines[command["branch"]]
         at = command["step"]
         if not 0 <= at < len(path):
             raise ValueError(f"there is no step {at} on this line; it has 0 to {len(path) - 1}")
@@ -54,12 +79,15 @@ class Lab:
         except NotEnabled as wrong:
             raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
         self.trace = trace
-        line = trace.path(trace.cursor)
+        return self._tell(command["branch"], at, trace.path(trace.cursor))
+
+    def _tell(self, parent: int, at: int, line: tuple[int, ...]) -> dict[str, Any]:
+        """Tell the line that leaves another one after a step."""
         number = max(self._lines) + 1
-        told, its_lives = tell_branch(self.model, trace, line, at, lives)
-        self._lines[number] = (line, its_lives)
+        told, lives = tell_branch(self.model, self.trace, line, at, self._lines[parent][1])
+        self._lines[number] = (line, lives)
         name = told["steps"][0]["title"]
-        return {"id": number, "name": name, "parent": command["branch"], "at": at, **told}
+        return {"id": number, "name": name, "parent": parent, "at": at, **told}
 
     def _go_on(self, trace: Trace) -> Trace:
         """Let messages arrive until the next word is a person's."""
@@ -78,11 +106,7 @@ def open_run(scenario: str, design: str | None = None) -> Stepper:
         ValueError: if there is no such scenario or design, or the design makes a part of the
             scenario's story impossible.
     """
-    story = scenario_named(scenario)
-    chosen = design_named(design or story.designs[0])
-    trace, chapters = story.play(chosen)
-    lab = Lab(story, chosen, trace, chapters)
-    return Stepper(lab.payload, lab.respond)
+    return stepper_of(runs.play(scenario, design))
 
 
 def compare_runs(scenario: str, left: str, right: str) -> Compare:
@@ -92,30 +116,64 @@ def compare_runs(scenario: str, left: str, right: str) -> Compare:
         ValueError: if there is no such scenario or design, or a design makes a part of the
             scenario's story impossible.
     """
-    story = scenario_named(scenario)
-    payloads = []
-    for name in (left, right):
-        chosen = design_named(name)
-        trace, chapters = story.play(chosen)
-        payloads.append(Lab(story, chosen, trace, chapters).payload)
-    return Compare(*payloads)
+    return Compare(*(Lab(runs.play(scenario, design)).payload for design in (left, right)))
 
 
-def open_seeded(task: Any) -> Stepper:
-    """Open a campaign's run in the stepper by its task: scenario, design, faults and seed.
+def open_seeded(
+    run: str | Task | Verdict,
+    design: str = "",
+    faults: str = "calm",
+    seed: int = 0,
+    steps_max: int = 600,
+) -> Stepper:
+    """Open a campaign's run in the stepper: by its names and seed, its task, or its verdict.
 
     Raises:
-        ValueError: if the task names something that there is not.
+        ValueError: if the run names something that there is not, or its seed is no whole number.
     """
-    from kipviz.checking.task import moments
+    if isinstance(run, str):
+        run = Task(run, design, faults, seed, steps_max)
+    made = runs.replay(run.task if isinstance(run, Verdict) else run)
+    if made.error:
+        warnings.warn(f"The model failed: {made.error}", RuntimeWarning, stacklevel=2)
+    return stepper_of(made)
 
-    story = scenario_named(task.scenario)
-    chosen = design_named(task.design)
-    from kipviz.checking.faults import faults
 
-    model = story.model(chosen, faults(task.faults).budget)
-    trace = Trace.start(model, PROPERTIES)
-    for moment in moments(task):
-        trace = trace.take(moment.action)
-    lab = Lab(story, chosen, trace, ())
-    return Stepper(lab.payload, lab.respond)
+def open_trace(path: str | os.PathLike[str]) -> Stepper:
+    """Open a trace file in the stepper, where it was left, with all its branches.
+
+    Where the model has moved on since it was saved, a warning says what differs.
+
+    Raises:
+        TraceFileError: if the file cannot be read or is no whole trace file, in one sentence.
+    """
+    run = runs.load(path)
+    for change in run.changes:
+        warnings.warn(change, TraceChanged, stacklevel=2)
+    stepper = stepper_of(run)
+    stepper.branch, stepper.step = stepper.lab.place_of(run.trace.cursor)
+    return stepper
+
+
+def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
+    """Write a stepper's run to a trace file: every branch, and where the reader stands.
+
+    Raises:
+        ValueError: if there is no model behind the stepper.
+        TraceFileError: if the file cannot be written.
+    """
+    lab = getattr(stepper, "lab", None)
+    if lab is None:
+        raise ValueError(
+            "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "
+            "open_trace or explore gave."
+        )
+    runs.save(lab.run_at(stepper.branch, stepper.step), path)
+
+
+def stepper_of(run: Run) -> Stepper:
+    """Open any run in the stepper; `lab` of the stepper is what answers for it."""
+    lab = Lab(run)
+    stepper = Stepper(lab.payload, lab.respond)
+    stepper.lab = lab
+    return stepper

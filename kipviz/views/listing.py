@@ -1,0 +1,112 @@
+"""What there is to choose from, as plain entries and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.checking.budgets import KINDS, budget_words
+from kipviz.checking.faults import FAULTS
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import CATALOGUE
+from kipviz.designs.options import SLOTS
+from kipviz.scenarios.library import LIBRARY
+
+Entry = Mapping[str, Any]
+
+
+class Listing(Value, frozen=True):
+    """One catalogue: its entries, each with a name, and the lines that tell of it.
+
+    Its repr is the text; going over it gives the names.
+    """
+
+    what: str
+    entries: tuple[Entry, ...]
+    lines: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry["name"] for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def scenarios() -> Listing:
+    """Give the stories that can be played."""
+    entries = tuple(
+        {
+            "name": s.name,
+            "title": s.title,
+            "sentence": s.sentence,
+            "clause": s.clause,
+            "designs": list(s.designs),
+            "beats": len(s.beats),
+        }
+        for s in LIBRARY
+    )
+    rows = [(s.name, s.title, f"for {', '.join(s.designs)}") for s in LIBRARY]
+    return Listing("scenarios", entries, _told(rows))
+
+
+def designs() -> Listing:
+    """Give the named designs; `name+slot=option` makes another one of each."""
+    entries = tuple(
+        {
+            "name": d.name,
+            "title": d.title,
+            "status": d.status,
+            "sentence": d.sentence,
+            "source": d.source,
+            "options": {s.name: option for s, option in zip(SLOTS, d.chosen, strict=True)},
+        }
+        for d in CATALOGUE
+    )
+    rows = [(d.name, f"{d.title} ({d.status})", d.sentence) for d in CATALOGUE]
+    return Listing("designs", entries, _told(rows))
+
+
+def slots() -> Listing:
+    """Give the questions on which designs disagree, with the options of each."""
+    entries = tuple(
+        {
+            "name": slot.name,
+            "question": slot.question,
+            "finding": slot.finding,
+            "options": [
+                {"name": o.name, "sentence": o.sentence, "status": o.status, "source": o.source}
+                for o in slot.options
+            ],
+        }
+        for slot in SLOTS
+    )
+    lines = []
+    for slot in SLOTS:
+        lines.append(f"{slot.name}: {slot.question}")
+        lines += [f"    {o.name} ({o.status}): {o.sentence}" for o in slot.options]
+    return Listing("slots", entries, tuple(lines))
+
+
+def faults() -> Listing:
+    """Give the fault profiles of seeded runs; their last line names the kinds of faults."""
+    entries = tuple(
+        {
+            "name": f.name,
+            "sentence": f.sentence,
+            "budget": {kind: getattr(f.budget, kind) for kind in KINDS},
+        }
+        for f in FAULTS
+    )
+    rows = [(f.name, f.sentence, budget_words(f.budget) or "no faults") for f in FAULTS]
+    return Listing("faults", entries, (*_told(rows), f"kinds of faults: {', '.join(KINDS)}"))
+
+
+def _told(rows: list[tuple[str, str, str]]) -> tuple[str, ...]:
+    wide = max(len(name) for name, _, _ in rows)
+    lines = []
+    for name, title, more in rows:
+        lines += [f"{name:<{wide}}  {title}", f"{'':<{wide}}  {more}"]
+    return tuple(lines)

@@ -1,0 +1,66 @@
+"""A payload as a Markdown table, for a mailing list or an issue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kipviz.checking.runs import Judgement
+
+Part = Mapping[str, Any]
+
+SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
+
+# What Markdown, or the HTML that it may become, would take for more than text.
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|~$"} | {"&": "&amp;"})
+
+
+def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
+    """Give the main line of a payload: what it is, its steps with the verdicts, what they come to."""
+    properties = list(dict.fromkeys(v["property"] for v in payload["verdicts"]))
+    design = payload["design"]
+    lines = [
+        f"# {plain(payload['title'])}",
+        "",
+        f"Design {plain(design['name'])} ({plain(design['status'])}): {plain(design['sentence'])}",
+        "",
+        plain(payload.get("spec_line", "")),
+        "",
+        _row(["step", "who", "what happens", *map(plain, properties)]),
+        _row(["---:", "---", "---", *([":---:"] * len(properties))]),
+    ]
+    for k, step in enumerate(payload["steps"]):
+        for number, big in enumerate(payload["bigs"], 1):
+            if big["from"] == k:
+                said = f"**{number}. {plain(big['title'])}** {plain(big['say'])}"
+                lines.append(_row(["", "", said, *([""] * len(properties))]))
+        signs = [_sign(payload["verdicts"], name, k) for name in properties]
+        lines.append(_row([str(k), plain(step["actor"]), plain(step["sentence"]), *signs]))
+    lines += ["", *(f"- {_said(judgement)}" for judgement in judged)]
+    return "\n".join(lines) + "\n"
+
+
+def plain(text: str) -> str:
+    """Give a text that Markdown shows as it is, on one line."""
+    return " ".join(text.split()).translate(_SPECIAL)
+
+
+def _said(judgement: Judgement) -> str:
+    where = f" since step {judgement.step}" if judgement.step >= 0 else ""
+    words = f"{SIGNS[judgement.status]} {plain(judgement.property)}: {judgement.status}{where}."
+    return f"{words} {plain(judgement.reason)}".rstrip()
+
+
+def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
+    for verdict in verdicts:
+        if verdict["property"] == name and _alive(verdict, step):
+            return SIGNS[verdict["state"]]
+    return ""
+
+
+def _alive(part: Part, step: int) -> bool:
+    return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,79 @@
+"""A search in the notebook: what it found, in words, and each counterexample in the stepper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kipviz.checking import runs
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Counterexample, Explored, explore
+from kipviz.cluster.spec import FaultBudget
+from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import Scenario
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+
+class Search:
+    """What an exhaustive search of one cluster under one design found.
+
+    Attributes:
+        explored: the numbers and the counterexamples.
+    """
+
+    def __init__(
+        self, scenario: Scenario, design: Design, budget: FaultBudget, explored: Explored
+    ) -> None:
+        """Keep what is needed to open a counterexample."""
+        self._made_from = (scenario, design, budget)
+        self.explored = explored
+
+    def open(self, prop: str = "") -> Stepper:
+        """Open the shortest run that breaks a property (the first broken one) in the stepper.
+
+        Raises:
+            LookupError: if the search found none.
+        """
+        for example in self.explored.counterexamples:
+            if prop in {"", example.property}:
+                return stepper_of(runs.follow(*self._made_from, example.actions))
+        raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
+
+    def __repr__(self) -> str:
+        """The result in one sentence, then the steps of each counterexample."""
+        lines = [self.explored.sentence]
+        for example in self.explored.counterexamples:
+            lines += ["", f"{example.property} breaks after {len(example.actions)} steps:"]
+            lines += [f"{n:>4}  {text}" for n, text in enumerate(self.steps(example), 1)]
+        return "\n".join(lines)
+
+    def steps(self, example: Counterexample) -> tuple[str, ...]:
+        """Give the names of a counterexample's steps."""
+        return runs.labels(runs.follow(*self._made_from, example.actions))
+
+
+def search(
+    scenario: str,
+    design: str,
+    faults: str | Mapping[str, int] = "",
+    states_max: int = 200_000,
+) -> Search:
+    """Visit every state that a scenario's cluster can reach under a design.
+
+    Args:
+        scenario: a scenario's name; `kip-1289-small` is made for this.
+        design: a design's name.
+        faults: what may go wrong: "crash_broker=1,expire_lock=1", the same as a mapping, or the
+            name of a fault profile. Nothing, if left out.
+        states_max: when to give up.
+
+    Raises:
+        ValueError: for a word that names nothing or a number that is none, in one sentence.
+    """
+    if not isinstance(faults, str):
+        faults = ",".join(f"{kind}={count}" for kind, count in faults.items())
+    story, chosen, budget = scenario_named(scenario), design_named(design), budget_of(faults)
+    explored = explore(story.model(chosen, budget), states_max)
+    return Search(story, chosen, budget, explored)
