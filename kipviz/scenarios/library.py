@@ -20,7 +20,7 @@ TOPIC_IDS = (("src", SOURCE_ID), ("output-A", OUTPUT_ID))
 TRANSACTIONAL_ID = "my-txn"
 SHARE_GROUP = "g1"
 
-# KIP-1289 lets "my-group" hash to 7; Kafka's hash gives 36 of 50 for it, and 7 for this one.
+# KIP-1289 lets "my-group" hash to 7; Kafka's hash gives 12 of 50 for it, and 7 for this one.
 GROUP = "my-group-4"
 
 PLAYGROUND = FaultBudget(
@@ -340,7 +340,7 @@ LOCK_EXPIRY = Scenario(
 OFFSETS = (
     Beat(
         "producer.sendOffsetsToTransaction(offsets, metadata)",
-        "my-group-4 hashes to partition 7 of 50 (my-group, the KIP's name, to 36). Broker 4 "
+        "my-group-4 hashes to partition 7 of 50 (my-group, the KIP's name, to 12). Broker 4 "
         "coordinates it; under version 2 it enlists __consumer_offsets-7 itself.",
         ("app-1 goes on", "until TxnOffsetCommit arrives at B4", "quiet", "app-1 goes on"),
     ),

@@ -78,10 +78,9 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
         return quiet(trace, model, instruction.removeprefix("quiet but "))
     if instruction.startswith("maybe "):
         pattern = instruction.removeprefix("maybe ")
-        possible = [
-            a for a in model.enabled(trace.world) if fnmatchcase(label(trace.world, a), pattern)
-        ]
-        return trace.take(possible[0]) if possible else trace
+        texts = [label(trace.world, a) for a in model.enabled(trace.world)]
+        possible = any(fnmatchcase(text, pattern) for text in texts)
+        return trace.take(pick(model, trace.world, pattern, where)) if possible else trace
     if instruction.startswith("until "):
         pattern = instruction.removeprefix("until ")
         trace = quiet(trace, model, pattern)

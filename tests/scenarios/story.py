@@ -1,0 +1,79 @@
+"""Reading a played story: where it stands, and what is in the logs, without asking a property."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kipviz.cluster.world import World
+from kipviz.core.model import Event
+from kipviz.core.trace import Node, Trace
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import RecordsMoved
+from kipviz.records.batches import COMMIT, DataRecord
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import Chapter
+
+
+@cache
+def played(name: str, under: str) -> tuple[Trace, tuple[Chapter, ...]]:
+    """A scenario, played under a design once for all tests."""
+    return scenario(name).play(design(under))
+
+
+def nodes(trace: Trace) -> list[Node]:
+    """The nodes of a trace's line; the first one is the start."""
+    return [trace.node(n) for n in trace.line]
+
+
+def after(name: str, under: str, title: str) -> World:
+    """The world at the end of the chapter of this title."""
+    trace, chapters = played(name, under)
+    chapter = next(c for c in chapters if c.title == title)
+    world: World = nodes(trace)[chapter.end].world
+    return world
+
+
+def first_step(trace: Trace, *kinds: type[Event], **fields: Any) -> int:
+    """The first step with an event of a kind whose fields have these values."""
+    for step, node in enumerate(nodes(trace)):
+        for event in node.events:
+            if isinstance(event, kinds) and all(getattr(event, f) == v for f, v in fields.items()):
+                return step
+    raise AssertionError(f"no {' or '.join(k.__name__ for k in kinds)} with {fields}")
+
+
+def markers(world: World) -> dict[str, list[str]]:
+    """The markers in every log that has one."""
+    found = {p: [b.control for b in log.batches if b.control] for p, log in world.logs.items()}
+    return {partition: controls for partition, controls in found.items() if controls}
+
+
+def states_of(trace: Trace, offset: int) -> list[RecordState]:
+    """The delivery states that a source record has gone through."""
+    return [event.after for event in moves(trace) if event.first <= offset <= event.last]
+
+
+def moves(trace: Trace) -> Iterator[RecordsMoved]:
+    """All moves of source records, in order."""
+    for node in nodes(trace):
+        yield from (event for event in node.events if isinstance(event, RecordsMoved))
+
+
+def committed_outputs(world: World, partition: str = "output-A-0") -> Counter[str]:
+    """How many committed outputs each source record has in a log: data whose marker says COMMIT.
+
+    A marker's epoch is one above the epoch of the batches that it decides.
+    """
+    log = world.logs[partition]
+    decisions = {(b.producer_id, b.producer_epoch - 1): b.control for b in log.batches if b.control}
+    return Counter(
+        record.origin
+        for batch in log.batches
+        if decisions.get((batch.producer_id, batch.producer_epoch)) == COMMIT
+        for record in batch.records
+        if isinstance(record, DataRecord)
+    )

@@ -1,0 +1,94 @@
+"""Every scenario is complete, and plays under the designs it was written for."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.designs.catalogue import design
+from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
+from kipviz.scenarios.library import GROUP, LIBRARY, UnknownScenario, scenario
+from kipviz.scenarios.scenario import Scenario
+from tests.scenarios.story import nodes, played
+
+AS_SCENARIO = pytest.mark.parametrize("story", LIBRARY, ids=lambda story: story.name)
+LISTED = [(story, name) for story in LIBRARY for name in story.designs]
+# A KIP's flow on one page: what a class can follow from beginning to end.
+BIG_STEPS_MAX = 15
+
+
+@pytest.mark.parametrize(
+    ("story", "name"), LISTED, ids=[f"{story.name}-{name}" for story, name in LISTED]
+)
+def test_a_scenario_plays_to_its_end_under_the_designs_it_lists(story: Scenario, name: str) -> None:
+    trace, chapters = played(story.name, name)
+    assert [chapter.title for chapter in chapters] == [beat.title for beat in story.beats]
+    ends = [0, *(chapter.end for chapter in chapters)]
+    assert [chapter.first for chapter in chapters] == ends[:-1]
+    assert ends[-1] == trace.depth == len(nodes(trace)) - 1
+    if story.beats:
+        assert trace.depth > 20
+
+
+@AS_SCENARIO
+def test_a_scenario_says_what_it_shows_where_it_is_from_and_what_each_beat_is(
+    story: Scenario,
+) -> None:
+    assert story.title
+    assert story.sentence.endswith(".")
+    assert story.clause.startswith("KIP-")
+    for beat in story.beats:
+        assert beat.title
+        assert beat.say.endswith(".")
+        assert beat.steps
+
+
+@AS_SCENARIO
+def test_a_scenario_has_few_big_steps_and_at_most_four_lanes_at_first(story: Scenario) -> None:
+    assert len(story.beats) <= BIG_STEPS_MAX
+    hosts = {a.name for a in story.spec.applications} | {f"B{b}" for b in story.spec.brokers}
+    assert 1 <= len(story.lanes) <= 4
+    assert set(story.lanes) <= hosts
+
+
+@AS_SCENARIO
+def test_a_question_is_asked_of_a_beat_that_there_is_and_has_one_right_answer(
+    story: Scenario,
+) -> None:
+    if story.question is None:
+        return
+    assert 0 < story.question.beat < len(story.beats)
+    assert story.question.text.endswith("?")
+    assert [choice.right for choice in story.question.choices].count(True) == 1
+    assert all(choice.text and choice.say.endswith(".") for choice in story.question.choices)
+    trace, chapters = played(story.name, story.designs[0])
+    assert 0 < chapters[story.question.beat].end <= trace.depth
+
+
+def test_the_names_of_scenarios_are_their_own() -> None:
+    assert len({story.name for story in LIBRARY}) == len(LIBRARY)
+    assert all(scenario(story.name) is story for story in LIBRARY)
+
+
+def test_an_unknown_scenario_is_answered_with_the_scenarios_there_are() -> None:
+    with pytest.raises(UnknownScenario) as wrong:
+        scenario("kip-1289-share")
+    names = ", ".join(story.name for story in LIBRARY)
+    assert str(wrong.value) == f"there is no scenario 'kip-1289-share'; the scenarios are {names}"
+
+
+def test_the_group_of_the_stories_has_the_partition_that_the_kip_gives_to_another_name() -> None:
+    assert GROUP == "my-group-4"
+    assert partition_for("my-group-4", 50) == 7
+    assert partition_for("my-group", 50) == 12
+    trace, _ = played("kip-1289-group-commit", "repaired")
+    assert [p for p in trace.world.logs if p.startswith(CONSUMER_OFFSETS)] == [
+        "__consumer_offsets-7"
+    ]
+
+
+@AS_SCENARIO
+def test_a_played_story_is_the_same_story_again(story: Scenario) -> None:
+    trace, _ = played(story.name, story.designs[0])
+    again, _ = story.play(design(story.designs[0]))
+    assert [n.action for n in nodes(again)] == [n.action for n in nodes(trace)]
+    assert again.world.digest == trace.world.digest

@@ -1,0 +1,82 @@
+"""What every design makes of every story: the table of verdicts, as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.liveness import settle
+from kipviz.designs.catalogue import CATALOGUE, design
+from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import ScriptError
+from tests.scenarios.story import nodes, played
+
+# atomic at the end of the story, nothing pending there, and whether what is pending is resolved
+# in some continuation without a new fault.
+Row = tuple[str, str, str]
+FINE: Row = ("holds", "holds", "resolved")
+LATE: Row = ("holds", "pending", "resolved")
+STUCK: Row = ("holds", "pending", "for ever")
+TWICE: Row = ("broken", "pending", "resolved")
+LOST: Row = ("broken", "holds", "resolved")
+IMPOSSIBLE: Row = ("", "", "")
+
+DESIGNS = (
+    "repaired",
+    "finding-I",
+    "finding-D",
+    "as-written",
+    "as-written-broadcast",
+    "as-written-available",
+    "as-written-local",
+)
+TABLE: dict[str, tuple[Row, ...]] = {
+    "kip-1289-group-commit": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+    "kip-1289-group-abort": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+    "kip-1289-share-commit": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    "kip-1289-share-abort": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
+    "kip-1289-lock-expiry": (LATE, STUCK, TWICE, TWICE, TWICE, TWICE, IMPOSSIBLE),
+    "kip-1289-small": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+}
+CELLS = [
+    (story, name, row)
+    for story, rows in TABLE.items()
+    for name, row in zip(DESIGNS, rows, strict=True)
+]
+
+
+def test_the_table_has_every_scenario_and_every_design() -> None:
+    assert set(TABLE) == {story.name for story in LIBRARY}
+    assert tuple(known.name for known in CATALOGUE) == DESIGNS
+
+
+@pytest.mark.parametrize(("story", "name", "row"), CELLS, ids=[f"{s}-{d}" for s, d, _ in CELLS])
+def test_the_verdict_of_a_story_under_a_design(story: str, name: str, row: Row) -> None:
+    if row == IMPOSSIBLE:
+        with pytest.raises(ScriptError, match="is not possible now"):
+            played(story, name)
+        return
+    trace, _ = played(story, name)
+    said = [
+        prop.finding(state).status
+        for prop, state in zip(PROPERTIES, trace.observations, strict=True)
+    ]
+    model = scenario(story).model(design(name))
+    settled = settle(model, trace.world, trace.observations[1])
+    assert (*said, settled.answer) == row
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "repaired"])
+def test_every_design_but_the_repaired_one_fails_some_story(name: str) -> None:
+    at = DESIGNS.index(name)
+    assert not {STUCK, TWICE, LOST, IMPOSSIBLE}.isdisjoint(rows[at] for rows in TABLE.values())
+    assert {STUCK, TWICE, LOST, IMPOSSIBLE}.isdisjoint(rows[0] for rows in TABLE.values())
+
+
+def test_a_property_that_is_broken_stays_so_to_the_end_of_the_story() -> None:
+    trace, _ = played("kip-1289-lock-expiry", "finding-D")
+    said = [PROPERTIES[0].finding(node.observations[0]).status for node in nodes(trace)]
+    first = said.index("broken")
+    assert set(said[:first]) == {"holds"}
+    assert set(said[first:]) == {"broken"}
