@@ -1,0 +1,39 @@
+"""Random runs in which everything goes wrong: what must hold in each of their worlds."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.designs.catalogue import CATALOGUE
+from tests.cluster.invariants import wrong_between, wrong_in
+from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
+
+SEEDS = 4
+LENGTH = 200
+# The regular group's flow asks no slot: one design stands for all.
+RUNS = [
+    *((d.name, flow) for d in CATALOGUE for flow in ("share", "share-abort")),
+    ("repaired", "group"),
+    ("repaired", "group-abort"),
+]
+
+
+@pytest.mark.parametrize("replication", ["instant", "stepwise"])
+@pytest.mark.parametrize(("name", "flow"), RUNS)
+def test_no_fault_breaks_what_holds_in_every_world(name, flow, replication):
+    for applications in (1, 2):
+        spec = small_spec(
+            flow, replication=replication, budget=EVERYTHING, applications=applications
+        )
+        model = model_of(spec, name)
+        for seed in range(SEEDS):
+            for step, (before, action, outcome) in enumerate(steps_of(model, seed, LENGTH)):
+                after = outcome.world
+                wrong = wrong_in(after) + wrong_between(before, after)
+                assert not wrong, (applications, seed, step, action, wrong)
+
+
+def test_the_dice_of_these_runs_reach_every_kind_of_action():
+    model = model_of(small_spec("share", replication="stepwise", budget=EVERYTHING))
+    seen = {type(a).__name__ for seed in range(12) for _, a, _ in steps_of(model, seed, LENGTH)}
+    assert seen == {kind.__name__ for kind in model.action_type.__args__}
