@@ -120,9 +120,9 @@ def replay(task: Task) -> Run:
     try:
         for moment in moments(task):
             trace = trace.take(moment.action)
-    except ValueError:
-        raise
-    except Exception as wrong:  # noqa: BLE001  what broke is told together with the steps before
+    except Exception as wrong:
+        if isinstance(wrong, ValueError) and not trace.depth:
+            raise  # the task is no task; later on it is the model that broke
         error = f"{type(wrong).__name__} at step {trace.depth + 1}: {wrong}".splitlines()[0]
     scenario, design = scenario_named(task.scenario), design_named(task.design)
     return Run(scenario, design, model, trace.first(), (), task, error)

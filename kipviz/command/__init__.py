@@ -1,0 +1,1 @@
+"""The command `kipviz`: every job of the notebooks for a shell."""

@@ -1,0 +1,80 @@
+"""How arguments are read: one parser that refuses in one sentence, and the words they share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from kipviz.command.refused import Refused
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises instead of printing its usage and leaving."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse bad arguments."""
+        raise Refused(f"{message} (see {self.prog} --help)")
+
+
+def seed(text: str) -> int:
+    """Read a seed."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"a seed is a whole number, such as 7, not {text!r}"
+        ) from None
+
+
+def count(text: str) -> int:
+    """Read a number from 1."""
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"it takes a whole number from 1, not {text!r}")
+    return int(text)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between them."""
+    found = tuple(name.strip() for name in text.split(","))
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"it takes names with commas between them, not {text!r}")
+    return found
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Let a subcommand answer in JSON."""
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON document on stdout instead of text"
+    )
+
+
+def add_form(parser: argparse.ArgumentParser) -> None:
+    """Let a subcommand tell a run as text or in JSON."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--text", action="store_true", help="a table of steps; this is the default")
+    form.add_argument("--json", action="store_true", help="one JSON document on stdout instead")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Let a subcommand take a story, or a run from a file."""
+    parser.add_argument(
+        "scenario", nargs="?", metavar="SCENARIO", help="see `kipviz list scenarios`"
+    )
+    parser.add_argument("--design", metavar="DESIGN", help="the scenario's own if left out")
+    parser.add_argument("--from-trace", metavar="FILE", help="a run that was saved, instead")
+
+
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Let a subcommand take one seeded run."""
+    parser.add_argument("--scenario", required=True, metavar="SCENARIO")
+    parser.add_argument("--design", required=True, metavar="DESIGN")
+    parser.add_argument("--faults", default="calm", metavar="PROFILE", help="calm if left out")
+    parser.add_argument("--seed", required=True, type=seed, metavar="N")
+    add_steps_max(parser)
+
+
+def add_steps_max(parser: argparse.ArgumentParser) -> None:
+    """Let a subcommand say where a seeded run is cut."""
+    parser.add_argument(
+        "--steps-max", type=count, default=600, metavar="N", help="where a run is cut (600)"
+    )

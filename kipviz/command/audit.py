@@ -1,0 +1,68 @@
+"""`kipviz audit`: every duplicate, loss and stuck record of an event log."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json, add_steps_max
+from kipviz.command.campaign import explaining, replay_words, spark_for
+from kipviz.command.output import Progress, answer
+
+if TYPE_CHECKING:
+    from kipviz.spark.audit import AuditResult
+
+HELP = "find every duplicate, loss and stuck record in an event log in Parquet"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("log", metavar="DIR", help="what `kipviz campaign --events DIR` wrote")
+    parser.add_argument(
+        "--master", metavar="M", help="Spark's master, such as local[4] or sc://..."
+    )
+    add_steps_max(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit the log and name every run to look at."""
+    progress = Progress()
+    try:
+        with explaining():
+            from kipviz.spark.audit import audit_log
+
+            result = audit_log(spark_for(arguments.master), arguments.log, progress.tasks)
+    finally:
+        progress.end()
+    findings = result.table.to_pylist()
+    document = {
+        "log": arguments.log,
+        "runs": result.runs,
+        "unfinished": result.unfinished,
+        "counts": {kind: result.count(kind) for kind in _kinds()},
+        "findings": [
+            {**row, "command": replay_words(row, arguments.steps_max)} for row in findings
+        ],
+    }
+    answer(document, _lines(result, findings, arguments.steps_max), as_json=arguments.json)
+    return int(bool(findings))
+
+
+def _kinds() -> tuple[str, ...]:
+    from kipviz.spark.audit import FINDINGS
+
+    return FINDINGS
+
+
+def _lines(result: AuditResult, findings: list[dict[str, Any]], steps_max: int) -> Iterator[str]:
+    yield repr(result)
+    for row in findings:
+        outputs = f"{row['outputs']} committed output{'s' if row['outputs'] != 1 else ''}"
+        yield ""
+        yield (
+            f"{row['finding']}: {row['source']}@{row['offset']} at step {row['step']}, {outputs}, "
+            f"delivered {row['deliveries']} times"
+        )
+        yield f"  {replay_words(row, steps_max)}"

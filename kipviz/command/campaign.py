@@ -1,0 +1,142 @@
+"""`kipviz campaign`: seeded runs by the thousand, on Spark, in processes or in a loop."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json, add_steps_max, count, names, seed
+from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kipviz.spark.campaign import Campaign, CampaignResult
+
+HELP = "make seeded runs over scenarios x designs x fault profiles and count the verdicts"
+WAYS = ("spark", "processes", "loop")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("--scenario", required=True, type=names, metavar="S[,S]")
+    parser.add_argument("--designs", required=True, type=names, metavar="D[,D]")
+    parser.add_argument("--faults", default=("calm",), type=names, metavar="F[,F]", help="calm")
+    parser.add_argument("--runs", default=100, type=count, metavar="N", help="seeds for each (100)")
+    parser.add_argument("--seed", default=0, type=seed, metavar="K", help="the first seed (0)")
+    add_steps_max(parser)
+    parser.add_argument("--way", choices=WAYS, default="spark", help="where the runs are made")
+    parser.add_argument(
+        "--master", metavar="M", help="Spark's master, such as local[4] or sc://..."
+    )
+    parser.add_argument("--events", metavar="DIR", help="write every event of every run as Parquet")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it, count it, and write its events where they are wanted."""
+    if arguments.master is not None and arguments.way != "spark":
+        raise Refused("--master is for --way spark")
+    if arguments.events is not None:
+        check_place(arguments.events)
+        if Path(arguments.events).exists():
+            raise Refused(f"there is something at {arguments.events} already: choose another place")
+    progress = Progress()
+    try:
+        with explaining():
+            work = _campaign(arguments)
+            result = work.run(progress.runs)
+            if arguments.events is not None:
+                _write_events(arguments, work, progress)
+    finally:
+        progress.end()
+    broken = [row for row in result.table.to_pylist() if row["status"] != "holds"]
+    answer(_document(arguments, result, broken), _lines(result, broken), as_json=arguments.json)
+    return int(bool(broken))
+
+
+@contextmanager
+def explaining() -> Iterator[None]:
+    """Turn what can be wrong with words, Java, Spark and its workers into bad input."""
+    from kipviz.spark.failures import CampaignFailed
+    from kipviz.spark.progress import Cancelled
+    from kipviz.spark.session import SparkUnavailable
+
+    try:
+        yield
+    except (ValueError, OSError, CampaignFailed, Cancelled, SparkUnavailable) as wrong:
+        raise Refused(str(wrong) or type(wrong).__name__) from None
+
+
+def spark_for(master: str | None) -> SparkSession:
+    """Give the Spark session that was asked for."""
+    from kipviz.spark.session import session
+
+    return session(master)
+
+
+def replay_words(row: Mapping[str, Any], steps_max: int = 600) -> str:
+    """Give the command line that makes one run of a campaign again."""
+    words = ["kipviz", "replay"]
+    for name in ("scenario", "design", "faults", "seed"):
+        words += [f"--{name}={row[name]}"] if name == "seed" else [f"--{name}", row[name]]
+    if steps_max != 600:
+        words += ["--steps-max", str(steps_max)]
+    return shlex.join(words)
+
+
+def _campaign(arguments: argparse.Namespace) -> Campaign:
+    from kipviz.spark.campaign import Campaign
+
+    settings = (arguments.scenario, arguments.designs, arguments.faults, arguments.runs)
+    # First without Spark: a wrong word shall not wait for a JVM.
+    work = Campaign(*settings, arguments.seed, arguments.steps_max, way=arguments.way)
+    if arguments.way != "spark":
+        return work
+    spark = spark_for(arguments.master)
+    return Campaign(*settings, arguments.seed, arguments.steps_max, spark=spark)
+
+
+def _write_events(arguments: argparse.Namespace, work: Campaign, progress: Progress) -> None:
+    from kipviz.spark.event_log import write_events
+
+    write_events(
+        spark_for(arguments.master), work.plan, arguments.events, on_progress=progress.runs
+    )
+
+
+def _document(
+    arguments: argparse.Namespace, result: CampaignResult, broken: list[dict[str, Any]]
+) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "plan": str(result.plan),
+        "runs": result.plan.jobs,
+        "summary": msgspec.to_builtins(result.summary()),
+        "verdicts": [
+            {k: v for k, v in row.items() if k != "job"} for row in result.table.to_pylist()
+        ],
+        "broken": [replay_words(row, arguments.steps_max) for row in broken],
+        "events": arguments.events,
+        "holds": not broken,
+    }
+
+
+def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str]:
+    yield repr(result)
+    first: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in broken:
+        first.setdefault((row["design"], row["status"], row["broken"]), row)
+    if first:
+        yield ""
+        yield "the first run of each kind:"
+    for row in first.values():
+        what = f"{row['broken']} breaks" if row["status"] == "breaks" else "error"
+        yield f"  {row['design']}: {what}: {row['reason']}"
+        yield f"    {replay_words(row, result.plan.steps_max)}"

@@ -1,0 +1,100 @@
+"""`kipviz compare`: one story under two designs, side by side."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json
+from kipviz.command.output import answer
+
+if TYPE_CHECKING:
+    from kipviz.checking.runs import Judgement, Run
+    from kipviz.widgets.line import Line
+
+HELP = "play one story under two designs and show where they part"
+Pair = tuple[int, int]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("scenario", metavar="SCENARIO")
+    parser.add_argument("--left", required=True, metavar="DESIGN")
+    parser.add_argument("--right", required=True, metavar="DESIGN")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play both, hold them together by their big steps, and tell."""
+    from kipviz.checking import runs
+    from kipviz.command import telling
+    from kipviz.widgets.compare import difference, in_step
+    from kipviz.widgets.line import line_of
+
+    with telling.refusing():
+        both = [runs.play(arguments.scenario, name) for name in (arguments.left, arguments.right)]
+    left, right = (line_of(telling.payload_of(one), [], 0) for one in both)
+    pairs, bigs = in_step(left, right)
+    first = difference(left, right, pairs)
+    judged = [runs.judge(one) for one in both]
+    rows = [
+        {
+            "step": at,
+            "big": sum(big["from"] <= at for big in bigs),
+            "left": _side(left, one),
+            "right": _side(right, other),
+        }
+        for at, (one, other) in enumerate(pairs)
+    ]
+    document = {
+        "scenario": arguments.scenario,
+        "left": telling.document_of(both[0], judged[0]),
+        "right": telling.document_of(both[1], judged[1]),
+        "steps": rows,
+        "bigs": [{"number": n, **big} for n, big in enumerate(bigs, 1)],
+        "difference": first,
+    }
+    lines = _lines(both, judged, document) if not arguments.json else ()
+    answer(document, lines, as_json=arguments.json)
+    return 0
+
+
+def _side(line: Line, step: int) -> dict[str, Any]:
+    return {
+        "step": step,
+        "sentence": line.steps[step]["sentence"],
+        "verdicts": {v["property"]: v["state"] for v in line.verdicts_at(step)},
+    }
+
+
+def _lines(
+    both: list[Run], judged: list[tuple[Judgement, ...]], document: dict[str, Any]
+) -> Iterator[str]:
+    from kipviz.command.telling import verdict_lines
+
+    first = document["difference"]
+    rows = document["steps"]
+    names = list(rows[0]["left"]["verdicts"])
+    yield both[0].scenario.title
+    yield f"left:  design {both[0].design.name} ({both[0].design.status})"
+    yield f"right: design {both[1].design.name} ({both[1].design.status})"
+    yield f"verdicts: {', '.join(names)}"
+    yield ""
+    begins = {big["from"]: big for big in document["bigs"]}
+    for at, row in enumerate(rows):
+        if at in begins:
+            yield f"{begins[at]['number']:>3}. {begins[at]['title']}"
+        sign = ">" if first is not None and first["at"] == at else " "
+        yield f"  {sign}{at:>4}  {_half(row['left'])} | {_half(row['right'])}"
+    yield ""
+    yield f"first difference at {first['at']}: {first['sentence']}" if first else "no difference"
+    for side, one, found in zip(("left", "right"), both, judged, strict=True):
+        yield from (f"{side}: {line}" for line in verdict_lines(one, found))
+
+
+def _half(side: dict[str, Any]) -> str:
+    from kipviz.widgets.twin import SIGNS
+
+    signs = "".join(SIGNS[state] for state in side["verdicts"].values())
+    return f"{side['step']:>4} {signs}  {side['sentence']:<60.60}"

@@ -1,0 +1,76 @@
+"""`kipviz export`: a run as a page, a payload, a Markdown table or a Mermaid diagram."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from kipviz.command.arguments import add_run
+from kipviz.command.output import answer, check_place, write_whole
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.checking.runs import Run
+
+HELP = "write a run as .html (steps without kernel or network), .json, .md or .mmd (Mermaid)"
+SUFFIXES = (".html", ".json", ".md", ".mmd")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    add_run(parser)
+    parser.add_argument(
+        "--to", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}"
+    )
+    parser.add_argument("--json", action="store_true", help="say in JSON what was written")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the run and write it."""
+    from kipviz.command import telling
+
+    suffix = PurePath(arguments.to).suffix
+    if suffix not in SUFFIXES:
+        raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")
+    check_place(arguments.to)
+    told = telling.run_of(arguments)
+    text = _text(told, suffix)
+    write_whole(arguments.to, text)
+    size = len(text.encode())
+    steps = len(told.trace.line) - 1
+    document = {
+        "scenario": told.scenario.name,
+        "design": told.design.name,
+        "file": arguments.to,
+        "bytes": size,
+        "steps": steps,
+        "changes": told.changes,
+    }
+    lines = [*(f"changed: {change}" for change in told.changes)]
+    lines.append(f"{arguments.to}: {steps} steps, {size:,} bytes")
+    answer(document, lines, as_json=arguments.json)
+    return 0
+
+
+def _text(run: Run, suffix: str) -> str:
+    from kipviz.checking.runs import judge
+    from kipviz.command.telling import payload_of
+
+    shown = payload_of(run)
+    match suffix:
+        case ".html":
+            from kipviz.widgets.page import page
+
+            return page(shown)
+        case ".json":
+            return json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
+        case ".md":
+            from kipviz.views.markdown import markdown
+
+            return markdown(shown, judge(run))
+        case _:
+            from kipviz.views.mermaid import mermaid
+
+            return mermaid(shown)

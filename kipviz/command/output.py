@@ -1,0 +1,97 @@
+"""What goes to stdout and stderr: the answer, the progress, and files that appear whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kipviz.command.refused import Refused
+
+_SECONDS_BETWEEN = 2.0
+
+
+def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """Print the answer of a subcommand, as one JSON document or as text."""
+    if as_json:
+        # Plain ASCII: it is the same document whatever the terminal's encoding.
+        print(json.dumps(document, indent=2))
+        return
+    for line in lines:
+        print(line)
+
+
+class Progress:
+    """Says on stderr how far it is: on one line of a terminal, else now and then."""
+
+    def __init__(self) -> None:
+        self._on_terminal = sys.stderr.isatty()
+        self._told_at = time.monotonic()
+        self._wide = 0
+
+    def say(self, words: str, *, last: bool = False) -> None:
+        """Say something new; `last` is said in any case."""
+        if self._on_terminal:
+            print(f"\r{words:<{self._wide}}", end="", file=sys.stderr, flush=True)
+            self._wide = len(words)
+        elif last or time.monotonic() - self._told_at >= _SECONDS_BETWEEN:
+            print(words, file=sys.stderr, flush=True)
+            self._told_at = time.monotonic()
+
+    def runs(self, done: int, there_are: int) -> None:
+        """Say how many runs are done."""
+        self.say(f"{done:,} of {there_are:,} runs")
+
+    def tasks(self, done: int, there_are: int) -> None:
+        """Say how many of Spark's tasks are done."""
+        self.say(f"{done:,} of {there_are:,} tasks")
+
+    def states(self, states: int, depth: int) -> bool:
+        """Say how far a search is; it shall go on."""
+        self.say(f"{states:,} states, depth {depth}")
+        return True
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._wide:
+            print(file=sys.stderr, flush=True)
+            self._wide = 0
+
+
+def check_place(path: str | None) -> None:
+    """Refuse a file that could not be written, before the work is done that it is for.
+
+    Raises:
+        Refused: if it is a folder, or its folder is not there or is closed.
+    """
+    if path is None:
+        return
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir():
+        raise Refused(f"cannot write {path}: it is a folder")
+    if not folder.is_dir():
+        raise Refused(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise Refused(f"cannot write {path}: the folder {folder} is closed to writing")
+
+
+def write_whole(path: str, text: str) -> None:
+    """Write a file beside its place and move it there, so that nobody sees half of it.
+
+    Raises:
+        Refused: if it cannot be written.
+    """
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(target)
+    except OSError as error:
+        raise Refused(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""`kipviz play`: a scenario's story, step by step."""
+
+from __future__ import annotations
+
+import argparse
+
+from kipviz.command.arguments import add_form, add_run
+from kipviz.command.output import answer, check_place
+
+HELP = "play a scenario's story and judge it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    add_run(parser)
+    parser.add_argument("--save", metavar="FILE", help="write the run to a trace file")
+    add_form(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play, tell, judge and save."""
+    from kipviz.checking.runs import judge
+    from kipviz.command import telling
+
+    check_place(arguments.save)
+    told = telling.run_of(arguments)
+    judged = judge(told)
+    if arguments.save is not None:
+        telling.save(told, arguments.save)
+    if arguments.json:
+        document = telling.document_of(told, judged) | {"saved": arguments.save}
+        answer(document, (), as_json=True)
+    else:
+        answer({}, telling.lines_of(told, judged), as_json=False)
+    return int(telling.fails(told, judged))
