@@ -1,4 +1,4 @@
-"""The programs that applications run, in the words of the KIPs' pseudo code."""
+"""The programs that applications run, in the words of the KIPs' pseudo code, one call a line."""
 
 from __future__ import annotations
 
@@ -6,75 +6,45 @@ from kipviz.clients.application import Call, Line
 
 C = Call
 
-# KIP-1289 "Pseudo code", one call a line; the catch block is the last line.
-SHARE_LOOP: tuple[Line, ...] = (
-    Line("producer.initTransactions();", C.INIT_TRANSACTIONS),
-    Line("records = shareConsumer.poll(Duration.ofSeconds(5));", C.POLL),
-    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=6),
-    Line("producer.send(output(records));", C.SEND, on_error=6),
-    Line(
-        "producer.sendShareAcknowledgementsToTransaction(acks, shareConsumer.shareGroupMetadata());",
-        C.SEND_SHARE_ACKNOWLEDGEMENTS,
-        on_error=6,
-    ),
-    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=6),
-    Line(
-        "} catch (KafkaException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION, then=1
-    ),
-)
+INIT = Line("producer.initTransactions();", C.INIT_TRANSACTIONS)
+FAIL = Line("throw new KafkaException(); // producer.abortTransaction();", C.ABORT_TRANSACTION)
 
-# The same loop in which processing fails once, after everything was staged.
-SHARE_ABORT: tuple[Line, ...] = (
-    *SHARE_LOOP[:5],
-    Line("throw new KafkaException(); // producer.abortTransaction();", C.ABORT_TRANSACTION),
-    Line("records = shareConsumer.poll(Duration.ofSeconds(5));", C.POLL),
-    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=11),
-    Line("producer.send(output(records));", C.SEND, on_error=11),
-    Line(
-        "producer.sendShareAcknowledgementsToTransaction(acks, shareConsumer.shareGroupMetadata());",
-        C.SEND_SHARE_ACKNOWLEDGEMENTS,
-        on_error=11,
-    ),
-    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=6, on_error=11),
-    Line(
-        "} catch (KafkaException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION, then=6
-    ),
+SHARE_POLL = "records = shareConsumer.poll(Duration.ofSeconds(5));"
+SHARE_STAGE = (
+    "producer.sendShareAcknowledgementsToTransaction(acks, shareConsumer.shareGroupMetadata());"
 )
+SHARE_CATCH = "} catch (KafkaException e) { producer.abortTransaction(); }"
 
-# The same for a regular consumer group (KIP-98, KIP-447, KIP-1289 "Flow - Regular Consumer Group").
-GROUP_LOOP: tuple[Line, ...] = (
-    Line("producer.initTransactions();", C.INIT_TRANSACTIONS),
-    Line("records = consumer.poll(Duration.ofSeconds(5));", C.POLL),
-    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=6),
-    Line("producer.send(output(records));", C.SEND, on_error=6),
-    Line(
-        "producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());",
-        C.SEND_OFFSETS,
-        on_error=6,
-    ),
-    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=6),
-    Line(
-        "} catch (KafkaException e) { producer.abortTransaction(); seekToCommitted(); }",
-        C.ABORT_TRANSACTION,
-        then=1,
-    ),
-)
+GROUP_POLL = "records = consumer.poll(Duration.ofSeconds(5));"
+GROUP_STAGE = "producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());"
+GROUP_CATCH = "} catch (KafkaException e) { producer.abortTransaction(); seekToCommitted(); }"
 
-GROUP_ABORT: tuple[Line, ...] = (
-    *GROUP_LOOP[:5],
-    Line("throw new KafkaException(); // producer.abortTransaction();", C.ABORT_TRANSACTION),
-    Line("records = consumer.poll(Duration.ofSeconds(5));", C.POLL),
-    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=11),
-    Line("producer.send(output(records));", C.SEND, on_error=11),
-    Line(
-        "producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());",
-        C.SEND_OFFSETS,
-        on_error=11,
-    ),
-    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=6, on_error=11),
-    Line(
-        "} catch (KafkaException e) { producer.abortTransaction(); seekToCommitted(); }",
-        C.ABORT_TRANSACTION,
-        then=6,
-    ),
-)
+
+def _loop(at: int, poll: str, stage: str, call: Call, catch: str) -> tuple[Line, ...]:
+    """Give the consume-transform-produce loop as the lines from `at` on; the last one catches."""
+    catch_at = at + 5
+    return (
+        Line(poll, C.POLL),
+        Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=catch_at),
+        Line("producer.send(output(records));", C.SEND, on_error=catch_at),
+        Line(stage, call, on_error=catch_at),
+        Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=at, on_error=catch_at),
+        Line(catch, C.ABORT_TRANSACTION, then=at),
+    )
+
+
+def _share_loop(at: int) -> tuple[Line, ...]:
+    return _loop(at, SHARE_POLL, SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, SHARE_CATCH)
+
+
+def _group_loop(at: int) -> tuple[Line, ...]:
+    return _loop(at, GROUP_POLL, GROUP_STAGE, C.SEND_OFFSETS, GROUP_CATCH)
+
+
+# KIP-1289 "Pseudo code", and the same in which processing fails once, after all was staged.
+SHARE_LOOP: tuple[Line, ...] = (INIT, *_share_loop(1))
+SHARE_ABORT: tuple[Line, ...] = (INIT, *_share_loop(1)[:4], FAIL, *_share_loop(6))
+
+# The same for a regular consumer group (KIP-98, KIP-447, KIP-1289 "Regular Consumer Group").
+GROUP_LOOP: tuple[Line, ...] = (INIT, *_group_loop(1))
+GROUP_ABORT: tuple[Line, ...] = (INIT, *_group_loop(1)[:4], FAIL, *_group_loop(6))

@@ -7,10 +7,12 @@ whose objects are the same ones is the same card, and costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kipviz.brokers.share_partition import ShareLeader, SharePartition
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator, TransactionMetadata
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.clients.application import Application
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
@@ -145,9 +147,7 @@ class Cards:
             of,
             _program,
         )
-        self._add(
-            CardHead(f"clients:{name}", "Its clients", name, "facts", name, 50), of, _clients
-        )
+        self._add(CardHead(f"clients:{name}", "Its clients", name, "facts", name, 50), of, _clients)
 
     def _of_group(self, app: ApplicationSpec) -> None:
         source = app.source
@@ -232,7 +232,7 @@ class Cards:
                     f"B{self._leader(partition)}",
                     15 if partition in outputs else 60 + order,
                 ),
-                lambda w, p=partition: (w.logs[p],),
+                partial(_log_of, partition),
                 _log,
             )
 
@@ -254,9 +254,7 @@ class Cards:
 
 
 def _facts(rows: list[tuple[str, str, str]]) -> Card:
-    return {
-        label: {"label": label, "value": value, "tone": tone} for label, value, tone in rows
-    }
+    return {label: {"label": label, "value": value, "tone": tone} for label, value, tone in rows}
 
 
 def _program(app: Application) -> Card:
@@ -397,6 +395,10 @@ def _transaction(known: TransactionMetadata | None, loading: bool | None) -> Car
             ("markers sent", ", ".join(short_name(p) for p, _ in known.sent) or "none", "calm"),
         ]
     )
+
+
+def _log_of(partition: str, world: World) -> tuple[Any, ...]:
+    return (world.logs[partition],)
 
 
 def _log(log: Any) -> Card:

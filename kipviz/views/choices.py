@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers import share_partition_leader
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.actions import (
@@ -45,14 +44,9 @@ def action_of(choice: str) -> ClusterAction:
     return action
 
 
-def choices(
-    model: ClusterModel, world: World, taken: ClusterAction | None
-) -> list[dict[str, Any]]:
+def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[dict[str, Any]]:
     """Give everything that can happen in a world, then what cannot, with the reason."""
-    items = []
-    enabled = model.enabled(world)
-    for action in enabled:
-        items.append(_item(world, action, taken=action == taken))
+    items = [_item(world, action, taken=action == taken) for action in model.enabled(world)]
     for action in _impossible(world):
         why = model.why_not(world, action)
         if why is not None:
@@ -81,10 +75,19 @@ def _impossible(world: World) -> list[ClusterAction]:
             out.append(Deliver(source, broker, "request"))
     for (broker, _, shard), role in world.roles.items():
         if isinstance(role, ShareLeader):
-            out += [ExpireLock(broker, k, lock) for k, lock in share_partition_leader.locks(role)]
+            out += [ExpireLock(broker, key, lock) for key, lock in _held(role)]
         elif isinstance(role, TransactionCoordinator):
             out += [TimeOutTransaction(broker, shard, name) for name in role.transactions]
     return out
+
+
+def _held(role: ShareLeader) -> list[tuple[str, int]]:
+    """Give every acquisition lock under which a record is held, whether or not its timer runs."""
+    return [
+        (key, lock)
+        for key, share in role.shares.items()
+        for lock in sorted({r.lock for r in share.records.values() if r.lock >= 0})
+    ]
 
 
 def _sub(world: World, action: ClusterAction) -> str:
@@ -103,5 +106,7 @@ def _sub(world: World, action: ClusterAction) -> str:
 def _text(world: World, action: ClusterAction) -> str:
     words = title(world, action)
     if isinstance(action, Step | Send):
-        return f"{host_of(action.source) if isinstance(action, Send) else action.application}: {words}"
+        return (
+            f"{host_of(action.source) if isinstance(action, Send) else action.application}: {words}"
+        )
     return words[:1].upper() + words[1:] if words.startswith("the ") else words

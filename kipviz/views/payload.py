@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
@@ -22,9 +23,18 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.cards import Cards, short_name
-from kipviz.views.choices import choices
+from kipviz.views.choices import action_of, choices
 from kipviz.views.lifetimes import Lifetimes
-from kipviz.views.words import TONE_OF_RECORD, TONE_OF_STATE, actor, detail, summary, tell, tone_of, why
+from kipviz.views.words import (
+    TONE_OF_RECORD,
+    TONE_OF_STATE,
+    actor,
+    detail,
+    summary,
+    tell,
+    tone_of,
+    why,
+)
 
 Part = dict[str, Any]
 NOTED_STATES = (RecordState.TX_PENDING, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
@@ -176,7 +186,7 @@ class Telling:
 
     def _choices(self, k: int, items: list[Part]) -> None:
         """Keep accidents as items with a lifetime of their own: they hardly change."""
-        now = [i for i in items if i["group"] == "next" or i["taken"]]
+        now = [self._with_message(i) for i in items if i["group"] == "next" or i["taken"]]
         self.choices.append({"from": k, "to": k + 1, "items": now})
         steady = {i["id"]: i for i in items if i["group"] == "fault" and not i["taken"]}
         for name, entry in tuple(self._open_faults.items()):
@@ -187,6 +197,14 @@ class Telling:
             if name not in self._open_faults:
                 self._open_faults[name] = {"from": k, "to": None, "items": [item]}
                 self.choices.append(self._open_faults[name])
+
+    def _with_message(self, item: Part) -> Part:
+        """Name the message on the wire that a choice would deliver."""
+        action = action_of(item["id"])
+        if not isinstance(action, Deliver):
+            return item
+        waiting = self._wire.get((action.source, action.broker, action.way))
+        return {**item, "message": waiting[0]} if waiting else item
 
     def suffix(self) -> Part:
         """Give what differs after `since`."""
@@ -206,7 +224,11 @@ class Telling:
 
 
 def payload(
-    scenario: Scenario, design: Design, model: ClusterModel, trace: Trace, chapters: tuple[Chapter, ...]
+    scenario: Scenario,
+    design: Design,
+    model: ClusterModel,
+    trace: Trace,
+    chapters: tuple[Chapter, ...],
 ) -> tuple[Part, Lifetimes]:
     """Tell the line that a trace stands on, whole; give the rows' lifetimes for branches, too."""
     telling = Telling(model, -1, Lifetimes())
@@ -254,11 +276,11 @@ def branch(
 
 def _cut(verdicts: list[Part], first: int) -> list[Part]:
     """Give the verdicts from a step on, those that are alive there beginning with it."""
-    out = []
-    for verdict in verdicts:
-        if verdict["to"] is None or verdict["to"] > first:
-            out.append({**verdict, "from": max(verdict["from"], first)})
-    return out
+    return [
+        {**verdict, "from": max(verdict["from"], first)}
+        for verdict in verdicts
+        if verdict["to"] is None or verdict["to"] > first
+    ]
 
 
 def _start(node: str) -> Part:
@@ -276,7 +298,9 @@ def _start(node: str) -> Part:
 
 
 def _kind(kind: str) -> str:
-    return {"expiry": "fault", "repair": "fault", "refresh": "timer", "load": "local"}.get(kind, kind)
+    return {"expiry": "fault", "repair": "fault", "refresh": "timer", "load": "local"}.get(
+        kind, kind
+    )
 
 
 def _hosts(before: World, world: World) -> list[tuple[str, bool, bool]]:
@@ -297,9 +321,10 @@ def _spec_line(model: ClusterModel) -> str:
 
 
 def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
-    lanes = []
-    for app in model.spec.applications:
-        lanes.append(_lane(scenario, app.name, app.name, f"{app.transactional_id} · {app.member_id}"))
+    lanes = [
+        _lane(scenario, app.name, app.name, f"{app.transactional_id} · {app.member_id}")
+        for app in model.spec.applications
+    ]
     leads = {f"B{b}": list[str]() for b in model.spec.brokers}
     for placement in model.spec.placements:
         leads[f"B{placement.leader}"].append(placement.partition)
@@ -311,7 +336,6 @@ def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
 
 def _lane(scenario: Scenario, name: str, title: str, sub: str) -> Part:
     return {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
-
 
 
 def _questions(scenario: Scenario, chapters: tuple[Chapter, ...]) -> list[Part]:

@@ -32,7 +32,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
     CallReturned,
-    CallStarted,
     LeaderMoved,
     MessageSent,
     OffsetResolved,
@@ -43,6 +42,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.transactions import EndTxn, WriteTxnMarkers
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
@@ -59,6 +59,18 @@ TONE_OF_STATE = {
     TransactionState.PREPARE_ABORT: PENDING,
     TransactionState.COMPLETE_COMMIT: DONE,
     TransactionState.COMPLETE_ABORT: WARNING,
+}
+# What is said on an arrow where the request's own name is too long to read.
+ARROW_WORDS = {
+    "TxnWriteShareGroupState": "write vote",
+    "TxnWriteShareGroupStateResponse": "vote written",
+    "AddPartitionsToTxn": "enlist partition",
+    "AddPartitionsToTxnResponse": "enlisted",
+    "ReadShareGroupState": "read share state",
+    "ReadShareGroupStateResponse": "share state",
+    "WriteShareGroupState": "write share state",
+    "WriteShareGroupStateResponse": "written",
+    "WriteTxnMarkersResponse": "marker written",
 }
 TONE_OF_RECORD = {
     RecordState.TX_PENDING: PENDING,
@@ -93,7 +105,8 @@ def title(world: World, action: ClusterAction) -> str:
             return f"{call}() returns" if app.waiting else f"{call}()"
         case Send(source=source):
             return f"{source.partition('/')[2]} sends {label(world, action).rpartition(' ')[2]}"
-    return label(world, action)
+        case _:
+            return label(world, action)
 
 
 def why(action: ClusterAction, before: World) -> dict[str, Any]:
@@ -120,40 +133,20 @@ def why(action: ClusterAction, before: World) -> dict[str, Any]:
 def summary(message: Message) -> str:
     """Give the few letters that fit on an arrow."""
     name = type(message).__name__
-    match name:
-        case "EndTxn":
-            return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"  # type: ignore[attr-defined]
-        case "WriteTxnMarkers":
-            word = "COMMIT" if message.committed else "ABORT"  # type: ignore[attr-defined]
-            return f"marker {word} · epoch {message.producer_epoch}"  # type: ignore[attr-defined]
-        case "TxnShareAcknowledge":
-            return "TxnShareAcknowledge"
-        case "TxnWriteShareGroupState":
-            return "write vote"
-        case "TxnWriteShareGroupStateResponse":
-            return _ok("vote written", message)
-        case "AddPartitionsToTxn":
-            return "enlist partition"
-        case "AddPartitionsToTxnResponse":
-            return _ok("enlisted", message)
-        case "ReadShareGroupState":
-            return "read share state"
-        case "ReadShareGroupStateResponse":
-            return _ok("share state", message)
-        case "WriteShareGroupState":
-            return "write share state"
-        case "WriteShareGroupStateResponse":
-            return _ok("written", message)
+    if isinstance(message, EndTxn):
+        return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"
+    if isinstance(message, WriteTxnMarkers):
+        word = "COMMIT" if message.committed else "ABORT"
+        return f"marker {word} · epoch {message.producer_epoch}"
+    short = ARROW_WORDS.get(name)
     if message.IS_RESPONSE:
-        return _ok(f"{name.removesuffix('Response')} ok", message)
-    return name
+        return _ok(short or f"{name.removesuffix('Response')} ok", message)
+    return short or name
 
 
 def detail(message: Message) -> str:
     """Give a message's fields in one line, with its key and version."""
-    fields = ", ".join(
-        f"{f}={_short(getattr(message, f))}" for f in message.__struct_fields__
-    )
+    fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.__struct_fields__)
     key = f"key {message.API_KEY}, version {message.VERSION}" if message.API_KEY >= 0 else "no key"
     return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
 
@@ -334,11 +327,6 @@ def _tone(action: ClusterAction, events: tuple[Event, ...]) -> str:
     return CALM
 
 
-def is_call(events: tuple[Event, ...]) -> bool:
-    """Say whether the application entered a line in these events."""
-    return any(isinstance(e, CallStarted) for e in events)
-
-
 def actor(action: ClusterAction) -> str:
     """Give the lane on which a step happens."""
     match action:
@@ -352,4 +340,5 @@ def actor(action: ClusterAction) -> str:
             return ""
         case Cut(one=one) | Heal(one=one):
             return one
-    return f"B{action.broker}"
+        case _:
+            return f"B{action.broker}"
