@@ -1,0 +1,97 @@
+"""For ever: proved, or resolved, or said to be open."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking import liveness
+from kipviz.checking.liveness import settle
+from kipviz.cluster.actions import CrashBroker, CrashClient
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import follow, play
+
+SMALL = scenario("kip-1289-small")
+
+
+def standing(under: str, until: str) -> Trace:
+    """The small story, played up to the end of the beat of this title."""
+    model = SMALL.model(design(under))
+    titles = [beat.title for beat in SMALL.beats]
+    beats = SMALL.beats[: titles.index(until) + 1]
+    return play(Trace.start(model, PROPERTIES), model, beats)[0]
+
+
+def settled(trace: Trace) -> tuple[str, str]:
+    found = settle(trace.model, trace.world, trace.observations[1])
+    return (found.answer, found.what)
+
+
+TITLES = [beat.title for beat in SMALL.beats]
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_under_the_repaired_design_everything_can_still_be_resolved(title: str) -> None:
+    assert settled(standing("repaired", title)) == ("resolved", "")
+
+
+def test_nothing_pending_is_resolved_at_once() -> None:
+    trace = Trace.start(SMALL.model(design("repaired")), PROPERTIES)
+    assert settle(trace.model, trace.world, trace.observations[1]).steps == 0
+
+
+def test_under_finding_i_the_record_is_pending_for_ever_and_that_is_proved() -> None:
+    trace = standing("finding-I", "COMPLETE_COMMIT")
+    assert settled(trace) == ("for ever", "record src-0@100 is TX_PENDING")
+
+
+def test_what_is_pending_for_ever_is_so_already_when_the_decision_is_not_made_yet() -> None:
+    assert settled(standing("finding-I", "producer.commitTransaction(): PREPARE_COMMIT")) == (
+        "for ever",
+        "record src-0@100 is TX_PENDING",
+    )
+
+
+def test_a_timer_may_resolve_what_nothing_else_does() -> None:
+    trace = standing("finding-I+lock_expiry=back_to_available", "COMPLETE_COMMIT")
+    assert settled(trace) == ("resolved", "")
+
+
+def test_a_repair_may_resolve_what_a_fault_holds_up() -> None:
+    trace = standing("repaired", "commitTransaction() returns").take(CrashBroker(7))
+    assert settled(trace.take(CrashClient("app-1"))) == ("resolved", "")
+
+
+def test_new_faults_resolve_nothing() -> None:
+    """Only a crash of the leader would forget the vote; a future without one is asked for."""
+    trace = standing("as-written+lock_expiry=pinned_until_marker", "COMPLETE_COMMIT")
+    assert settled(trace)[0] == "for ever"
+    assert settled(trace.take(CrashBroker(5)))[0] == "resolved"
+
+
+def test_a_search_that_comes_to_its_bound_says_that_it_is_undecided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(liveness, "SEARCH_MAX", 3)
+    trace = standing("finding-I", "COMPLETE_COMMIT")
+    assert settled(trace) == ("undecided", "record src-0@100 is TX_PENDING")
+
+
+def test_dead_ends_are_remembered_and_give_the_same_answer() -> None:
+    trace = standing("finding-I", "COMPLETE_COMMIT")
+    dead_ends: set[tuple[bytes, bytes]] = set()
+    first = settle(trace.model, trace.world, trace.observations[1], dead_ends)
+    assert len(dead_ends) == first.steps > 1
+    again = settle(trace.model, trace.world, trace.observations[1], dead_ends)
+    assert (again.answer, again.what) == (first.answer, first.what)
+    assert again.steps < first.steps
+
+
+def test_asking_changes_nothing() -> None:
+    trace = standing("finding-I", "COMPLETE_COMMIT")
+    before = trace.world.digest
+    settled(trace)
+    assert trace.world.digest == before
+    assert follow(trace, trace.model, "quiet", "here").world.digest == before
