@@ -37,6 +37,17 @@ AS_WRITTEN = Design(
     ),
 )
 
+KAFKA = Design(
+    "kafka",
+    "Kafka 4.4.0 as it is",
+    "shipped",
+    "Transactions of producers and regular consumer groups, and share groups beside them; a share "
+    "group cannot take part in a transaction, so the questions of KIP-1289 are never asked.",
+    "Kafka 4.4.0, transaction version 2, share version 2",
+    AS_WRITTEN.chosen,
+    stages_shares=False,
+)
+
 
 def _reading(name: str, title: str, sentence: str, **choices: str) -> Design:
     """Give another reading of the same text."""
@@ -51,6 +62,7 @@ def _finding(name: str, title: str, sentence: str, **choices: str) -> Design:
 
 
 CATALOGUE: tuple[Design, ...] = (
+    KAFKA,
     REPAIRED,
     _finding(
         "finding-I",

@@ -14,6 +14,7 @@ class Design(Value, frozen=True):
     `chosen` holds the option's name per slot, in the order of `SLOTS`; a design is equal to
     another one if it chooses the same under the same name, and it travels as its name. `status`
     is that of its least settled part: nothing inferred is shown as written.
+    `stages_shares` says whether share-group acknowledgements can be part of a transaction at all.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Design(Value, frozen=True):
     sentence: str
     source: str
     chosen: tuple[str, ...]
+    stages_shares: bool = True
 
     def option(self, slot: str) -> Option:
         """Give what this design chooses for a slot.
@@ -57,6 +59,7 @@ class Design(Value, frozen=True):
             f"{self.sentence} {slot.question} {option.sentence}",
             self.source,
             (*self.chosen[:at], name, *self.chosen[at + 1 :]),
+            self.stages_shares,
         )
 
     def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:

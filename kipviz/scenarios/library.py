@@ -129,6 +129,17 @@ BEGIN = (
     ),
 )
 
+GROUP_BEGIN = (
+    BEGIN[0],
+    Beat(
+        "consumer.poll()",
+        "The consumer asks Broker 4 where its group left off, and then Broker 5 for the records "
+        "from there on.",
+        ("app-1 goes on", "quiet", "app-1 goes on"),
+    ),
+    *BEGIN[2:],
+)
+
 STAGE = (
     Beat(
         "sendShareAcknowledgementsToTransaction(acks, meta)",
@@ -371,9 +382,9 @@ GROUP_COMMIT = Scenario(
     "The flow of KIP-1289 for regular groups: output, offsets, markers, completion.",
     "KIP-1289, Flow - Regular Consumer Group",
     _group_spec(_group_app()),
-    (*BEGIN, *OFFSETS, *COMMIT, *GROUP_MARKERS),
+    (*GROUP_BEGIN, *OFFSETS, *COMMIT, *GROUP_MARKERS),
     ("app-1", "B1", "B3", "B4"),
-    ("repaired",),
+    ("kafka",),
     Question(
         6,
         "commitTransaction() has returned. Is a marker in output-A-0?",
@@ -390,9 +401,9 @@ GROUP_ABORT = Scenario(
     "Processing fails after the offsets were staged; the group reads the same records again.",
     "KIP-1289, Flow - Regular Consumer Group; KIP-447",
     _group_spec(_group_app(program=programs.GROUP_ABORT)),
-    (*BEGIN, *OFFSETS, *ABORT, *GROUP_MARKERS),
+    (*GROUP_BEGIN, *OFFSETS, *ABORT, *GROUP_MARKERS),
     ("app-1", "B1", "B3", "B4"),
-    ("repaired",),
+    ("kafka",),
 )
 
 SMALL = Scenario(

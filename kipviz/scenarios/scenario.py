@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, FaultBudget
 from kipviz.core.trace import Trace
@@ -49,7 +50,21 @@ class Scenario(Value, frozen=True):
     question: Question | None = None
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
-        """Give the scenario's cluster under a design, with another fault budget if one is given."""
+        """Give the scenario's cluster under a design, with another fault budget if one is given.
+
+        Raises:
+            ValueError: if the story stages acknowledgements and the design has no such thing.
+        """
+        stages = any(
+            line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
+            for app in self.spec.applications
+            for line in app.program
+        )
+        if stages and not design.stages_shares:
+            raise ValueError(
+                f"{self.name} stages share-group acknowledgements in a transaction, which design "
+                f"{design.name} does not have; play it under {', '.join(self.designs)}"
+            )
         spec = self.spec if budget is None else self.spec.but(budget=budget)
         return ClusterModel(spec, design.broker_rules(), design.client_rules())
 
