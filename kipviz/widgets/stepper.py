@@ -62,19 +62,40 @@ class Stepper(anywidget.AnyWidget):
 
     # -- asking for what is new ---------------------------------------------------------------------
 
+    def possible(self) -> tuple[str, ...]:
+        """Give what can happen at the cursor, in words; `take` takes any of them."""
+        items = self._line.choices_at(self.step)
+        return tuple(item["text"] for item in items if item.get("enabled", True))
+
+    def go_to(self, title: str) -> Stepper:
+        """Move the cursor to the first step of this line with a title.
+
+        Raises:
+            ValueError: when no step has it; the sentence names the titles there are.
+        """
+        titles = [step["title"] for step in self._line.steps]
+        if title not in titles:
+            known = "; ".join(dict.fromkeys(titles))
+            raise ValueError(f"No step of this line is called {title!r}; there are: {known}.")
+        self.step = titles.index(title)
+        return self
+
     def take(self, choice: str) -> Stepper:
         """Take a choice at the cursor, as a click does, and follow it.
+
+        The choice is named by its id or by its words, as `possible` gives them.
 
         Raises:
             ValueError: when the choice is not possible here, with the reason.
         """
-        items = {item["id"]: item for item in self._line.choices_at(self.step)}
-        item = items.get(choice)
+        items = self._line.choices_at(self.step)
+        item = next((i for i in items if choice in (i["id"], i["text"])), None)
         if item is None:
-            known = ", ".join(items) or "none"
+            known = "; ".join(self.possible()) or "none"
             raise ValueError(
                 f"There is no choice {choice!r} at step {self.step}; there are: {known}."
             )
+        choice = item["id"]
         if not item.get("enabled", True):
             raise ValueError(
                 f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}."

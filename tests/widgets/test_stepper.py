@@ -128,7 +128,7 @@ def test_a_choice_that_is_not_possible_says_why(stepper):
     with pytest.raises(ValueError, match="one fault is allowed in this scenario"):
         stepper.take("move-tc")
     with pytest.raises(
-        ValueError, match="There is no choice 'nothing' at step 20; there are: take-20"
+        ValueError, match="There is no choice 'nothing' at step 20; there are: heartbeat is due; Crash Broker 5"
     ):
         stepper.take("nothing")
 
@@ -219,3 +219,21 @@ def test_the_fixture_is_the_size_of_a_real_flow(payload):
     assert {card["kind"] for card in payload["cards"]} == {"records", "log", "facts", "application"}
     taken = [sum(item["taken"] for item in choice["items"]) for choice in payload["choices"]]
     assert taken == [1] * (len(payload["steps"]) - 1)
+
+
+def test_what_is_possible_is_said_in_words_and_taken_by_them(stepper):
+    stepper.step = 20
+    assert stepper.possible() == (
+        "heartbeat is due",
+        "Crash Broker 5",
+        "Move the leader of output-A-0",
+    )
+    stepper.take("Crash Broker 5")
+    assert stepper.branch == 1
+    assert stepper.step == 21
+
+
+def test_the_cursor_goes_to_the_first_step_with_a_title(payload, stepper):
+    assert stepper.go_to("PREPARE_COMMIT").step == step_named(payload, "PREPARE_COMMIT")
+    with pytest.raises(ValueError, match="No step of this line is called 'nowhere'; there are: "):
+        stepper.go_to("nowhere")
