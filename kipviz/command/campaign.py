@@ -14,8 +14,6 @@ from kipviz.command.output import Progress, answer, check_place
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from kipviz.spark.campaign import Campaign, CampaignResult
 
 HELP = "make seeded runs over scenarios x designs x fault profiles and count the verdicts"
@@ -73,8 +71,8 @@ def explaining() -> Iterator[None]:
         raise Refused(str(wrong) or type(wrong).__name__) from None
 
 
-def spark_for(master: str | None) -> SparkSession:
-    """Give the Spark session that was asked for."""
+def spark_for(master: str | None) -> Any:
+    """Give the Spark session that was asked for; only that floor knows what it is."""
     from kipviz.spark.session import session
 
     return session(master)

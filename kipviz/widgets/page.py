@@ -45,8 +45,8 @@ def page(payload: Mapping[str, Any]) -> str:
     kind, data = _embedded(payload)
     fields = {
         "version": kipviz.__version__,
-        "title": html.escape(str(payload["title"])),
-        "words": html.escape("\n\n".join(_words(half) for half in halves)),
+        "title": _escaped(str(payload["title"])),
+        "words": _escaped("\n\n".join(_words(half) for half in halves)),
         "type": kind,
         "payload": data,
         "module": module,
@@ -74,6 +74,11 @@ def _embedded(payload: Mapping[str, Any]) -> tuple[str, str]:
         packed = gzip.compress(data, mtime=0)
         return "application/gzip", base64.b64encode(packed).decode("ascii")
     return "application/json", data.decode("utf-8").replace("<", "\\u003c")
+
+
+def _escaped(text: str) -> str:
+    """Give a text as HTML; half a surrogate pair cannot be in a file and becomes a question mark."""
+    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _words(payload: Mapping[str, Any]) -> str:

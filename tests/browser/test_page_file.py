@@ -1,0 +1,134 @@
+"""A run as one HTML file, opened from disk where there is no network."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.checking.task import Task
+from kipviz.views.payload import payload as tell
+from kipviz.widgets import Compare
+from kipviz.widgets.page import page
+from tests.widgets import flow
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def show(open_file, tmp_path):
+    """Write a page, open it from disk without a network, and wait for its first picture."""
+
+    def show_one(payload, *, fragment="", **more):
+        file = tmp_path / "run.html"
+        file.write_text(page(payload), encoding="utf-8")
+        shown = open_file(file, **more)
+        shown.context.set_offline(True)
+        if fragment:
+            shown.goto("about:blank")
+            shown.goto(file.as_uri() + fragment)
+        shown.wait_for_selector(".kv-say:not(:empty)")
+        return shown
+
+    return show_one
+
+
+def said(shown) -> str:
+    return shown.locator(".kv-say").inner_text()
+
+
+def fragment(shown) -> str:
+    shown.wait_for_timeout(250)  # the address follows a few times a second
+    return shown.evaluate("() => location.hash")
+
+
+def test_keys_step_through_a_page_from_disk(show):
+    payload = flow.share_payload()
+    shown = show(payload)
+    assert said(shown) == payload["steps"][0]["sentence"]
+    shown.keyboard.press("ArrowRight")  # no click: the page has the focus at once
+    assert said(shown) == payload["bigs"][0]["say"]
+    shown.keyboard.press("Shift+ArrowRight")
+    step = payload["bigs"][0]["to"]
+    assert said(shown) == payload["steps"][step]["sentence"]
+    assert fragment(shown) == f"#step={step}"
+    shown.keyboard.press("Home")
+    assert said(shown) == payload["steps"][0]["sentence"]
+    assert shown.locator(".kv-error").is_hidden()
+
+
+def test_an_address_opens_a_page_at_a_step_and_leads_to_another_one(show):
+    payload = flow.share_payload()
+    shown = show(payload, fragment="#step=7")
+    shown.keyboard.press("Shift+ArrowRight")
+    assert said(shown) == payload["steps"][8]["sentence"]
+    shown.evaluate("() => { location.hash = '#step=3' }")
+    shown.wait_for_timeout(100)
+    shown.keyboard.press("Shift+ArrowRight")
+    assert said(shown) == payload["steps"][4]["sentence"]
+
+
+@pytest.mark.parametrize("nonsense", ["#step=many", "#step=-4&branch=99", "#", "#%E0%A4%A"])
+def test_an_address_that_says_nothing_opens_at_the_start(show, nonsense):
+    payload = flow.share_payload()
+    shown = show(payload, fragment=nonsense)
+    assert said(shown) == payload["steps"][0]["sentence"]
+
+
+def test_another_choice_is_refused_in_words_because_there_is_no_model(show):
+    payload = flow.share_payload()
+    begin = next(
+        choice["from"]
+        for choice in payload["choices"]
+        if any(i["enabled"] and not i["taken"] and i["group"] == "next" for i in choice["items"])
+    )
+    shown = show(payload, fragment=f"#step={begin}")
+    shown.locator(".kv-next-list li:not(.kv-taken) button").first.click()
+    assert "there is no model behind it to ask" in shown.locator(".kv-error").inner_text()
+    shown.keyboard.press("Escape")
+    shown.keyboard.press("ArrowRight")
+    assert shown.locator(".kv-error").is_hidden()
+
+
+def test_a_packed_run_of_the_model_steps_to_its_end(show):
+    run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", 0))
+    told, _ = tell(run.scenario, run.design, run.model, run.trace, ())
+    shown = show(told)
+    assert shown.locator("#payload").get_attribute("type") == "application/gzip"
+    shown.keyboard.press("End")
+    assert said(shown) == told["steps"][-1]["sentence"]
+
+
+def test_text_stays_text_in_a_page(show):
+    payload = flow.share_payload()
+    payload["title"] = "</script><script>window.caught = 1</script><img src=x onerror='caught=1'>"
+    shown = show(payload)
+    assert shown.locator("h2").first.inner_text() == payload["title"]
+    assert shown.evaluate("() => window.caught") is None
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_is_light_or_dark_as_the_reader_likes(show, scheme):
+    shown = show(flow.share_payload(), scheme=scheme)
+    assert shown.locator(".kv").get_attribute("data-theme") == scheme
+    colour = shown.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert colour == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 29)"}[scheme]
+
+
+def test_two_designs_side_by_side_step_together_in_a_page(show):
+    shown = show(Compare(flow.share_payload(), flow.repaired_payload()).payload)
+    before = shown.locator(".kv").inner_text()
+    shown.keyboard.press("ArrowRight")
+    assert shown.locator(".kv").inner_text() != before
+    assert fragment(shown).startswith("#step=")
+
+
+def test_without_javascript_a_page_still_tells_the_story(tmp_path, lab):
+    payload = flow.share_payload()
+    file = tmp_path / "run.html"
+    file.write_text(page(payload), encoding="utf-8")
+    context = lab.new_page().context.browser.new_context(java_script_enabled=False)
+    shown = context.new_page()
+    shown.goto(file.as_uri())
+    words = shown.locator("noscript").inner_text()
+    assert payload["bigs"][0]["say"] in words
+    context.close()

@@ -1,0 +1,127 @@
+"""Bad input: exit status 2, one sentence on stderr, nothing on stdout."""
+
+import pytest
+
+SEEDED = ("replay", "--scenario", "kip-1289-small")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("play", "kip-0"), "there is no scenario 'kip-0'; the scenarios are kip-1289-"),
+        (("play", "kip-1289-small", "--design", "x"), "there is no design 'x'; the designs are "),
+        (("play", "kip-1289-small", "--design", "repaired+x=y"), "there is no slot 'x'"),
+        (
+            ("play", "kip-1289-small", "--design", "repaired+eviction=y"),
+            "slot eviction has no option 'y'; it has refused, allowed",
+        ),
+        (("play", "kip-1289-small", "--design", "repaired+y"), "is not of the form slot=option"),
+        (("play",), "name a SCENARIO, or a file with --from-trace"),
+        (("play", "kip-1289-small", "--text", "--json"), "not allowed with argument"),
+        (("play", "kip-1289-small", "--colour"), "unrecognized arguments: --colour"),
+        (("explore", "kip-0", "--design", "repaired"), "there is no scenario 'kip-0'"),
+        (("explore", "kip-1289-small"), "the following arguments are required: --design"),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--faults", "flood=1"),
+            "there is no fault 'flood'; the faults are crash_broker",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--faults", "stormy"),
+            "'stormy' is neither a fault profile (calm, rough, hostile) nor of the form",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--faults", "cut=-1"),
+            "cut takes a whole number from 0, not '-1'",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--faults", "cut=1,cut=2"),
+            "the fault 'cut' is named twice",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--states-max", "0"),
+            "it takes a whole number from 1, not '0'",
+        ),
+        (("compare", "kip-1289-small", "--left", "x", "--right", "y"), "there is no design 'x'"),
+        (
+            (*SEEDED, "--design", "repaired", "--seed", "7.5"),
+            "a seed is a whole number, such as 7, not '7.5'",
+        ),
+        (
+            (*SEEDED, "--design", "repaired", "--faults", "x", "--seed", "7"),
+            "there is no fault profile 'x'; the profiles are calm, rough, hostile",
+        ),
+        ((*SEEDED, "--design", "x", "--seed", "7"), "there is no design 'x'"),
+        (("list", "colours"), "invalid choice: 'colours'"),
+        (("dance",), "invalid choice: 'dance'"),
+        ((), "the following arguments are required: COMMAND"),
+        (
+            ("campaign", "--scenario", "kip-1289-small", "--designs", "x", "--way", "loop"),
+            "no design 'x'",
+        ),
+        (
+            ("campaign", "--scenario", "a,,b", "--designs", "repaired", "--way", "loop"),
+            "it takes names with commas between them, not 'a,,b'",
+        ),
+        (
+            ("campaign", "--scenario", "kip-1289-small", "--designs", "repaired", "--runs", "many"),
+            "it takes a whole number from 1, not 'many'",
+        ),
+        (
+            ("campaign", "--scenario", "kip-1289-small", "--designs", "repaired", "--faults", "x"),
+            "no fault profile 'x'",
+        ),
+        (
+            (
+                *("campaign", "--scenario", "kip-1289-small", "--designs", "repaired"),
+                *("--way", "loop", "--master", "local"),
+            ),
+            "--master is for --way spark",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(refused, words, said):
+    assert said in refused(*words)
+
+
+def test_a_story_that_a_design_makes_impossible_is_refused(refused, monkeypatch):
+    from kipviz.scenarios import library
+    from kipviz.scenarios.script import Beat
+
+    beats = (Beat("never", "", ("pigs fly",)),)
+    monkeypatch.setattr(library, "LIBRARY", (library.SMALL.but(beats=beats),))
+    assert "'pigs fly' is not possible now" in refused("play", "kip-1289-small")
+
+
+def test_a_mistake_in_kipviz_never_looks_like_a_broken_promise(kipviz, monkeypatch):
+    from kipviz.scenarios.scenario import Scenario
+
+    def mistake(self, design):
+        return {}["nothing"]
+
+    monkeypatch.setattr(Scenario, "play", mistake)
+    done = kipviz("play", "kip-1289-small")
+    assert done.status == 70
+    assert done.out == ""
+    assert "KeyError" in done.err
+
+
+def test_an_interrupted_command_says_so(kipviz, monkeypatch):
+    from kipviz.checking import explore
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explore, "explore", interrupted)
+    done = kipviz("explore", "kip-1289-small", "--design", "repaired")
+    assert (done.status, done.out, done.err) == (130, "", "kipviz: interrupted\n")
+
+
+def test_help_and_version_are_no_errors(capsys):
+    from kipviz import __version__
+    from kipviz.command.main import COMMANDS, main
+
+    for words in (["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)):
+        with pytest.raises(SystemExit) as left:
+            main(words)
+        assert left.value.code == 0
+    assert __version__ in capsys.readouterr().out

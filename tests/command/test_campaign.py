@@ -1,0 +1,112 @@
+"""campaign and audit: runs by the dozen, their events, and the way back to one of them."""
+
+import shlex
+
+import pytest
+
+from kipviz.checking.task import Task, run
+
+WORDS = ("--scenario", "kip-1289-two-members", "--faults", "rough", "--runs", "12", "--seed", "1")
+BOTH = ("--designs", "repaired,finding-D")
+
+
+def test_a_campaign_counts_verdicts_and_names_the_runs_to_open(kipviz):
+    done = kipviz("campaign", *WORDS, *BOTH, "--way", "loop", "--json")
+    assert done.status == 1
+    told = done.document
+    assert told["runs"] == 24
+    assert len(told["verdicts"]) == 24
+    for row in told["verdicts"][:3]:
+        task = Task(row["scenario"], row["design"], row["faults"], row["seed"])
+        verdict = run(task)
+        assert (row["status"], row["fingerprint"]) == (verdict.status, verdict.fingerprint)
+    assert told["broken"]
+    for line in told["broken"]:
+        assert "--design finding-D" in line
+    words = shlex.split(told["broken"][0])
+    assert words[0] == "kipviz"
+    assert kipviz(*words[1:]).status == 1
+    assert done.err.splitlines()[-1:] in ([], ["24 of 24 runs"])
+
+
+def test_a_campaign_in_which_everything_holds_is_exit_status_0(kipviz):
+    done = kipviz("campaign", *WORDS, "--designs", "repaired", "--way", "loop")
+    assert done.status == 0
+    assert "repaired  12    12" in done.out
+    assert "kipviz replay" not in done.out
+
+
+def test_the_text_of_a_campaign_tells_how_to_open_the_first_broken_run(kipviz):
+    done = kipviz("campaign", *WORDS, *BOTH, "--way", "loop", "--steps-max", "500")
+    (line,) = [each.strip() for each in done.out.splitlines() if "kipviz replay" in each]
+    assert line.endswith("--steps-max 500")
+    assert kipviz(*shlex.split(line)[1:]).status == 1
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_an_audit_finds_by_its_events_what_the_campaign_broke(kipviz, spark, tmp_path):
+    log = tmp_path / "events"
+    done = kipviz("campaign", *WORDS, *BOTH, "--events", log, "--json")
+    assert done.status == 1
+    broken = {v["seed"] for v in done.document["verdicts"] if v["broken"] == "atomic"}
+    audit = kipviz("audit", log, "--json")
+    assert audit.status == 1
+    told = audit.document
+    assert told["runs"] == 24
+    found = {f["seed"] for f in told["findings"] if f["finding"] == "duplicate"}
+    assert found
+    assert found <= broken
+    assert {f["design"] for f in told["findings"]} == {"finding-D"}
+    assert sum(told["counts"].values()) == len(told["findings"])
+    assert kipviz(*shlex.split(told["findings"][0]["command"])[1:]).status == 1
+    text = kipviz("audit", log)
+    for finding in told["findings"]:
+        assert f"{finding['finding']}: {finding['source']}@{finding['offset']}" in text.out
+        assert finding["command"] in text.out
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_an_audit_of_runs_that_hold_is_exit_status_0(kipviz, spark, tmp_path):
+    log = tmp_path / "events"
+    words = ("--scenario", "kip-1289-small", "--designs", "repaired", "--runs", "4")
+    assert kipviz("campaign", *words, "--events", log).status == 0
+    done = kipviz("audit", log)
+    assert done.status == 0
+    assert done.out == "Audit of 4 runs: 0 duplicate, 0 loss, 0 stuck\n"
+
+
+@pytest.mark.spark
+def test_a_log_that_is_none_is_refused(refused, spark, tmp_path):
+    assert "There is nothing at" in refused("audit", tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    assert "no Parquet files in it" in refused("audit", tmp_path / "empty")
+
+
+def test_events_are_not_written_over_something_else(refused, tmp_path):
+    (tmp_path / "events").mkdir()
+    said = refused("campaign", *WORDS, *BOTH, "--events", tmp_path / "events")
+    assert "there is something at" in said or "it is a folder" in said
+    assert "no folder" in refused("campaign", *WORDS, *BOTH, "--events", tmp_path / "a" / "b")
+
+
+def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
+    from kipviz.spark import campaign
+    from kipviz.spark.failures import explained
+
+    class PythonException(Exception):
+        __module__ = "pyspark.errors"
+
+    def dies(plan, *_):
+        raise explained(PythonException("Python worker exited unexpectedly (crashed)\n\tat a.b.C"))
+
+    monkeypatch.setattr(campaign, "in_a_loop", dies)
+    said = refused("campaign", *WORDS, *BOTH, "--way", "loop")
+    assert said.startswith("A worker process died in the middle")
+
+
+@pytest.mark.spark
+def test_a_master_that_is_none_is_refused(refused, spark):
+    assert "is no Spark master" in refused("campaign", *WORDS, *BOTH, "--master", "moon")
+    assert "'moon' is no Spark master" in refused("audit", "x", "--master", "moon")

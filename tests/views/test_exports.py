@@ -1,0 +1,84 @@
+"""Markdown and Mermaid: text stays text, and every step, message and state is there once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.checking.task import Task
+from kipviz.views.markdown import markdown
+from kipviz.views.markdown import plain as in_markdown
+from kipviz.views.mermaid import mermaid
+from kipviz.views.mermaid import plain as in_mermaid
+from kipviz.views.payload import payload
+
+
+def told(run):
+    return payload(run.scenario, run.design, run.model, run.trace, run.told)[0]
+
+
+@pytest.fixture(scope="module")
+def story():
+    return runs.play("kip-1289-lock-expiry", "finding-D")
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A run in which messages are lost, brokers crash and come back."""
+    for seed in range(20):
+        run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", seed))
+        shown = told(run)
+        lost = [m for m in shown["messages"] if m["lost"] is not None]
+        if lost and any(down["to"] is not None for down in shown["downs"]):
+            return shown
+    raise AssertionError("no seed below 20 loses a message and brings a broker back")
+
+
+def test_a_table_has_one_row_for_each_step_and_one_for_each_big_one(story):
+    shown = told(story)
+    table = markdown(shown, runs.judge(story))
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + len(shown["steps"]) + len(shown["bigs"])
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
+    assert "✗ atomic: broken since step 33." in table
+
+
+def test_what_markdown_would_read_is_shown_as_it_is():
+    assert in_markdown("a|b\n*c* <d> [e](f) __g__ `h`") == (
+        r"a\|b \*c\* \<d\> \[e\](f) \_\_g\_\_ \`h\`"
+    )
+
+
+def test_a_diagram_has_an_arrow_for_each_message_and_a_box_for_each_state(story):
+    shown = told(story)
+    lines = mermaid(shown).splitlines()
+    arrows = [line for line in lines if re.match(r"  L\d+-+>>L\d+: ", line)]
+    assert len(arrows) == len(shown["messages"])
+    notes = [line for line in lines if re.match(r"  Note over L\d+: ", line)]
+    assert len(notes) == len(shown["notes"])
+    assert sum("✗ atomic" in line for line in lines) == 1
+
+
+def test_lost_messages_and_crashes_are_in_the_diagram(hostile):
+    text = mermaid(hostile)
+    lost = [m for m in hostile["messages"] if m["lost"] is not None]
+    assert len(re.findall(r"L\d+-+xL\d+: ", text)) == len(lost)
+    assert text.count(": is down") == len(hostile["downs"])
+    back = [down for down in hostile["downs"] if down["to"] is not None]
+    assert text.count(": is up again") == len(back)
+
+
+def test_every_line_of_a_diagram_is_one_that_mermaid_knows(story, hostile):
+    known = (
+        r"sequenceDiagram|  %% [^{}]+|  participant L\d+ as [^;#]+"
+        r"|  Note over L\d+(,L\d+)?: ([^;#]|#\d+;)+|  L\d+(->>|-->>|-x|--x)L\d+: ([^;#]|#\d+;)+"
+    )
+    for shown in (told(story), hostile):
+        for line in mermaid(shown).splitlines():
+            assert re.fullmatch(known, line), line
+
+
+def test_what_mermaid_would_read_is_shown_as_it_is():
+    assert in_mermaid("a;b #c\n<d> %%{e}") == "a#59;b #35;c #60;d#62; #37;#37;#123;e#125;"
