@@ -101,6 +101,7 @@ def make_plan(
         raise ValueError(
             f"A campaign has at most {JOBS_MAX} runs, not {plan.jobs}: split it by seed."
         )
+    _check_combinations(plan)
     return plan
 
 
@@ -116,8 +117,21 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     from kipviz.designs.catalogue import CATALOGUE
     from kipviz.scenarios.library import LIBRARY
 
-    named = {"scenarios": LIBRARY, "designs": CATALOGUE, "faults": FAULTS}
+    named: dict[str, tuple[Any, ...]] = {
+        "scenarios": LIBRARY,
+        "designs": CATALOGUE,
+        "faults": FAULTS,
+    }
     return {what: tuple(one.name for one in all_) for what, all_ in named.items()}
+
+
+def _check_combinations(plan: Plan) -> None:
+    """Let the task module refuse a scenario that a design cannot play, before a million runs do."""
+    model_of = getattr(import_module(plan.task_module), "model_of", None)
+    if model_of is None:
+        return
+    for job in range(0, plan.jobs, plan.runs):
+        model_of(plan.task(job))
 
 
 def _checked_names(what: str, given: str | Iterable[str], known: Sequence[str]) -> tuple[str, ...]:

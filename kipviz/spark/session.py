@@ -47,6 +47,8 @@ _MEMORY = re.compile(r"([1-9]\d*)([mg])")
 _MEMORY_LEAST_MB = 450  # Spark refuses to start a driver with less
 _SOCKET_FOLDER_LONGEST = 60
 _ADDRESSED = {"spark": 7077, "sc": 15002}
+# Frames of a stack, and what every JVM says after the reason it could not start.
+_NOT_TELLING = ("at ", "...", "Error: Could not create the Java", "Error: A fatal exception has")
 _PYTHON_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 _lock = threading.RLock()
@@ -345,7 +347,7 @@ def _last_words(log: Path) -> str:
     if not log.exists():
         return ""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    lines = [line for line in lines if line and not line.startswith(("at ", "..."))]
+    lines = [line for line in lines if line and not line.startswith(_NOT_TELLING)]
     telling = [k for k, line in enumerate(lines) if re.search(r"Exception|[Ee]rror|denied", line)]
     first = telling[-1] if telling else len(lines) - 1
     return " ".join(lines[max(0, first) : first + 2])[:300]

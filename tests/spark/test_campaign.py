@@ -25,7 +25,7 @@ def test_spark_gives_the_same_table_as_the_loop_whatever_the_partitions(spark, p
 def test_the_real_model_gives_the_same_verdicts_in_a_loop_and_on_spark(spark):
     known = known_names(TASK_MODULE)
     plan = make_plan(
-        known["scenarios"][-2:], known["designs"][:2], ("calm", "rough"), runs=2, steps_max=150
+        known["scenarios"][-2:], ("repaired", "finding-I"), ("calm", "rough"), runs=2, steps_max=150
     )
     table = on_spark(spark, plan, 3)
     assert table.equals(in_a_loop(plan))

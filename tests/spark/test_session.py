@@ -150,11 +150,14 @@ def test_a_session_runs_says_nothing_on_the_terminal_ends_its_java_and_starts_ag
 
 
 @pytest.mark.spark
-def test_a_start_that_fails_gives_the_reason_that_java_gave(tmp_path):
+def test_a_start_that_fails_gives_the_reason_that_java_gave():
     program = """
         from kipviz.spark import session as s
         s.profile = lambda master, memory: {
-            "spark.master": "local[1]", "spark.app.name": "x", "spark.driver.memory": "100t"}
+            "spark.master": "local[1]",
+            "spark.app.name": "x",
+            "spark.driver.extraJavaOptions": "-Xss1k",
+        }
         try:
             s.session()
         except s.SparkUnavailable as error:
@@ -172,6 +175,6 @@ def test_a_start_that_fails_gives_the_reason_that_java_gave(tmp_path):
     )
     sentence, folder = done.stdout.splitlines()
     assert sentence.startswith("Spark did not start on local[2]: ")
-    assert "maximum heap size" in sentence
+    assert "stack size specified is too small" in sentence
     assert folder == "None"
     assert done.stderr == ""
