@@ -24,7 +24,8 @@ from kipviz.core.trace import Trace
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
-from kipviz.designs.design import Design, UnknownDesign
+from kipviz.designs.design import Design
+from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named

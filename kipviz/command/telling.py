@@ -14,7 +14,7 @@ from kipviz.checking.runs import Judgement, Run
 from kipviz.command.refused import Refused
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
-from kipviz.designs.design import UnknownDesign
+from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.script import ScriptError

@@ -39,7 +39,7 @@ def action_of(choice: str) -> ClusterAction:
     """
     try:
         action: ClusterAction = _decoder.decode(choice)
-    except msgspec.MsgspecError as wrong:
+    except (msgspec.MsgspecError, TypeError) as wrong:
         raise ValueError(f"{choice!r} is no action of a cluster: {wrong}") from wrong
     return action
 

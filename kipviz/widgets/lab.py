@@ -68,10 +68,13 @@ class Lab:
         Raises:
             ValueError: if there is no such line or step, or the action is not possible there.
         """
-        path, _ = self._lines[command["branch"]]
-        at = command["step"]
-        if not 0 <= at < len(path):
-            raise ValueError(f"there is no step {at} on this line; it has 0 to {len(path) - 1}")
+        parent, at = command["branch"], command["step"]
+        if parent not in self._lines:
+            known = ", ".join(map(str, self._lines))
+            raise ValueError(f"there is no line {parent!r}; there are {known}")
+        path, _ = self._lines[parent]
+        if type(at) is not int or not 0 <= at < len(path):
+            raise ValueError(f"there is no step {at!r} on this line; it has 0 to {len(path) - 1}")
         action = action_of(command["choice"])
         trace = self.trace.jump(path[at])
         try:
@@ -79,7 +82,7 @@ class Lab:
         except NotEnabled as wrong:
             raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
         self.trace = trace
-        return self._tell(command["branch"], at, trace.path(trace.cursor))
+        return self._tell(parent, at, trace.path(trace.cursor))
 
     def _tell(self, parent: int, at: int, line: tuple[int, ...]) -> dict[str, Any]:
         """Tell the line that leaves another one after a step."""

@@ -1,0 +1,258 @@
+"""Words for everything that can happen: nothing is left without, and nothing new can be."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import get_args
+
+import pytest
+
+from kipviz.clauses import CLAUSES, FAULT, clause_of
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.labels import label
+from kipviz.core.model import Event
+from kipviz.designs.options import STATUSES
+from kipviz.messages import events, groups, producing, share_groups, share_state, transactions
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerIdResponse
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.words import actor, detail, summary, tell, tone_of, why
+from tests.scenarios.story import nodes, played
+
+KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"
+# One action of every class, and the beginning of the sentence that tells it.
+ACTIONS: dict[ClusterAction, str] = {
+    Step("app-1"): "app-1 calls ",
+    Send("app-1/producer"): "The network thread of app-1/producer puts ",
+    Deliver("app-1/producer", 1, "request"): "Broker 1 takes ",
+    Replicate("src-0"): "Every in-sync replica has src-0 to its end",
+    Load(1, "transaction_coordinator", "__transaction_state-45"): "Broker 1 has read __transaction",
+    ExpireLock(5, KEY, 100): "The acquisition lock of src-0@100 runs out on Broker 5.",
+    TimeOutTransaction(1, "__transaction_state-45", "my-txn"): "my-txn took longer than ",
+    Refresh(5, KEY): "Broker 5 asks what became of the votes for src-0.",
+    CrashBroker(5): "Broker 5 crashes. ",
+    StartBroker(5): "Broker 5 starts again.",
+    MoveLeader("src-0", 3): "The controller gives src-0 to Broker 3.",
+    LoseConnection("app-1/producer", 1): "The connection from the producer of app-1 to Broker 1 ",
+    Cut("B1", "B3"): "B1 and B3 are cut apart",
+    Heal("B1", "B3"): "B1 and B3 can talk again.",
+    CrashClient("app-1"): "app-1 dies, ",
+    StartClient("app-1"): "app-1 starts again ",
+}
+
+
+def world() -> object:
+    return nodes(played("kip-1289-share-commit", "repaired")[0])[12].world
+
+
+def test_the_table_above_has_every_class_of_action() -> None:
+    assert {type(action) for action in ACTIONS} == set(get_args(ClusterAction))
+
+
+@pytest.mark.parametrize(
+    ("action", "opening"), ACTIONS.items(), ids=[type(a).__name__ for a in ACTIONS]
+)
+def test_every_action_has_a_label_a_sentence_a_lane_and_a_clause(
+    action: ClusterAction, opening: str
+) -> None:
+    here = world()
+    told = tell(here, action, ())  # type: ignore[arg-type]
+    assert told.sentence.startswith(opening)
+    assert told.sentence.endswith(".")
+    assert told.title
+    assert told.tone in ("calm", "warning", "gone")
+    assert label(here, action)  # type: ignore[arg-type]
+    assert actor(action) in ("app-1", "B1", "B3", "B5", "")
+    reason = why(action, here)  # type: ignore[arg-type]
+    assert reason["clause"]
+    assert reason["status"] in STATUSES
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=[type(a).__name__ for a in ACTIONS])
+def test_only_accidents_and_repairs_have_no_clause_of_their_own(action: ClusterAction) -> None:
+    if isinstance(action, Deliver):
+        return
+    accidental = action.KIND in ("fault", "repair")
+    assert (clause_of(type(action).__name__) is FAULT) == accidental
+
+
+# -- events ------------------------------------------------------------------------------------
+
+R, T = RecordState, TransactionState
+# One event of every class that a sentence tells, and the sentence.
+SPOKEN: list[tuple[Event, str]] = [
+    (
+        events.TransactionMoved("my-txn", 9, 1, T.ONGOING, T.PREPARE_COMMIT, ("output-A-0",)),
+        "my-txn is PREPARE_COMMIT, producer id 9, epoch 1. From here it can only commit.",
+    ),
+    (
+        events.TransactionMoved("my-txn", 9, 0, T.EMPTY, T.ONGOING, ("output-A-0", "x-1")),
+        "my-txn is ONGOING with output-A-0 and x-1.",
+    ),
+    (
+        events.BatchAppended("output-A-0", 2, (), 9, 1, "COMMIT"),
+        "A COMMIT marker stands in output-A-0 at offset 2.",
+    ),
+    (events.BatchAppended("output-A-0", 0, ("a", "b"), 9, 0, ""), "output-A-0 grows to offset 1."),  # type: ignore[arg-type]
+    (
+        events.RecordsMoved(
+            "src-0", "g1", 100, 100, R.AVAILABLE, R.ACQUIRED, 1, "M1", "it was asked"
+        ),
+        "src-0@100 goes from AVAILABLE to ACQUIRED: it was asked.",
+    ),
+    (
+        events.RecordsMoved("src-0", "g1", 100, 102, R.ACQUIRED, R.AVAILABLE, 1, "M1", "it left"),
+        "src-0@100-102 go from ACQUIRED to AVAILABLE: it left.",
+    ),
+    (
+        events.SharePartitionDropped("src-0", "g1", "its broker crashed"),
+        "src-0 is dropped from memory: its broker crashed.",
+    ),
+    (
+        events.SharePartitionLoaded("src-0", "g1", 100, ()),
+        "src-0 is loaded for g1; its start offset is 100.",
+    ),
+    (events.OffsetStaged("cg", "src-0", 102, 9), "Offset 102 of cg for src-0 is pending."),
+    (
+        events.OffsetResolved("cg", "src-0", 102, 9, True),
+        "The pending offset 102 of cg for src-0 is committed.",
+    ),
+    (
+        events.OffsetResolved("cg", "src-0", 102, 9, False),
+        "The pending offset 102 of cg for src-0 is dropped.",
+    ),
+    (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
+    (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),
+    (
+        events.CallReturned("app-1", 5, "commitTransaction", "TimeoutException"),
+        "It throws: TimeoutException.",
+    ),
+]
+# What a sentence says by other means, and by which.
+SILENT: dict[type[Event], str] = {
+    events.MessageSent: "the arrow that begins",
+    events.MessageDelivered: "the opening of the sentence",
+    events.ConnectionLost: "the opening of the sentence, and the arrows that end",
+    events.TransactionDecided: "TransactionMoved to PREPARE_COMMIT or PREPARE_ABORT",
+    events.CallStarted: "the opening of the sentence",
+    events.Refused: "the arrow with the error's name",
+}
+
+
+def test_every_class_of_event_is_spoken_of_or_told_by_other_means() -> None:
+    known = {
+        kind
+        for kind in vars(events).values()
+        if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+    }
+    spoken = {type(event) for event, _ in SPOKEN}
+    assert spoken | set(SILENT) == known
+    assert spoken.isdisjoint(SILENT)
+
+
+@pytest.mark.parametrize(("event", "sentence"), SPOKEN, ids=[s for _, s in SPOKEN])
+def test_an_event_is_told_in_a_sentence_after_what_was_done(event: Event, sentence: str) -> None:
+    told = tell(world(), CrashBroker(5), (event,))  # type: ignore[arg-type]
+    assert told.sentence.endswith(f" {sentence}")
+    assert told.interesting
+
+
+def test_records_that_move_alike_are_told_in_one_sentence() -> None:
+    moves = tuple(
+        events.RecordsMoved("src-0", "g1", o, o, R.AVAILABLE, R.ACQUIRED, 1, "M1", "it was asked")
+        for o in (100, 101, 103)
+    )
+    told = tell(world(), CrashBroker(5), moves)  # type: ignore[arg-type]
+    assert "src-0@100-101 go from AVAILABLE to ACQUIRED: it was asked." in told.sentence
+    assert "src-0@103 goes from AVAILABLE to ACQUIRED: it was asked." in told.sentence
+
+
+# -- messages ----------------------------------------------------------------------------------
+
+
+def all_messages() -> list[type[Message]]:
+    """Every class of message, requests and responses."""
+    modules = (groups, producing, share_groups, share_state, transactions)
+    found = {
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Message) and kind is not Message
+    }
+    return sorted(found, key=lambda kind: kind.__name__)
+
+
+def seen_messages() -> dict[str, Message]:
+    """One message of each class that goes over the wire in the stories."""
+    seen: dict[str, Message] = {}
+    for name in ("kip-1289-share-abort", "kip-1289-group-commit", "kip-1289-lock-expiry"):
+        for under in ("repaired", "finding-D") if name == "kip-1289-lock-expiry" else ("repaired",):
+            for node in nodes(played(name, under)[0]):
+                for event in node.events:
+                    if isinstance(event, events.MessageSent):
+                        seen.setdefault(type(event.message).__name__, event.message)
+    return seen
+
+
+def test_every_message_of_the_stories_fits_on_an_arrow_and_has_its_key_and_version() -> None:
+    seen = seen_messages()
+    assert set(seen) <= {kind.__name__ for kind in all_messages()}
+    assert len(seen) >= 24
+    for name, one in seen.items():
+        assert 0 < len(summary(one)) <= 40
+        line = detail(one)
+        assert line.startswith(f"{name} (")
+        assert one.STATUS in STATUSES
+        assert one.STATUS in line
+        assert "\n" not in line
+
+
+@pytest.mark.parametrize("kind", all_messages(), ids=lambda kind: kind.__name__)
+def test_every_request_has_a_clause_of_its_own(kind: type[Message]) -> None:
+    name = kind.__name__.removesuffix("Response")
+    assert name in CLAUSES
+    assert kind.__name__.endswith("Response") == kind.IS_RESPONSE
+
+
+def test_an_answer_with_an_error_stands_out_and_says_which() -> None:
+    refused = InitProducerIdResponse(Errors.NOT_COORDINATOR)
+    assert (summary(refused), tone_of(refused)) == ("NOT_COORDINATOR", "warning")
+    assert tone_of(EndTxnResponse(Errors.NONE)) == "calm"
+
+
+def test_a_decision_says_on_its_arrow_which_it_is() -> None:
+    assert summary(EndTxn("my-txn", 9, 0, True)) == "EndTxn COMMIT"
+    assert summary(EndTxn("my-txn", 9, 0, False)) == "EndTxn ABORT"
+
+
+def test_a_delivery_explains_itself_with_the_values_that_were_looked_at() -> None:
+    path = nodes(played("kip-1289-share-commit", "repaired")[0])
+    before, node = next(
+        (before, node)
+        for before, node in pairwise(path)
+        if label(before.world, node.action) == "EndTxn arrives at B1"
+    )
+    reason = why(node.action, before.world)
+    assert reason["rule"] == "on_end_txn"
+    assert dict(reason["guards"])["transactional_id"] == "my-txn"
+    assert "KIP-890" in reason["clause"]
