@@ -1,4 +1,4 @@
-"""Workers that do not see this Python's folders: a cluster of two executors, a Connect server."""
+"""Workers that do not see this Python's folders: a cluster's executor, a Connect server."""
 
 import importlib.util
 import os
@@ -86,8 +86,8 @@ def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_two_executors_of_a_cluster_give_the_same_verdicts_and_can_be_cancelled(tmp_path):
-    run_elsewhere(tmp_path, "spark = sessions.session('local-cluster[2,1,1024]')", {})
+def test_an_executor_of_a_cluster_gives_the_same_verdicts_and_can_be_cancelled(tmp_path):
+    run_elsewhere(tmp_path, "spark = sessions.session('local-cluster[1,2,1024]')", {})
 
 
 @pytest.mark.spark
