@@ -1,0 +1,38 @@
+"""Everything that a scenario comes to, as bytes: run as a program, it prints one line a story.
+
+python telling.py FOLDER     writes each story's trace file and payload into a folder
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from kipviz.checking import runs
+from kipviz.cluster.actions import CrashBroker
+from kipviz.scenarios.library import LIBRARY
+from kipviz.views.choices import choice_id
+from kipviz.widgets.lab import Lab
+
+
+def write(folder: Path) -> list[str]:
+    """Write the trace file and the payload of every story, with a branch in each."""
+    names = []
+    for story in LIBRARY:
+        for under in story.designs:
+            name = f"{story.name}-{under}"
+            run = runs.play(story.name, under)
+            lab = Lab(run)
+            at = lab.run_at(0, 0).trace.last().depth // 2
+            wish = {"choice": choice_id(CrashBroker(5)), "branch": 0, "step": at}
+            branch = lab.respond(wish)
+            runs.save(lab.run_at(branch["id"], at + 1), folder / f"{name}.trace")
+            page = json.dumps([lab.payload, branch], ensure_ascii=False)
+            (folder / f"{name}.json").write_text(page, encoding="utf-8")
+            names.append(name)
+    return names
+
+
+if __name__ == "__main__":
+    print("\n".join(write(Path(sys.argv[1]))))
