@@ -101,7 +101,7 @@ def on_txn_offset_commit(
 ) -> Effects:
     """Stage a group's offsets in a transaction: first enlist this partition, then append.
 
-    Clause: KIP-890 "TxnOffsetCommit v5"; GroupCoordinatorService.commitTransactionalOffsets.
+    Clause: KIP-890 "TxnOffsetCommit", version 5 and later; GroupCoordinatorService.commitTransactionalOffsets.
     """
     if me.loading:
         return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
@@ -152,12 +152,16 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
     """
     log = on.log(me.shard)
-    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else partition_log.check_marker(
-        log,
-        marker.producer_id,
-        marker.producer_epoch,
-        marker.coordinator_epoch,
-        marker.transaction_version,
+    error = (
+        Errors.NOT_LEADER_OR_FOLLOWER
+        if me.loading
+        else partition_log.check_marker(
+            log,
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            marker.transaction_version,
+        )
     )
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
@@ -226,9 +230,7 @@ def _replay_offset(
     if not batch.transactional:
         return me.but(offsets=me.offsets.set(place, CommittedOffset(record.offset, at)))
     others = tuple(
-        p
-        for p in me.pending.get(batch.producer_id, ())
-        if (p.group_id, p.partition) != place
+        p for p in me.pending.get(batch.producer_id, ()) if (p.group_id, p.partition) != place
     )
     staged = PendingOffset(record.group_id, record.partition, record.offset, at)
     return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))
@@ -241,9 +243,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     error = _member_error(me, request)
     batch = Batch(
         log.end_offset,
-        tuple(
-            OffsetCommitRecord(request.group_id, o.partition, o.offset) for o in request.offsets
-        ),
+        tuple(OffsetCommitRecord(request.group_id, o.partition, o.offset) for o in request.offsets),
         request.producer_id,
         request.producer_epoch,
         COORDINATOR_SEQUENCE,
@@ -270,15 +270,16 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
 
 
 def _member_error(me: GroupCoordinator, request: TxnOffsetCommit) -> Errors:
-    """Check the member as a group of the consumer protocol does (KIP-848).
+    """Check the member as a group of the consumer protocol does (KIP-848, KIP-1319).
 
-    Version 5 answers ILLEGAL_GENERATION where version 6 says STALE_MEMBER_EPOCH (KIP-1319).
+    NOT MODELLED: an older epoch is accepted for partitions that the member had since then
+    (KIP-1251); without rebalances there is none.
     """
     epoch = me.members.get((request.group_id, request.member_id))
     if epoch is None:
         return Errors.UNKNOWN_MEMBER_ID
     if epoch != request.member_epoch:
-        return Errors.ILLEGAL_GENERATION
+        return Errors.STALE_MEMBER_EPOCH
     return Errors.NONE
 
 

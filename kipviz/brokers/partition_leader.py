@@ -59,7 +59,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked;
     then, when it is appended: duplicate, epoch, enlistment, sequence. DOES: asks the coordinator
     before the first batch of a transaction (KIP-890). ANSWERS: when the batch is below the high
-    watermark (acks=all). Clause: KIP-890 "Produce v12",
+    watermark (acks=all). Clause: KIP-890 "Produce", version 12 and later,
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
@@ -85,7 +85,9 @@ def on_enlisted(me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Con
         request = waiting.request
         assert isinstance(request, Produce)
         if answer.error is Errors.NONE:
-            part = _append(me, request, waiting.reply_to, on.after(*parts), verified=waiting.guarded)
+            part = _append(
+                me, request, waiting.reply_to, on.after(*parts), verified=waiting.guarded
+            )
         else:
             part = _refuse(me, request, waiting.reply_to, answer.error)
         me = part.state
@@ -127,9 +129,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
         done = MarkerWritten(marker.ticket, me.shard, error)
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
     batch = marker_batch(log.end_offset, marker)
-    verifying = enlistment.unguarded(
-        me.verifying, marker.producer_id, marker.producer_epoch
-    )
+    verifying = enlistment.unguarded(me.verifying, marker.producer_id, marker.producer_epoch)
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
     return Effects(

@@ -55,6 +55,7 @@ from kipviz.records.share_group_state import (
 
 ROLE = "share_coordinator"
 
+
 class ShareState(Part, frozen=True, dict=True):
     """The joined state of one share-partition (ShareGroupOffset.java)."""
 
@@ -225,12 +226,16 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
     """
     log = on.log(me.shard)
-    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else partition_log.check_marker(
-        log,
-        marker.producer_id,
-        marker.producer_epoch,
-        marker.coordinator_epoch,
-        marker.transaction_version,
+    error = (
+        Errors.NOT_LEADER_OR_FOLLOWER
+        if me.loading
+        else partition_log.check_marker(
+            log,
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            marker.transaction_version,
+        )
     )
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
@@ -318,9 +323,7 @@ def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) 
 
 def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
     votes = me.votes.get(batch.producer_id, ())
-    kept = tuple(
-        v for v in votes if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch)
-    )
+    kept = tuple(v for v in votes if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch))
     for vote in votes:
         if vote in kept:
             continue

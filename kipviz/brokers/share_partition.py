@@ -250,18 +250,14 @@ def stage(
     return me.but(records=records), tuple(events)
 
 
-def cells_of(
-    me: SharePartition, request: TxnShareAcknowledge
-) -> tuple[tuple[int, InFlight], ...]:
+def cells_of(me: SharePartition, request: TxnShareAcknowledge) -> tuple[tuple[int, InFlight], ...]:
     """Give the named records with their offsets."""
     return tuple((o, me.records[o]) for o in offsets_of(request.acknowledgements))
 
 
 def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
     """Give the records whose vote was promised to a producer and is not decided."""
-    return tuple(
-        (o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing
-    )
+    return tuple((o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing)
 
 
 def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
@@ -269,9 +265,7 @@ def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
     memory = me.__dict__
     known: tuple[object, tuple[int, ...]] | None = memory.get("locks")
     if known is None or known[0] is not on.rules:
-        held = {
-            r.lock for r in me.records.values() if r.lock >= 0 and expired(r, on) is not None
-        }
+        held = {r.lock for r in me.records.values() if r.lock >= 0 and expired(r, on) is not None}
         known = memory["locks"] = (on.rules, tuple(sorted(held)))
     return known[1]
 
@@ -362,9 +356,7 @@ def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
     replies = tuple(Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked)
     gone = SharePartitionDropped(me.partition, me.group_id, because)
     writes = tuple(
-        w
-        for i, w in enumerate(me.writes)
-        if w.purpose not in READS or (i == 0 and me.on_wire)
+        w for i, w in enumerate(me.writes) if w.purpose not in READS or (i == 0 and me.on_wire)
     )
     left = me.but(records=Table.of(), parked=(), writes=writes)
     return Effects(left, replies=replies, events=(gone,))

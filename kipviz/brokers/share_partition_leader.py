@@ -53,9 +53,7 @@ STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 # -- handlers, in protocol order --------------------------------------------------------------
 
 
-def on_share_fetch(
-    me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context
-) -> Effects:
+def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Give a member records and lock them for it; take the acknowledgements that came along.
 
     WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch. DOES: the first
@@ -196,9 +194,7 @@ def on_enlistment_lost(
     return with_effects(me.but(staging=rest), *parts)
 
 
-def on_state_answered(
-    me: ShareLeader, key: str, tag: str, answer: Message, on: Context
-) -> Effects:
+def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
     """Go on with what waited for the share coordinator."""
     share = _asking(me, key, tag)
     if share is None:
@@ -257,17 +253,13 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
 def locks(me: ShareLeader, on: Context) -> tuple[tuple[str, int], ...]:
     """Give the (share-partition, acquisition) pairs whose lock can run out now."""
     return tuple(
-        (key, lock)
-        for key, share in me.shares.items()
-        for lock in share_partition.locks(share, on)
+        (key, lock) for key, share in me.shares.items() for lock in share_partition.locks(share, on)
     )
 
 
 def refreshes(me: ShareLeader, on: Context) -> tuple[str, ...]:
     """Give the share-partitions that may look up the outcome of their votes now."""
-    return tuple(
-        key for key, share in me.shares.items() if share_partition.can_refresh(share, on)
-    )
+    return tuple(key for key, share in me.shares.items() if share_partition.can_refresh(share, on))
 
 
 def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str | None:
@@ -463,9 +455,7 @@ def _enlist_then_stage(
     )
     if not partitions:
         return _stage_in_memory(me, request, reply_to, on)
-    waiting = Enlisting(
-        request, reply_to, request.producer_id, request.producer_epoch, partitions
-    )
+    waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch, partitions)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, share.key, broker)

@@ -141,7 +141,9 @@ def stage(
     return _enqueue(me, write, on).but(events=events)
 
 
-def stage_again(me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo) -> SharePartition:
+def stage_again(
+    me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
+) -> SharePartition:
     """Let a repeated staging wait for the vote that is being made durable, if it still is."""
     offsets = offsets_of(request.acknowledgements)
     return me.but(
@@ -297,9 +299,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
     events: tuple[Event, ...] = ()
     if write.purpose != NOTE:
-        me, events = share_partition.roll_back(
-            me, write.offsets, "the durable write failed", on
-        )
+        me, events = share_partition.roll_back(me, write.offsets, "the durable write failed", on)
     replies: tuple[Reply, ...] = ()
     if write.reply_to is not None and write.answer is not None:
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)

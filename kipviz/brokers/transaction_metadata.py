@@ -135,9 +135,7 @@ def next_identity(
     return Errors.PRODUCER_FENCED
 
 
-def add_partitions_error(
-    known: TransactionMetadata | None, request: AddPartitionsToTxn
-) -> Errors:
+def add_partitions_error(known: TransactionMetadata | None, request: AddPartitionsToTxn) -> Errors:
     """Say why partitions cannot join; the order is Kafka's.
 
     A transition in progress comes before producer id and epoch, so that a rotation of the

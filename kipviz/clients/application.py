@@ -156,7 +156,9 @@ def restarted(me: Application, fresh_member: str) -> Application:
             old.partition,
             old.max_records,
         )
-    producer = Producer(me.producer.source, me.producer.transactional_id)
+    producer = Producer(
+        me.producer.source, me.producer.transactional_id, me.producer.transaction_timeout_ms
+    )
     return Application(me.name, me.program, me.output, producer, consumer, life=me.life + 1)
 
 

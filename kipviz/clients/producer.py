@@ -118,6 +118,7 @@ class Producer(Part, frozen=True, dict=True):
 
     source: str
     transactional_id: str
+    transaction_timeout_ms: int = 60_000
     state: ProducerState = S.UNINITIALIZED
     producer_id: int = -1
     producer_epoch: int = -1
@@ -144,7 +145,7 @@ class Address(Value, frozen=True):
 
 def init_transactions(me: Producer) -> Producer:
     """Ask for an identity; earlier producers with the same name are fenced. Blocks."""
-    request = InitProducerId(me.transactional_id)
+    request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
     return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False)
 
 
@@ -316,9 +317,7 @@ def on_response(me: Producer, message: Message) -> Producer:
 
 def on_disconnected(me: Producer, broker: int) -> Producer:
     """Send again what was on a broken connection; the brokers recognise repeats."""
-    me = me.but(
-        batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches)
-    )
+    me = me.but(batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches))
     if me.on_wire is not None and me.on_wire_broker == broker:
         me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
     return me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me)

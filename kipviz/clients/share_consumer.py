@@ -103,9 +103,7 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
         return me.but(done=True)
     if not me.session_epoch:
         return me.but(done=True, acknowledge_error=Errors.NETWORK_EXCEPTION)
-    request = ShareAcknowledge(
-        me.group_id, me.member_id, me.session_epoch, me.partition, said
-    )
+    request = ShareAcknowledge(me.group_id, me.member_id, me.session_epoch, me.partition, said)
     return me.but(to_send=request, done=False)
 
 

@@ -229,9 +229,7 @@ def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
     if isinstance(role, TransactionCoordinator):
         return any(t.to_send for t in role.transactions.values())
     return (
-        was_leaderless
-        and isinstance(role, ShareLeader)
-        and partition.startswith(SHARE_GROUP_STATE)
+        was_leaderless and isinstance(role, ShareLeader) and partition.startswith(SHARE_GROUP_STATE)
     )
 
 

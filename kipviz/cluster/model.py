@@ -260,9 +260,7 @@ def _pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:
     return zip(table.keys(), table.values(), strict=True)
 
 
-def _of_connection(
-    place: tuple[str, int], connection: Connection
-) -> tuple[ClusterAction, ...]:
+def _of_connection(place: tuple[str, int], connection: Connection) -> tuple[ClusterAction, ...]:
     memory = connection.__dict__
     known: tuple[tuple[str, int], tuple[ClusterAction, ...]] | None = memory.get("enabled")
     if known is None or known[0] != place:
@@ -313,7 +311,9 @@ def _is_cut(world: World, source: str, broker: int) -> bool:
 
 def _no_step(model: ClusterModel, world: World, a: Step) -> str | None:
     app = world.applications.get(a.application)
-    return f"there is no application {a.application}" if app is None else application.why_no_step(app)
+    return (
+        f"there is no application {a.application}" if app is None else application.why_no_step(app)
+    )
 
 
 def _no_send(model: ClusterModel, world: World, a: Send) -> str | None:
@@ -504,17 +504,13 @@ def _load(turn: Turn, a: Load) -> None:
 def _expire(turn: Turn, a: ExpireLock) -> None:
     key = (a.broker, share_partition_leader.ROLE, "")
     on = turn.context(a.broker)
-    turn.carry_out(
-        key, share_partition_leader.on_lock_expiry(turn.roles[key], a.key, a.lock, on)
-    )
+    turn.carry_out(key, share_partition_leader.on_lock_expiry(turn.roles[key], a.key, a.lock, on))
 
 
 def _time_out(turn: Turn, a: TimeOutTransaction) -> None:
     key = (a.broker, transaction_coordinator.ROLE, a.shard)
     on = turn.context(a.broker)
-    turn.carry_out(
-        key, transaction_coordinator.on_timeout(turn.roles[key], a.transactional_id, on)
-    )
+    turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], a.transactional_id, on))
 
 
 def _refresh(turn: Turn, a: Refresh) -> None:

@@ -50,6 +50,7 @@ class ApplicationSpec(Value, frozen=True):
     output: str
     max_records: int = 1
     explicit: bool = False
+    transaction_timeout_ms: int = 60_000
 
 
 class ClusterSpec(Value, frozen=True):

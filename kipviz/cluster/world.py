@@ -101,9 +101,7 @@ def broker_host(broker: int) -> str:
 
 def first_world(spec: ClusterSpec) -> World:
     """Build the world that a spec describes; its coordinators have not read their logs yet."""
-    leaders = {
-        p.partition: Leadership(p.leader, 0, (p.leader, *p.others)) for p in spec.placements
-    }
+    leaders = {p.partition: Leadership(p.leader, 0, (p.leader, *p.others)) for p in spec.placements}
     logs: dict[str, PartitionLog] = {name: PartitionLog(name) for name in leaders}
     for home in _homes(spec):
         if home not in leaders:
@@ -215,8 +213,6 @@ def _application(a: ApplicationSpec) -> Application:
             source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records, a.explicit
         )
     else:
-        consumer = Consumer(
-            source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records
-        )
-    producer = Producer(f"{a.name}/producer", a.transactional_id)
+        consumer = Consumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)
+    producer = Producer(f"{a.name}/producer", a.transactional_id, a.transaction_timeout_ms)
     return Application(a.name, a.program, a.output, producer, consumer)

@@ -19,11 +19,12 @@ class GroupOffset(Value, frozen=True):
 class TxnOffsetCommit(Message, frozen=True):
     """The producer stages a group's offsets in its transaction.
 
-    Version 5: the group coordinator enlists its own partition (transaction version 2).
+    Since version 5 the group coordinator enlists its own partition (transaction version 2);
+    version 6 says STALE_MEMBER_EPOCH (KIP-1319). NOT MODELLED: topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 28
-    VERSION: ClassVar[int] = 5
+    VERSION: ClassVar[int] = 6
     transactional_id: str
     group_id: str
     producer_id: int
@@ -37,7 +38,7 @@ class TxnOffsetCommitResponse(Message, frozen=True):
     """The offsets are in the log, pending the transaction's outcome, or why not."""
 
     API_KEY: ClassVar[int] = 28
-    VERSION: ClassVar[int] = 5
+    VERSION: ClassVar[int] = 6
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
 
@@ -46,7 +47,7 @@ class OffsetFetch(Message, frozen=True):
     """A consumer asks where its group left off; the Java consumer always requires stable offsets."""
 
     API_KEY: ClassVar[int] = 9
-    VERSION: ClassVar[int] = 9
+    VERSION: ClassVar[int] = 10
     group_id: str
     partition: str
     require_stable: bool = True
@@ -56,7 +57,7 @@ class OffsetFetchResponse(Message, frozen=True):
     """The committed offset, -1 for none, or UNSTABLE_OFFSET_COMMIT while one is pending."""
 
     API_KEY: ClassVar[int] = 9
-    VERSION: ClassVar[int] = 9
+    VERSION: ClassVar[int] = 10
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     partition: str

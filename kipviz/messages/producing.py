@@ -13,11 +13,11 @@ from kipviz.records.batches import DataRecord
 class Produce(Message, frozen=True):
     """A producer sends one batch to the leader of a partition, acks=all.
 
-    NOT MODELLED: several partitions in one request; Kafka's newer version 13 names topics by id.
+    NOT MODELLED: several partitions in one request; topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0
-    VERSION: ClassVar[int] = 12
+    VERSION: ClassVar[int] = 13
     transactional_id: str
     partition: str
     producer_id: int
@@ -30,7 +30,7 @@ class ProduceResponse(Message, frozen=True):
     """The batch is in every in-sync replica, or why not."""
 
     API_KEY: ClassVar[int] = 0
-    VERSION: ClassVar[int] = 12
+    VERSION: ClassVar[int] = 13
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     partition: str

@@ -131,9 +131,7 @@ def offsets_of(batches: tuple[AcknowledgementBatch, ...]) -> tuple[int, ...]:
     return tuple(o for b in batches for o in range(b.first, b.last + 1))
 
 
-def batches_of(
-    offsets: Iterable[int], kind: AcknowledgeType
-) -> tuple[AcknowledgementBatch, ...]:
+def batches_of(offsets: Iterable[int], kind: AcknowledgeType) -> tuple[AcknowledgementBatch, ...]:
     """Give runs of offsets as acknowledgement batches of one type."""
     return batches_of_each((offset, kind) for offset in offsets)
 

@@ -57,7 +57,15 @@ def unresolved_in(world: World) -> list[str]:
     wrong = []
     for (broker, role, shard), state in world.roles.items():
         where = f"{role} of {shard or 'B' + str(broker)}"
-        for field in ("verifying", "enlisting", "staging", "waiting", "votes", "pending", "leaving"):
+        for field in (
+            "verifying",
+            "enlisting",
+            "staging",
+            "waiting",
+            "votes",
+            "pending",
+            "leaving",
+        ):
             if len(getattr(state, field, ())):
                 wrong.append(f"{where}: {field} is {getattr(state, field)}")
         for known in getattr(state, "transactions", Table.of()).values():
@@ -132,7 +140,9 @@ def _of_log_step(before: PartitionLog, after: PartitionLog) -> Iterator[str]:
         yield f"{after.name}: the high watermark went down to {after.high_watermark}"
     old = before.batches[-2:]
     for batch in after.batches[max(len(before.batches) - 1, 1) :]:
-        previous = next((b for b in (*old, *after.batches[-4:]) if b.last_offset + 1 == batch.base_offset), None)
+        previous = next(
+            (b for b in (*old, *after.batches[-4:]) if b.last_offset + 1 == batch.base_offset), None
+        )
         if previous is None:
             yield f"{after.name}: nothing ends before offset {batch.base_offset}"
     if after.end_offset < before.end_offset:

@@ -22,7 +22,9 @@ def is_init(world, action: Deliver) -> bool:
 
 
 @pytest.mark.parametrize("replication", ["instant", "stepwise"])
-@pytest.mark.parametrize(("name", "flow"), [("repaired", "share"), ("as-written", "share"), ("repaired", "group")])
+@pytest.mark.parametrize(
+    ("name", "flow"), [("repaired", "share"), ("as-written", "share"), ("repaired", "group")]
+)
 def test_two_deliveries_at_different_hosts_meet(name, flow, replication):
     spec = small_spec(flow, replication=replication, budget=EVERYTHING, applications=2)
     model = model_of(spec, name)

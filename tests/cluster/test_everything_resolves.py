@@ -60,9 +60,7 @@ def test_an_undisturbed_loop_puts_out_every_record_once_and_waits_for_more(flow)
     model = model_of(small_spec(flow, records=5))
     world = calmed(model, model.initial(), 0)
     put_out = [
-        record.origin
-        for batch in world.logs["output-A-0"].batches
-        for record in batch.records
+        record.origin for batch in world.logs["output-A-0"].batches for record in batch.records
     ]
     assert put_out == [f"src-0@{offset}" for offset in range(100, 105)]
     assert not unresolved_in(world)

@@ -41,7 +41,9 @@ def written(hash_seed: str, name: str, flow: str) -> bytes:
     return done.stdout
 
 
-@pytest.mark.parametrize(("name", "flow"), [("repaired", "share"), ("as-written", "share-abort"), ("repaired", "group")])
+@pytest.mark.parametrize(
+    ("name", "flow"), [("repaired", "share"), ("as-written", "share-abort"), ("repaired", "group")]
+)
 def test_a_hostile_run_is_byte_for_byte_the_same_under_two_hash_seeds(name, flow):
     one, other = written("1", name, flow), written("20261121", name, flow)
     assert one == other
