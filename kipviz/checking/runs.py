@@ -29,7 +29,7 @@ from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import Chapter
 
 
@@ -102,6 +102,7 @@ def play(scenario: str, design: str | None = None) -> Run:
     Raises:
         UnknownScenario: if there is no such scenario.
         UnknownDesign: if there is no such design.
+        Unplayable: if the design lacks what the story is about.
         ScriptError: if the design makes a part of the story impossible.
     """
     story = scenario_named(scenario)
@@ -210,7 +211,7 @@ def _opened(
     except TypeError:
         faults = ", ".join(origin.budget)
         raise TraceFileError(f"{path} allows faults that there are not, among {faults}") from None
-    except (UnknownScenario, UnknownDesign, BadSpec) as wrong:
+    except (UnknownScenario, UnknownDesign, Unplayable, BadSpec) as wrong:
         raise TraceFileError(f"{path} cannot be replayed: {wrong}") from None
     return scenario, design, model, origin
 

@@ -46,9 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
+        model = scenario.model(design, budget)
     progress = Progress()
     try:
-        found = explore(scenario.model(design, budget), arguments.states_max, progress.states)
+        found = explore(model, arguments.states_max, progress.states)
     finally:
         progress.end()
     broken = [(e, runs.follow(scenario, design, budget, e.actions)) for e in found.counterexamples]

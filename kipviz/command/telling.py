@@ -17,12 +17,20 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import UnknownScenario
+from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
 from kipviz.views.payload import payload
 from kipviz.widgets import twin
 from kipviz.widgets.line import Line, line_of
 
-_WORDS = (UnknownScenario, UnknownDesign, UnknownFaults, ScriptError, TraceFileError)
+_WORDS = (
+    UnknownScenario,
+    UnknownDesign,
+    UnknownFaults,
+    Unplayable,
+    ScriptError,
+    TraceFileError,
+)
 
 
 @contextmanager

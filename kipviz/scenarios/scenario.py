@@ -16,6 +16,10 @@ from kipviz.scenarios.script import Beat, Chapter, play
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
 
 
+class Unplayable(ValueError):
+    """A scenario under a design that lacks what its story is about."""
+
+
 class Choice(Value, frozen=True):
     """One answer to a question, whether it is right, and what to say to it."""
 
@@ -53,7 +57,7 @@ class Scenario(Value, frozen=True):
         """Give the scenario's cluster under a design, with another fault budget if one is given.
 
         Raises:
-            ValueError: if the story stages acknowledgements and the design has no such thing.
+            Unplayable: if the story stages acknowledgements and the design has no such thing.
         """
         stages = any(
             line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
@@ -61,7 +65,7 @@ class Scenario(Value, frozen=True):
             for line in app.program
         )
         if stages and not design.stages_shares:
-            raise ValueError(
+            raise Unplayable(
                 f"{self.name} stages share-group acknowledgements in a transaction, which design "
                 f"{design.name} does not have; play it under {', '.join(self.designs)}"
             )

@@ -7,7 +7,9 @@ on one small step at a time and the shorter one waits for the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import anywidget
@@ -102,19 +104,24 @@ class Compare(anywidget.AnyWidget):
 def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
     """Pair the small steps of two lines, big step by big step.
 
+    A big step that only one side tells, because its design leaves nothing to do there, lets the
+    other side wait.
+
     Returns:
         The pairs, and the big steps as ranges of pairs.
     """
     pairs: Pairs = [[0, 0]]
     bigs: list[dict[str, Any]] = []
-    for n in range(max(len(left.bigs), len(right.bigs))):
-        big = left.bigs[n] if n < len(left.bigs) else right.bigs[n]
-        begin = len(pairs)
-        ends = (_end(left, n), _end(right, n))
+    for one, other in _together(left, right):
+        begin, ends, title = len(pairs), (pairs[-1][0], pairs[-1][1]), ""
+        if other is not None:
+            ends, title = (ends[0], _end(right, other)), str(right.bigs[other]["title"])
+        if one is not None:
+            ends, title = (_end(left, one), ends[1]), str(left.bigs[one]["title"])
         while (pairs[-1][0], pairs[-1][1]) != ends:
             pairs.append([min(pairs[-1][0] + 1, ends[0]), min(pairs[-1][1] + 1, ends[1])])
         if len(pairs) > begin:
-            bigs.append({"from": begin, "to": len(pairs), "title": big["title"]})
+            bigs.append({"from": begin, "to": len(pairs), "title": title})
     while (pairs[-1][0], pairs[-1][1]) != (left.last, right.last):
         pairs.append([min(pairs[-1][0] + 1, left.last), min(pairs[-1][1] + 1, right.last)])
     return pairs, bigs
@@ -142,10 +149,17 @@ def _states(line: Line, step: int) -> dict[str, str]:
     return {verdict["property"]: verdict["state"] for verdict in line.verdicts_at(step)}
 
 
+def _together(left: Line, right: Line) -> list[tuple[int | None, int | None]]:
+    """The big steps of both sides in order: of one title together, else one for one."""
+    one, other = ([str(big["title"]) for big in line.bigs] for line in (left, right))
+    found: list[tuple[int | None, int | None]] = []
+    for _, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        found += zip_longest(range(a, b), range(c, d))
+    return found
+
+
 def _end(line: Line, n: int) -> int:
-    """The last small step of the n-th big step, or of the line where it has fewer."""
-    if n >= len(line.bigs):
-        return line.last
+    """The last small step of the n-th big step."""
     return min(int(line.bigs[n]["to"]) - 1, line.last)
 
 

@@ -83,6 +83,22 @@ def test_bad_input_is_refused_in_one_sentence(refused, words, said):
     assert said in refused(*words)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("play", "kip-1289-small", "--design", "kafka"),
+        ("export", "kip-1289-small", "--design", "kafka", "--to", "run.md"),
+        ("explore", "kip-1289-small", "--design", "kafka"),
+        ("compare", "kip-1289-small", "--left", "kafka", "--right", "repaired"),
+        (*SEEDED, "--design", "kafka", "--seed", "1"),
+        ("campaign", "--scenario", "kip-1289-small", "--designs", "repaired,kafka"),
+    ],
+)
+def test_a_design_that_lacks_what_a_story_is_about_is_refused(refused, words):
+    said = refused(*words)
+    assert "which design kafka does not have; play it under repaired" in said
+
+
 def test_a_story_that_a_design_makes_impossible_is_refused(refused, monkeypatch):
     from kipviz.scenarios import library
     from kipviz.scenarios.script import Beat

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from kipviz.widgets import Compare
+from kipviz.widgets.compare import in_step
+from kipviz.widgets.line import line_of
 from tests.widgets import flow
 
 
@@ -24,9 +27,14 @@ def test_both_sides_reach_every_step_and_never_go_back(both):
 
 
 def test_a_big_step_of_one_side_ends_together_with_that_of_the_other(both):
-    left, right = flow.share_payload()["bigs"], flow.repaired_payload()["bigs"]
-    for n, big in enumerate(both.payload["bigs"][: len(right)]):
-        assert both.payload["pairs"][big["to"] - 1] == [left[n]["to"] - 1, right[n]["to"] - 1]
+    sides = (flow.share_payload()["bigs"], flow.repaired_payload()["bigs"])
+    left, right = ({big["title"]: big["to"] - 1 for big in bigs} for bigs in sides)
+    shared = [title for title in left if title in right]
+    assert len(shared) == 12
+    for title in shared:
+        assert [left[title], right[title]] in both.payload["pairs"], title
+    # Where they part, the lock that expires stands beside the lock that is pinned.
+    assert [left["The lock expires"], right["The lock is pinned"]] in both.payload["pairs"]
 
 
 def test_the_first_difference_is_where_the_lock_expires_on_one_side_only(both):
@@ -77,3 +85,20 @@ def test_each_side_must_be_a_payload():
     broken: dict[str, Any] = {**flow.share_payload(), "steps": []}
     with pytest.raises(ValueError, match="at least one step"):
         Compare(flow.share_payload(), broken)
+
+
+def test_a_big_step_that_one_design_skips_lets_that_side_wait():
+    full = flow.share_payload()
+    skipped = copy.deepcopy(full)
+    gone = skipped["bigs"].pop(5)
+    cut = range(gone["from"], gone["to"])
+    skipped["steps"] = [step for k, step in enumerate(skipped["steps"]) if k not in cut]
+    for big in skipped["bigs"][5:]:
+        big["from"], big["to"] = big["from"] - len(cut), big["to"] - len(cut)
+    pairs, bigs = in_step(line_of(full, [], 0), line_of(skipped, [], 0))
+    assert [big["title"] for big in bigs] == [big["title"] for big in full["bigs"]]
+    waits = pairs[bigs[5]["from"] : bigs[5]["to"]]
+    assert {right for _, right in waits} == {gone["from"] - 1}
+    for n, big in enumerate(skipped["bigs"]):
+        left = full["bigs"][n if n < 5 else n + 1]
+        assert [left["to"] - 1, big["to"] - 1] in pairs
