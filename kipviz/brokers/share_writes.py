@@ -86,10 +86,8 @@ def acknowledge(
         replies = () if with_fetch else (Reply(reply_to, answer),)
         return Effects(me, replies=replies), Errors.NONE
     write = PendingWrite("acknowledge", _NOTHING, tuple(offsets))
-    if with_fetch:
-        write = write.but(fetch=reply_to)
-    else:
-        write = write.but(reply_to=reply_to, answer=answer)
+    waits = {"fetch": reply_to} if with_fetch else {"reply_to": reply_to, "answer": answer}
+    write = write.but(**waits)
     done = _write(me.but(records=records), write, on)
     return done.but(events=tuple(events)), Errors.NONE
 
@@ -320,9 +318,11 @@ def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> Sh
 
 
 def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:
-    """Take over the durable state; what lies between two batches was delivered and never
-    acknowledged, so it is free again. Without a start offset share.auto.offset.reset decides,
-    which is earliest here. Source: SharePartition.maybeInitialize.
+    """Take over the durable state.
+
+    What lies between two batches was delivered and never acknowledged, so it is free again.
+    Without a start offset share.auto.offset.reset decides, which is earliest here.
+    Source: SharePartition.maybeInitialize.
     """
     records: Table[int, InFlight] = Table.of()
     start = answer.start_offset

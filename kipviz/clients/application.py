@@ -190,7 +190,7 @@ def _enter(me: Application, line: Line, rules: ClientRules) -> Application:
             return me.but(producer=transactional.init_transactions(producer))
         case C.POLL:
             if isinstance(consumer, ShareConsumer):
-                stages = any(l.call is C.SEND_SHARE_ACKNOWLEDGEMENTS for l in me.program)
+                stages = any(each.call is C.SEND_SHARE_ACKNOWLEDGEMENTS for each in me.program)
                 next_poll = rules.next_poll if stages else _accept_all
                 return me.but(consumer=sharing.poll(consumer, next_poll), records=())
             return me.but(consumer=regular.poll(consumer), records=())

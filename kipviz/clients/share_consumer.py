@@ -169,10 +169,7 @@ def _reopen(me: ShareConsumer) -> ShareConsumer:
 
 
 def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
-    if me.session_epoch:
-        said = tuple(sorted((*said, *_gap_batches(me)), key=_first))
-    else:
-        said = ()
+    said = tuple(sorted((*said, *_gap_batches(me)), key=_first)) if me.session_epoch else ()
     return ShareFetch(
         me.group_id, me.member_id, me.session_epoch, me.partition, me.max_records, said
     )

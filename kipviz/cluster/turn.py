@@ -7,8 +7,6 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.context import (
     NOBODY,
     Context,

@@ -19,6 +19,12 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
 S = RecordState
+WAITING = ("verifying", "enlisting", "staging", "waiting", "votes", "pending", "leaving")
+UNDECIDED = (
+    TransactionState.ONGOING,
+    TransactionState.PREPARE_COMMIT,
+    TransactionState.PREPARE_ABORT,
+)
 
 
 def wrong_in(world: World) -> list[str]:
@@ -57,24 +63,16 @@ def unresolved_in(world: World) -> list[str]:
     wrong = []
     for (broker, role, shard), state in world.roles.items():
         where = f"{role} of {shard or 'B' + str(broker)}"
-        for field in (
-            "verifying",
-            "enlisting",
-            "staging",
-            "waiting",
-            "votes",
-            "pending",
-            "leaving",
-        ):
-            if len(getattr(state, field, ())):
-                wrong.append(f"{where}: {field} is {getattr(state, field)}")
-        for known in getattr(state, "transactions", Table.of()).values():
-            if known.pending_state or known.state in (
-                TransactionState.ONGOING,
-                TransactionState.PREPARE_COMMIT,
-                TransactionState.PREPARE_ABORT,
-            ):
-                wrong.append(f"{where}: {known}")
+        wrong += [
+            f"{where}: {field} is {getattr(state, field)}"
+            for field in WAITING
+            if len(getattr(state, field, ()))
+        ]
+        wrong += [
+            f"{where}: {known}"
+            for known in getattr(state, "transactions", Table.of()).values()
+            if known.pending_state or known.state in UNDECIDED
+        ]
     for share in shares_of(world):
         wrong += [
             f"{share.partition}@{offset} is {record}"
@@ -83,6 +81,10 @@ def unresolved_in(world: World) -> list[str]:
         ]
         if share.status is not Status.ACTIVE or share.writes:
             wrong.append(f"{share.partition} is {share.status}, its writes are {share.writes}")
+        free = any(r.state is S.AVAILABLE for r in share.records.values())
+        more = share.next_offset < world.logs[share.partition].high_watermark
+        if share.parked and (free or more):
+            wrong.append(f"{share.partition}: a fetch waits although there are records")
     for name, log in world.logs.items():
         if log.open or log.unreplicated or log.high_watermark < log.end_offset:
             wrong.append(f"{name}: open {log.open}, HW {log.high_watermark} of {log.end_offset}")
@@ -154,6 +156,9 @@ def _of_log_step(before: PartitionLog, after: PartitionLog) -> Iterator[str]:
 
 
 def _of_share(share: SharePartition) -> Iterator[str]:
+    for fetch in share.parked:
+        if fetch.acknowledging and not any(w.fetch == fetch.reply_to for w in share.writes):
+            yield f"{share.partition}: {fetch.reply_to} waits for acknowledgements nobody writes"
     if share.status is not Status.ACTIVE:
         return
     if tuple(share.records) != tuple(range(share.start_offset, share.next_offset)):

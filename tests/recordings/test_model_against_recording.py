@@ -312,9 +312,11 @@ def test_the_group_has_the_recorded_offsets_and_markers_in_the_recorded_partitio
         identity = (batch.producer_id, batch.producer_epoch)
         if batch.control:
             modelled.append((*identity, batch.control == COMMIT, batch.coordinator_epoch))
-        for record in batch.records:
-            if isinstance(record, OffsetCommitRecord):
-                modelled.append((*identity, batch.base_sequence, record.offset))
+        modelled += [
+            (*identity, batch.base_sequence, record.offset)
+            for record in batch.records
+            if isinstance(record, OffsetCommitRecord)
+        ]
     recorded = []
     for segment in recording.segments["__consumer_offsets-7"]:
         sequences = {b.base_offset: b.base_sequence for b in segment.batches}
