@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.checking import faults as profiles
 from kipviz.checking.liveness import settle
 from kipviz.cluster.actions import ClusterAction
@@ -28,12 +29,14 @@ from kipviz.messages.events import (
 )
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 
 # What a run still has to do by itself; when none of it is left, only accidents could go on.
 BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
+DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
 STUCK = "nothing pending for ever"
 
 
@@ -98,6 +101,9 @@ class Moment(Value, frozen=True):
 def moments(task: Task) -> Iterator[Moment]:
     """Make a run, a step at a time, until nothing is left to do or steps_max is reached.
 
+    Nothing is left when only timers and accidents could go on, or when all that goes on is a
+    leader that looks a vote up again and again and finds the same.
+
     Raises:
         ValueError: if the task names something that there is not, or its seed or steps_max is no
             whole number.
@@ -105,10 +111,13 @@ def moments(task: Task) -> Iterator[Moment]:
     model, dice = model_of(task), _dice(task)
     world = model.initial()
     states = tuple(p.initial(world) for p in PROPERTIES)
+    idle: set[bytes] = set()
     for step in range(1, task.steps_max + 1):
         enabled = model.enabled(world)
-        if not any(a.KIND in BUSY or a.KIND == "refresh" for a in enabled):
-            return
+        if not any(a.KIND in BUSY for a in enabled):
+            if not any(a.KIND == "refresh" for a in enabled) or world.digest in idle:
+                return
+            idle.add(world.digest)
         action = dice.choose(step, enabled, model.kind)
         if action is None:
             return
@@ -176,13 +185,45 @@ def rows(task: Task) -> Iterator[EventRow]:
     """
     base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
     step = 0
+    known: dict[tuple[str, int], str] = {}
     for moment in moments(task):
         step = moment.step
         text = label(moment.before, moment.action)
         yield base.but(step=step, kind="action", actor=moment.action.KIND, text=text)
         for event in moment.outcome.events:
-            yield from _rows_of(base.but(step=step), event)
+            for row in _rows_of(base.but(step=step), event):
+                known |= {(row.source, row.offset): row.state} if row.state else {}
+                yield row
+            if isinstance(event, SharePartitionLoaded):
+                yield from _found(base.but(step=step), event, moment.outcome.world, known)
     yield base.but(step=step + 1, kind="run_ended")
+
+
+def _found(
+    base: EventRow, event: SharePartitionLoaded, world: World, known: dict[tuple[str, int], str]
+) -> Iterator[EventRow]:
+    """Give the states in which a new share-partition leader finds the records.
+
+    What is below the start offset is done: a vote that was pending has been acknowledged, anything
+    else was given up. So a log does not end with a state that only a dead leader believed in.
+    """
+    base = base.but(kind="record_state", source=event.partition, text="found by a new leader")
+    found: dict[int, tuple[RecordState, int]] = {}
+    start = event.start_offset
+    for role in world.roles.values():
+        if isinstance(role, ShareLeader):
+            for share in role.shares.values():
+                if (share.partition, share.group_id) == (event.partition, event.group_id):
+                    start = max(start, share.start_offset)
+                    found |= {o: (r.state, r.delivery_count) for o, r in share.records.items()}
+    for (source, offset), state in tuple(known.items()):
+        if source == event.partition and offset < start and state not in DONE:
+            voted = state == RecordState.TX_PENDING.name
+            done = RecordState.ACKNOWLEDGED if voted else RecordState.ARCHIVED
+            found.setdefault(offset, (done, -1))
+    for offset, (state, count) in sorted(found.items()):
+        known[event.partition, offset] = state.name
+        yield base.but(offset=offset, state=state.name, delivery_count=count)
 
 
 def _completes(event: Event) -> bool:
