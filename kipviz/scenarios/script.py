@@ -24,7 +24,9 @@ from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 
 # In which order "quiet" lets things happen; what is not here waits for an instruction.
-ORDER = ("deliver", "load", "replicate", "sender")
+# A coordinator takes office before messages go on: else one that is answered "not yet" and asks
+# again at once would keep it waiting for ever.
+ORDER = ("load", "deliver", "replicate", "sender")
 QUIET_MAX = 5_000
 
 

@@ -67,6 +67,11 @@ class Stepper(anywidget.AnyWidget):
         items = self._line.choices_at(self.step)
         return tuple(item["text"] for item in items if item.get("enabled", True))
 
+    def last(self) -> Stepper:
+        """Move the cursor to the last step of this line."""
+        self.step = self._line.last
+        return self
+
     def go_to(self, title: str) -> Stepper:
         """Move the cursor to the first step of this line with a title.
 
