@@ -216,9 +216,9 @@ def _found(
                 if (share.partition, share.group_id) == (event.partition, event.group_id):
                     start = max(start, share.start_offset)
                     found |= {o: (r.state, r.delivery_count) for o, r in share.records.items()}
-    for (source, offset), state in tuple(known.items()):
-        if source == event.partition and offset < start and state not in DONE:
-            voted = state == RecordState.TX_PENDING.name
+    for (source, offset), believed in tuple(known.items()):
+        if source == event.partition and offset < start and believed not in DONE:
+            voted = believed == RecordState.TX_PENDING.name
             done = RecordState.ACKNOWLEDGED if voted else RecordState.ARCHIVED
             found.setdefault(offset, (done, -1))
     for offset, (state, count) in sorted(found.items()):
