@@ -388,7 +388,7 @@ def _transaction(known: TransactionMetadata | None, loading: bool | None) -> Car
     return _facts(
         [
             ("state", known.state.value, tone.get(known.state.value, "calm")),
-            ("being logged", pending, "calm"),
+            ("pending transition", pending, "calm"),
             ("producer id", str(known.producer_id), "calm"),
             ("epoch", str(known.producer_epoch), "calm"),
             ("participants", ", ".join(map(short_name, known.partitions)) or "none", "calm"),

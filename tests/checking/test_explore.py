@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 from kipviz.checking import explore as searching
@@ -10,9 +12,10 @@ from kipviz.checking.explore import Counterexample, Explored, explore
 from kipviz.checking.liveness import Settled, settle
 from kipviz.cluster.actions import ExpireLock
 from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Outcome
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.properties.verdict import BROKEN, PENDING
+from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Finding
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import (
@@ -128,6 +131,92 @@ def test_finding_d_holds_as_long_as_no_lock_runs_out() -> None:
     found = explore(model_of(FINDING_D._replace(faults="")))
     assert size(found) == (CALM.states, CALM.transitions, CALM.depth)
     assert found.counterexamples == ()
+
+
+# -- for ever means without a new fault --------------------------------------------------------
+
+
+class Way(NamedTuple):
+    """An action of a model that is nothing but a graph: from one place to another."""
+
+    KIND: str
+    to: str
+
+
+class Place(NamedTuple):
+    """A world that is nothing but a place, and whether something is pending there."""
+
+    name: str
+
+    @property
+    def digest(self) -> bytes:
+        return self.name.encode()
+
+
+class Ways:
+    """A model that is nothing but a graph."""
+
+    def __init__(self, **ways: tuple[Way, ...]) -> None:
+        self.ways = ways
+
+    def initial(self) -> Place:
+        return Place("start")
+
+    def enabled(self, world: Place) -> tuple[Way, ...]:
+        return self.ways.get(world.name, ())
+
+    def step(self, world: Place, action: Way) -> Outcome:
+        return Outcome(Place(action.to), ())
+
+
+class Due:
+    """A property of places: what is called "due" is pending there."""
+
+    name = PROGRESS
+
+    def initial(self, world: Place) -> Place:
+        return world
+
+    def observe(self, state: Place, action: Way, outcome: Outcome) -> Place:
+        return outcome.world
+
+    def finding(self, state: Place) -> Finding:
+        return Finding(PENDING if state.name.startswith("due") else HOLDS)
+
+
+def explored(monkeypatch: pytest.MonkeyPatch, **ways: tuple[Way, ...]) -> list[int]:
+    """How long the counterexamples are, where whatever is asked for the future is "for ever"."""
+    monkeypatch.setattr(searching, "PROPERTIES", (Due(), Due()))
+    monkeypatch.setattr(searching, "settle", lambda *_: Settled("for ever", "it", 1))
+    found = explore(Ways(**ways))  # type: ignore[arg-type]
+    return [len(c.actions) for c in found.counterexamples]
+
+
+def test_what_only_a_new_fault_would_resolve_is_pending_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = explored(monkeypatch, start=(Way("sender", "due"),), due=(Way("fault", "done"),))
+    assert set(found) == {1}
+
+
+@pytest.mark.parametrize("kind", searching.FREE_KINDS)
+def test_what_anything_else_resolves_is_only_late(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways = {"start": (Way("fault", "due1"),), "due1": (Way(kind, "due2"),)}
+    assert explored(monkeypatch, **ways, due2=(Way("deliver", "done"),)) == []
+
+
+def test_the_nearest_state_in_which_it_is_for_ever_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = explored(
+        monkeypatch,
+        start=(Way("sender", "due1"), Way("fault", "far")),
+        due1=(Way("sender", "due2"), Way("sender", "done")),
+        due2=(Way("sender", "due2"),),
+        far=(Way("sender", "further"),),
+        further=(Way("sender", "due3"),),
+    )
+    assert set(found) == {2}
 
 
 # -- searches that stop ------------------------------------------------------------------------

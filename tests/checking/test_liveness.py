@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.checking import liveness
 from kipviz.checking.liveness import settle
-from kipviz.cluster.actions import CrashBroker, CrashClient
+from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -60,8 +60,18 @@ def test_a_timer_may_resolve_what_nothing_else_does() -> None:
 
 
 def test_a_repair_may_resolve_what_a_fault_holds_up() -> None:
-    trace = standing("repaired", "commitTransaction() returns").take(CrashBroker(7))
-    assert settled(trace.take(CrashClient("app-1"))) == ("resolved", "")
+    trace = standing("repaired", "commitTransaction() returns")
+    for broker in (1, 7):  # the coordinator and the only other replica of its log
+        trace = trace.take(CrashBroker(broker))
+    assert settled(trace) == ("resolved", "")
+
+
+def test_a_fault_that_is_not_repaired_holds_it_up_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "ORDER", tuple(k for k in liveness.ORDER if k != "repair"))
+    trace = standing("repaired", "commitTransaction() returns")
+    for broker in (1, 7):
+        trace = trace.take(CrashBroker(broker))
+    assert settled(trace)[0] == "for ever"
 
 
 def test_new_faults_resolve_nothing() -> None:

@@ -61,6 +61,13 @@ HOLDING: dict[str, tuple[Event, ...]] = {
     ),
     "a new leader holds the vote": (*SENT, dropped(), COMMITS, loaded(100)),
     "a new leader holds the vote before the decision": (*SENT, dropped(), loaded(100), COMMITS),
+    "a lock ran out in a memory that is gone, and the new leader holds the vote": (
+        *SENT,
+        moves(AVAILABLE),
+        dropped(),
+        loaded(100),
+        COMMITS,
+    ),
     "a new leader starts behind the record": (*SENT, COMMITS, loaded(start=101)),
     "another partition is loaded": (*SENT, COMMITS, loaded(partition="src-1")),
     "a leader without the vote, but the transaction aborts": (*SENT, dropped(), loaded(), ABORTS),

@@ -8,7 +8,13 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.checking.runs import Run
-from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    StartBroker,
+    StartClient,
+)
 from kipviz.cluster.world import World, broker_host
 from kipviz.views.choices import FAULTS, choice_id
 from kipviz.views.payload import payload
@@ -91,6 +97,25 @@ def test_a_branch_of_a_branch_shows_what_the_whole_line_told_anew_shows(turn: in
         check(branch, line, anew(lab, run))
         at = at + 1 + len(branch["steps"]) // 2
     assert number == 3
+
+
+def test_a_repair_on_a_branch_of_a_branch_ends_what_the_first_one_began() -> None:
+    run = runs.play("kip-1289-share-commit", "repaired")
+    lab = Lab(run)
+    line, number, at = main_line(lab.payload), 0, 25
+    accidents = (
+        (CrashBroker(5), {"B5"}),
+        (CrashClient("app-1"), {"B5", "app-1"}),
+        (StartBroker(5), {"app-1"}),
+        (StartClient("app-1"), set()),
+    )
+    for action, down in accidents:
+        command = {"choice": choice_id(action), "branch": number, "step": at}
+        branch = lab.respond(command)
+        line, number = branch_line(line, branch), branch["id"]
+        check(branch, line, anew(lab, run))
+        at = len(line["steps"]) - 1
+        assert down_at(line, at) == down
 
 
 def test_a_branch_that_leaves_a_branch_before_it_began_is_told_from_the_main_line() -> None:
