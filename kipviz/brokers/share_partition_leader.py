@@ -239,7 +239,7 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
 def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
     """New records below the high watermark: serve the fetches that wait for them."""
     parts = []
-    for key, share in me.shares.items():
+    for share in me.shares.values():
         if share.partition == partition and share.parked:
             part = _keep(me, share_partition.serve(share, on))
             me = part.state

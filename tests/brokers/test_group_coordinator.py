@@ -1,0 +1,163 @@
+"""The group coordinator: offsets that wait for a transaction's end."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.context import NOBODY, ReplyTo
+from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.partition_log import append, replicate
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import Batch
+from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+from kipviz.records.placement import partition_for
+from tests.brokers.desk import Desk
+
+HERE = "__consumer_offsets-0"
+HOME = f"__transaction_state-{partition_for('t', 50)}"
+
+
+@pytest.fixture
+def desk():
+    desk = Desk(gc, GroupCoordinator(HERE, loading=True), leaders={HERE: 1, HOME: 7})
+    known = (
+        MemberRecord("g", "m", 2),
+        OffsetCommitRecord("g", "foo-0", 100),
+        OffsetCommitRecord("g", "foo-1", 110),
+        OffsetCommitRecord("g", "bar-0", 200),
+    )
+    desk.logs[HERE] = replicate(append(desk.logs[HERE], Batch(0, known)))
+    desk.do(gc.on_loaded(desk.role, desk.on))
+    return desk
+
+
+def commit(desk, *offsets, pid=10, epoch=0, member="m", member_epoch=2):
+    named = tuple(GroupOffset(p, o) for p, o in offsets)
+    request = TxnOffsetCommit("t", "g", pid, epoch, member, member_epoch, named)
+    return desk.ask(gc.on_txn_offset_commit, request)
+
+
+def enlisted(desk, pid=10, epoch=0, error=Errors.NONE):
+    answer = AddPartitionsToTxnResponse(error, "t", pid, epoch, (HERE,))
+    desk.do(gc.on_enlisted(desk.role, answer, desk.on))
+
+
+def mark(desk, pid=10, epoch=1, *, outcome=True):
+    to = ReplyTo("B7/markers", 1, 0)
+    desk.do(
+        gc.on_write_marker(desk.role, WriteMarker(to, HERE, pid, epoch, outcome, 0, 2), desk.on)
+    )
+
+
+def fetched(desk, partition, *, stable=True):
+    answer = desk.ask(gc.on_offset_fetch, OffsetFetch("g", partition, stable))
+    return answer.error.value or answer.offset
+
+
+def test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets(desk):
+    """OMM.testFetchOffsetsWithPendingTransactionalOffsets."""
+    commit(desk, ("foo-1", 111), ("bar-0", 201), ("bar-1", 1))
+    enlisted(desk)
+    names = ("foo-0", "foo-1", "bar-0", "bar-1")
+    assert [fetched(desk, n) for n in names] == [100, 88, 88, 88]
+    assert [fetched(desk, n, stable=False) for n in names] == [100, 110, 200, -1]
+
+
+@pytest.mark.parametrize(("outcome", "offset"), [(True, 111), (False, 110)])
+def test_the_marker_commits_or_drops_what_was_pending(desk, outcome, offset):
+    commit(desk, ("foo-1", 111))
+    enlisted(desk)
+    mark(desk, outcome=outcome)
+    assert fetched(desk, "foo-1") == offset
+    assert not desk.role.pending
+
+
+def test_of_two_commits_the_one_that_is_later_in_the_log_counts(desk):
+    """Most recent write wins, not the highest offset."""
+    commit(desk, ("foo-0", 150), pid=10)
+    enlisted(desk)
+    commit(desk, ("foo-0", 120), pid=11)
+    enlisted(desk, pid=11)
+    mark(desk, pid=11)
+    mark(desk, pid=10)
+    assert fetched(desk, "foo-0") == 120
+
+
+def test_a_marker_of_a_producer_without_offsets_is_appended_and_ignored(desk):
+    before = desk.role.offsets
+    mark(desk, pid=77)
+    assert desk.role.offsets == before
+    assert desk.logs[HERE].batches[-1].control == "COMMIT"
+
+
+@pytest.mark.parametrize(
+    ("member", "epoch", "error"),
+    [("nobody", 2, 25), ("m", 1, 113), ("m", 3, 113), ("m", 2, 0)],
+)
+def test_the_member_is_checked_once_the_partition_is_enlisted(desk, member, epoch, error):
+    """KIP-1319: version 6 says STALE_MEMBER_EPOCH."""
+    assert commit(desk, ("foo-0", 101), member=member, member_epoch=epoch) is None
+    enlisted(desk)
+    assert desk.last.error.value == error
+
+
+def test_a_second_commit_in_the_transaction_asks_nobody(desk):
+    commit(desk, ("foo-0", 101))
+    enlisted(desk)
+    assert commit(desk, ("foo-0", 102)).error is Errors.NONE
+    assert len(desk.requests) == 1
+    assert [b.base_sequence for b in desk.logs[HERE].batches[1:]] == [0, 0]
+
+
+def test_an_older_epoch_is_refused_before_anybody_is_asked(desk):
+    commit(desk, ("foo-0", 101))
+    enlisted(desk)
+    mark(desk)
+    assert commit(desk, ("foo-0", 102)).error is Errors.INVALID_PRODUCER_EPOCH
+    assert len(desk.requests) == 1
+
+
+def test_a_yes_that_comes_after_the_marker_is_too_late(desk):
+    commit(desk, ("foo-0", 101))
+    mark(desk, outcome=False)
+    enlisted(desk)
+    assert desk.last.error is Errors.INVALID_PRODUCER_EPOCH
+    assert fetched(desk, "foo-0") == 100
+
+
+def test_an_offset_fetch_is_answered_only_when_what_it_has_seen_is_replicated(desk):
+    """CoordinatorRuntime: a write operation without records waits for the writes before it."""
+    commit(desk, ("foo-0", 101))
+    enlisted(desk)
+    desk.instant = False
+    mark(desk)
+    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "foo-0")) is None
+    desk.replicate()
+    assert desk.last.offset == 101
+
+
+def test_without_a_transaction_coordinator_the_commit_has_to_be_tried_again(desk):
+    desk.leaders[HOME] = NOBODY
+    assert commit(desk, ("foo-0", 101)).error is Errors.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_lost_enlistment_is_answered_as_loading(desk):
+    commit(desk, ("foo-0", 101))
+    desk.do(gc.on_enlistment_lost(desk.role, desk.requests[0].message, desk.on))
+    assert desk.last.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert not desk.role.enlisting
+
+
+def test_a_new_coordinator_finds_the_same_in_the_log(desk):
+    commit(desk, ("foo-0", 101))
+    enlisted(desk)
+    before = desk.role
+    desk.role = GroupCoordinator(HERE, loading=True)
+    assert fetched(desk, "foo-0") == 14
+    assert commit(desk, ("foo-0", 102)).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    desk.do(gc.on_loaded(desk.role, desk.on))
+    assert desk.role == before

@@ -1,0 +1,72 @@
+"""WriteTxnMarkers: handed to the roles that lead, answered when the last one is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import kafka_apis as apis
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import WriteTxnMarkers
+from tests.brokers.desk import Desk
+
+OFFSETS, STATE = "__consumer_offsets-7", "__share_group_state-16"
+
+
+@pytest.fixture
+def desk():
+    leaders = {"out-0": 1, OFFSETS: 1, STATE: 1, "far-0": 3}
+    return Desk(apis, KafkaApis(), leaders=leaders)
+
+
+def mark(desk, *partitions, incarnation=0, epoch=1):
+    request = WriteTxnMarkers(9, epoch, True, partitions, 2)
+    to = ReplyTo("B7/markers", 1, incarnation)
+    desk.do(apis.on_write_txn_markers(desk.role, request, to, desk.on))
+    return to
+
+
+def written(desk, to, partition, error=Errors.NONE):
+    desk.do(apis.on_marker_written(desk.role, MarkerWritten(to, partition, error), desk.on))
+
+
+def test_every_partition_s_own_role_gets_its_marker(desk):
+    mark(desk, "out-0", OFFSETS, STATE)
+    assert [(c.role, c.shard, type(c.message)) for c in desk.local] == [
+        ("partition_leader", "out-0", WriteMarker),
+        ("group_coordinator", OFFSETS, WriteMarker),
+        ("share_coordinator", STATE, WriteMarker),
+    ]
+
+
+def test_the_answer_waits_for_the_last_partition(desk):
+    to = mark(desk, "out-0", OFFSETS)
+    written(desk, to, "out-0")
+    assert not desk.replies
+    written(desk, to, OFFSETS, Errors.NOT_LEADER_OR_FOLLOWER)
+    assert {r.partition: r.error for r in desk.last.results} == {
+        "out-0": Errors.NONE,
+        OFFSETS: Errors.NOT_LEADER_OR_FOLLOWER,
+    }
+    assert desk.local[-1].message == ApplyMarkerToShares(9, 1, committed=True)
+
+
+def test_a_partition_that_is_led_elsewhere_is_an_error_at_once(desk):
+    """With a copy of it: NOT_LEADER_OR_FOLLOWER; without: UNKNOWN_TOPIC_OR_PARTITION."""
+    desk.broker = 99  # every partition has a copy there
+    mark(desk, "far-0", "nowhere-0")
+    assert [(r.partition, r.error) for r in desk.last.results] == [
+        ("far-0", Errors.NOT_LEADER_OR_FOLLOWER),
+        ("nowhere-0", Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+
+
+def test_a_marker_of_a_connection_that_broke_does_not_answer_the_one_that_replaced_it(desk):
+    old = mark(desk, "out-0")
+    new = mark(desk, "out-0", incarnation=1, epoch=2)
+    written(desk, old, "out-0", Errors.NOT_LEADER_OR_FOLLOWER)
+    assert not desk.replies
+    written(desk, new, "out-0")
+    assert [r.error for r in desk.last.results] == [Errors.NONE]

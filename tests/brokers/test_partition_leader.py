@@ -1,0 +1,220 @@
+"""The leader of a partition: enlistment before the append, answers after replication."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import partition_leader as pl
+from kipviz.brokers.context import NOBODY, ReplyTo
+from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.batches import DataRecord
+from kipviz.records.placement import partition_for
+from tests.brokers.desk import Desk
+
+HERE = "output-A-0"
+HOME = f"__transaction_state-{partition_for('t', 50)}"
+HOME_OF_U = f"__transaction_state-{partition_for('u', 50)}"
+
+
+@pytest.fixture
+def desk():
+    return Desk(pl, PartitionLeader(HERE, 0), leaders={HERE: 1, HOME: 7, HOME_OF_U: 7})
+
+
+def produce(desk, epoch=0, first=0, count=1, source=""):
+    records = tuple(DataRecord(f"{epoch}:{first + i}") for i in range(count))
+    request = Produce("t", HERE, 9, epoch, first, records)
+    return desk.ask(pl.on_produce, request, source)
+
+
+def enlisted(desk, error=Errors.NONE, epoch=0):
+    desk.do(
+        pl.on_enlisted(
+            desk.role, AddPartitionsToTxnResponse(error, "t", 9, epoch, (HERE,)), desk.on
+        )
+    )
+
+
+def mark(desk, epoch=1, *, commit=False):
+    to = ReplyTo("B7/markers", 1, 0)
+    desk.do(pl.on_write_marker(desk.role, WriteMarker(to, HERE, 9, epoch, commit, 0, 2), desk.on))
+
+
+def values(desk):
+    return [r.value for r in desk.written(HERE)]
+
+
+def test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted(desk):
+    assert produce(desk) is None
+    (asked,) = desk.requests
+    assert (asked.broker, asked.message) == (7, AddPartitionsToTxn("t", 9, 0, (HERE,)))
+    assert values(desk) == []
+    enlisted(desk)
+    assert (desk.last.error, desk.last.base_offset) == (Errors.NONE, 0)
+    assert values(desk) == ["0:0"]
+
+
+def test_the_next_batch_of_the_transaction_asks_nobody(desk):
+    produce(desk)
+    enlisted(desk)
+    assert produce(desk, first=1).base_offset == 1
+    assert len(desk.requests) == 1
+
+
+def test_a_batch_of_an_older_epoch_is_refused_before_anybody_is_asked(desk):
+    """Recorded of Kafka 4.4.0: Produce 47 without AddPartitionsToTxn."""
+    produce(desk)
+    enlisted(desk)
+    mark(desk)
+    assert produce(desk, first=1).error is Errors.INVALID_PRODUCER_EPOCH
+    assert len(desk.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH),
+        (Errors.NOT_COORDINATOR, Errors.NOT_ENOUGH_REPLICAS),
+        (Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_ENOUGH_REPLICAS),
+        (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NOT_ENOUGH_REPLICAS),
+        (Errors.NETWORK_EXCEPTION, Errors.NOT_ENOUGH_REPLICAS),
+        (Errors.CONCURRENT_TRANSACTIONS, Errors.CONCURRENT_TRANSACTIONS),
+        (Errors.INVALID_PRODUCER_ID_MAPPING, Errors.INVALID_PRODUCER_ID_MAPPING),
+        (Errors.TRANSACTION_ABORTABLE, Errors.TRANSACTION_ABORTABLE),
+    ],
+)
+def test_what_the_coordinator_says_is_translated_for_the_producer(desk, answer, seen):
+    produce(desk)
+    enlisted(desk, answer)
+    assert desk.last.error is seen
+    assert values(desk) == []
+
+
+def test_without_a_coordinator_the_producer_has_to_try_again(desk):
+    desk.leaders[HOME] = NOBODY
+    assert produce(desk).error is Errors.NOT_ENOUGH_REPLICAS
+
+
+def test_a_yes_that_comes_after_the_abort_marker_is_too_late(desk):
+    """VerificationGuard: the coordinator's yes was for a transaction that is over."""
+    produce(desk)
+    mark(desk)
+    enlisted(desk)
+    assert desk.last.error is Errors.INVALID_PRODUCER_EPOCH
+    assert values(desk) == []
+
+
+def test_a_yes_for_a_batch_of_the_marker_s_own_epoch_still_counts(desk):
+    """The marker of epoch 1 ended the transaction of epoch 0; the one of epoch 1 is the next."""
+    produce(desk, epoch=1)
+    mark(desk, epoch=1)
+    enlisted(desk, epoch=1)
+    assert desk.last.error is Errors.NONE
+
+
+def test_a_yes_is_too_late_when_a_later_producer_s_marker_passed_by(desk):
+    """Guarded by more than the epoch: here the waiting batch has the higher one."""
+    produce(desk, epoch=5)
+    mark(desk, epoch=4)
+    enlisted(desk, epoch=5)
+    assert desk.last.error is Errors.INVALID_TXN_STATE
+
+
+def test_a_batch_that_is_sent_again_while_it_waits_is_appended_once(desk):
+    produce(desk, source="p")
+    produce(desk, source="p")
+    assert len(desk.role.verifying) == 1
+    enlisted(desk)
+    enlisted(desk)
+    assert values(desk) == ["0:0"]
+
+
+def test_a_batch_that_two_connections_bring_is_appended_once_and_answered_twice(desk):
+    produce(desk, source="old")
+    produce(desk, source="new")
+    enlisted(desk)
+    assert values(desk) == ["0:0"]
+    assert [(m.error, m.base_offset) for _, m in desk.replies] == [(Errors.NONE, 0)] * 2
+
+
+def test_an_answer_waits_for_the_replicas_and_so_does_that_to_a_duplicate(desk):
+    desk.instant = False
+    produce(desk, count=2)
+    enlisted(desk)
+    assert produce(desk, count=2) is None
+    assert desk.replies == []
+    desk.replicate()
+    assert [m.base_offset for _, m in desk.replies] == [0, 0]
+    assert produce(desk, count=2).base_offset == 0
+
+
+def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
+    produce(desk)
+    other = Produce("u", HERE, 10, 0, 0, (DataRecord("u"),))
+    desk.ask(pl.on_produce, other)
+    lost = AddPartitionsToTxn("t", 9, 0, (HERE,))
+    desk.do(pl.on_enlistment_lost(desk.role, lost, desk.on))
+    assert [m.error for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
+    assert [w.producer_id for w in desk.role.verifying] == [10]
+
+
+def test_a_marker_is_reported_when_it_is_replicated(desk):
+    produce(desk)
+    enlisted(desk)
+    desk.instant = False
+    mark(desk, commit=True)
+    assert desk.local == []
+    desk.replicate()
+    assert [c.message for c in desk.local] == [
+        MarkerWritten(ReplyTo("B7/markers", 1, 0), HERE, Errors.NONE)
+    ]
+
+
+def fetch(desk, offset=0, *, committed=True, most=10, source="c"):
+    return desk.ask(pl.on_fetch, Fetch(HERE, offset, most, committed), source)
+
+
+def test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted(desk):
+    produce(desk, count=2)
+    enlisted(desk)
+    assert fetch(desk) is None
+    uncommitted = fetch(desk, committed=False, source="u")
+    assert [r.offset for r in uncommitted.records] == [0, 1]
+    mark(desk, commit=False)
+    assert fetch(desk, source="d") is None  # aborted records and a marker: nothing to show
+    produce(desk, epoch=1)
+    enlisted(desk, epoch=1)
+    mark(desk, epoch=2, commit=True)
+    committed = desk.answer_to(ReplyTo("c", 1, 0))
+    assert [(r.offset, r.value) for r in committed.records] == [(3, "1:0")]
+    assert committed.next_offset == 5  # the position stands behind the marker
+
+
+def test_a_client_s_new_fetch_takes_the_place_of_the_one_that_waits(desk):
+    fetch(desk)
+    fetch(desk, offset=0)
+    assert len(desk.role.parked) == 1
+
+
+def test_a_fetch_gives_at_most_as_many_records_as_asked_for_and_goes_on_behind_them(desk):
+    produce(desk, count=3)
+    enlisted(desk)
+    mark(desk, commit=True)
+    first = fetch(desk, most=2)
+    assert ([r.offset for r in first.records], first.next_offset) == ([0, 1], 2)
+    assert [r.offset for r in fetch(desk, offset=2, most=2).records] == [2]
+
+
+def test_everybody_who_waits_is_told_when_another_broker_leads(desk):
+    desk.instant = False
+    produce(desk, source="verifying")
+    fetch(desk, source="parked")
+    mark(desk, epoch=1)
+    done = pl.on_resigned(desk.role, desk.on)
+    errors = {r.to.source: r.message.error for r in done.replies}
+    assert errors == dict.fromkeys(("verifying", "parked"), Errors.NOT_LEADER_OR_FOLLOWER)
+    assert [c.message.error for c in done.local] == [Errors.NOT_LEADER_OR_FOLLOWER]

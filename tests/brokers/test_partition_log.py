@@ -1,0 +1,269 @@
+"""A partition's log: what may be appended, what is stable, what was aborted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kipviz.brokers.partition_log import (
+    PartitionLog,
+    append,
+    check_client_batch,
+    check_marker,
+    duplicate_of,
+    is_aborted,
+    read,
+    rebuild,
+    replicate,
+)
+from kipviz.messages.errors import Errors
+from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
+
+PID = 1
+
+
+def data(log, pid=PID, epoch=0, first=0, count=1, *, transactional=True):
+    records = tuple(DataRecord(f"{pid}:{epoch}:{first + i}") for i in range(count))
+    return Batch(log.end_offset, records, pid, epoch, first, transactional=transactional)
+
+
+def marker(log, pid=PID, epoch=1, outcome=COMMIT, coordinator_epoch=0):
+    return Batch(
+        log.end_offset,
+        (),
+        pid,
+        epoch,
+        transactional=True,
+        control=outcome,
+        coordinator_epoch=coordinator_epoch,
+    )
+
+
+def at(offset):
+    return PartitionLog("a-0", offset, end_offset=offset, high_watermark=offset)
+
+
+def may(log, batch, *, verified=True):
+    return check_client_batch(log, batch, verified=verified, origin_client=True)
+
+
+def filler(log, count):
+    """Records of nobody's, to move the end."""
+    return append(log, Batch(log.end_offset, tuple(DataRecord("x") for _ in range(count))))
+
+
+def test_a_marker_bumps_the_epoch_and_the_next_transaction_starts_at_sequence_0():
+    """PSM.testControlRecordBumpsProducerEpoch."""
+    log = append(PartitionLog("a-0"), data(PartitionLog("a-0")))
+    log = append(log, marker(log, outcome=ABORT))
+    entry = log.producers[PID]
+    assert (entry.epoch, entry.transaction_first_offset, entry.batches) == (1, -1, ())
+    assert may(log, data(log, epoch=1, first=0)) is Errors.NONE
+    assert may(log, data(log, epoch=1, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_completed_transaction_stays_unstable_until_its_marker_is_below_the_high_watermark():
+    """PSM.testFirstUnstableOffset."""
+    log = at(99)
+    log = append(log, data(log, 1))
+    log = filler(log, 5)
+    log = append(log, data(log, 2))
+    assert [o for o, _ in log.open] == [99, 105]
+    log = filler(log, 3)
+    found = [replicate(log).last_stable_offset]
+    log = append(log, marker(log, 1))
+    assert log.batches[-1].base_offset == 109
+    for high_watermark in (100, 110):
+        log = replicate(log, high_watermark)
+        found.append(log.last_stable_offset)
+    log = filler(log, 2)
+    log = append(log, marker(log, 2, outcome=ABORT))
+    assert log.batches[-1].base_offset == 112
+    found.append(log.last_stable_offset)
+    found.append(replicate(log, 113).last_stable_offset)
+    assert found == [99, 99, 105, 105, 113]
+
+
+def test_the_lso_waits_for_the_earliest_of_all_unreplicated_transactions():
+    """The later one of two may end first: their markers' order is not that of their data."""
+    log = append(at(0), data(at(0), 1))
+    log = append(log, data(log, 2))
+    log = append(log, marker(log, 2))
+    log = append(log, marker(log, 1))
+    assert replicate(log, 2).last_stable_offset == 0
+    assert replicate(log, 3).last_stable_offset == 0
+    assert replicate(log, 4).last_stable_offset == 4
+
+
+@pytest.mark.parametrize(
+    ("version", "entry_epoch", "is_open", "epoch", "error"),
+    [
+        (2, 5, True, 4, 47),
+        (2, 5, True, 5, 47),
+        (2, 5, True, 6, 0),
+        (2, 5, False, 4, 47),
+        (2, 5, False, 5, 0),  # PSM.testIdempotentTransactionMarkerRetryTV2
+        (2, 5, False, 6, 0),
+        (2, 32767, True, 32767, 0),
+        (1, 5, True, 4, 47),
+        (1, 5, True, 5, 0),
+        (1, 5, False, 5, 0),
+        (0, 5, True, 6, 0),
+    ],
+)
+def test_which_epoch_a_marker_needs(version, entry_epoch, is_open, epoch, error):
+    """KIP-1228 and KAFKA-19999, ProducerAppendInfo.checkProducerEpoch; anomalies 10.5, 10.10."""
+    log = append(PartitionLog("a-0"), data(PartitionLog("a-0"), epoch=entry_epoch - 1))
+    log = append(log, marker(log, epoch=entry_epoch))
+    if is_open:
+        log = append(log, data(log, epoch=entry_epoch))
+    assert check_marker(log, PID, epoch, 0, version).value == error
+
+
+def test_a_repeated_marker_is_written_again_and_changes_nothing():
+    """PSM.testIdempotentTransactionMarkerRetryTV2."""
+    log = append(at(99), data(at(99)))
+    log = append(log, marker(log))
+    assert check_marker(log, PID, 1, 0, 2) is Errors.NONE
+    again = append(log, marker(log))
+    assert again.end_offset == 102
+    assert (again.producers, again.open, again.aborted) == (log.producers, (), log.aborted)
+
+
+def test_a_marker_of_a_coordinator_that_was_replaced_is_fenced():
+    """Anomaly 10.16, the zombie coordinator."""
+    log = append(at(0), data(at(0)))
+    log = append(log, marker(log, coordinator_epoch=4))
+    assert check_marker(log, PID, 2, 3, 2) is Errors.TRANSACTION_COORDINATOR_FENCED
+    assert check_marker(log, PID, 2, 4, 2) is Errors.NONE
+
+
+def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order():
+    """ULT.testDuplicateAppends."""
+    log = PartitionLog("a-0")
+    for first in range(6):
+        log = append(log, data(log, first=first))
+    log = append(log, data(log, first=6, count=3))
+    assert duplicate_of(log, data(log, first=6, count=3)).base_offset == 6
+    partial = data(log, first=7, count=2)
+    assert duplicate_of(log, partial) is None
+    assert may(log, partial) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert duplicate_of(log, data(log, first=2)).base_offset == 2
+    assert duplicate_of(log, data(log, first=1)) is None
+    assert may(log, data(log, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_sequence_wraps_behind_the_largest_int():
+    log = append(at(0), data(at(0), first=0))
+    entry = log.producers[PID]
+    last = entry.batches[-1].but(first=2_147_483_647, last=2_147_483_647)
+    log = log.but(producers=log.producers.set(PID, entry.but(batches=(last,))))
+    assert may(log, data(log, first=0)) is Errors.NONE
+    assert may(log, data(log, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize(
+    ("epoch", "first", "transactional", "verified", "error"),
+    [
+        (4, 0, True, False, 47),  # the epoch is looked at before the enlistment
+        (4, 0, True, True, 47),
+        (6, 0, True, False, 48),
+        (6, 1, True, True, 45),
+        (6, 0, True, True, 0),
+        (5, 1, True, False, 0),  # the transaction is known here: nobody has to be asked
+        (5, 3, True, False, 45),
+        (5, 1, False, False, 48),  # not transactional while a transaction is open
+    ],
+)
+def test_a_batch_is_refused_for_the_first_reason_in_kafkas_order(
+    epoch, first, transactional, verified, error
+):
+    """UnifiedLog.analyzeAndValidateProducerState; the open transaction is at (epoch 5, seq 0)."""
+    log = append(at(0), data(at(0), epoch=5))
+    batch = data(log, epoch=epoch, first=first, transactional=transactional)
+    assert may(log, batch, verified=verified).value == error
+
+
+def test_a_late_batch_of_an_ended_transaction_cannot_leak_into_the_next_one():
+    """Anomalies 10.1 and 10.2: the reason for an epoch per transaction."""
+    log = append(at(0), data(at(0)))
+    log = append(log, marker(log, outcome=ABORT))
+    assert may(log, data(log, epoch=0, first=1)) is Errors.INVALID_PRODUCER_EPOCH
+
+
+def test_the_index_of_aborted_transactions_is_that_of_the_recorded_example():
+    """ULT.testTransactionIndexUpdated: p1 aborts [0,29], p2 aborts [8,74], p3 and p4 commit."""
+    log = at(0)
+
+    def put(pid, count):
+        nonlocal log
+        first = log.producers[pid].batches[-1].last + 1 if pid in log.producers else 0
+        log = append(log, data(log, pid, first=first, count=count))
+
+    put(1, 5)
+    log = filler(log, 3)
+    put(2, 2)
+    put(1, 4)
+    put(3, 3)
+    put(2, 7)
+    put(1, 1)
+    log = filler(log, 4)
+    log = append(log, marker(log, 1, outcome=ABORT))
+    assert log.end_offset == 30
+    log = filler(log, 5)
+    log = append(log, marker(log, 3))
+    put(4, 20)
+    put(2, 18)
+    log = append(log, marker(log, 2, outcome=ABORT))
+    found = [
+        (a.producer_id, a.first_offset, a.last_offset, a.last_stable_offset) for a in log.aborted
+    ]
+    assert found == [(1, 0, 29, 8), (2, 8, 74, 36)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 3), st.sampled_from(["data", "commit", "abort"])), max_size=40
+    )
+)
+def test_a_batch_is_aborted_exactly_if_the_next_marker_of_its_producer_says_so(steps):
+    log, epochs = at(0), dict.fromkeys((1, 2, 3), 0)
+    for pid, what in steps:
+        entry = log.producers.get(pid)
+        if what == "data":
+            same = entry is not None and entry.epoch == epochs[pid] and entry.batches
+            first = entry.batches[-1].last + 1 if same else 0
+            log = append(log, data(log, pid, epochs[pid], first))
+        else:
+            epochs[pid] += 1
+            log = append(log, marker(log, pid, epochs[pid], what.upper()))
+    batches = tuple(log.batches)
+    for i, batch in enumerate(batches):
+        ends = (b.control for b in batches[i:] if b.control and b.producer_id == batch.producer_id)
+        expected = not batch.control and next(ends, "") == ABORT
+        assert (not batch.control and is_aborted(log, batch)) == expected
+    low = min((o for o, _ in log.open), default=log.end_offset)
+    assert replicate(log).last_stable_offset == low
+    assert rebuild(replicate(log)) == replicate(log)
+
+
+def test_a_new_leader_has_what_was_replicated_and_knows_the_producers_from_it():
+    log = append(at(100), data(at(100)))
+    log = replicate(append(log, marker(log, outcome=ABORT)))
+    longer = append(append(log, data(log, epoch=1)), data(log, 2))
+    assert rebuild(longer) == log
+
+
+def test_a_new_leader_of_an_empty_log_still_starts_where_the_log_starts():
+    log = append(at(100), data(at(100)))
+    assert rebuild(log) == at(100)
+
+
+@given(st.integers(0, 12), st.integers(0, 12))
+def test_reading_gives_the_batches_that_hold_the_offsets(offset, up_to):
+    log = at(0)
+    for count in (1, 3, 2, 4):
+        log = filler(log, count)
+    expected = tuple(b for b in log.batches if b.last_offset >= offset and b.base_offset < up_to)
+    assert read(log, offset, up_to) == expected

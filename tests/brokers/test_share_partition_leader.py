@@ -1,0 +1,745 @@
+"""The share-partition leader: who holds which record, and for how long.
+
+Cases from Kafka's SharePartitionTest (SP), ShareConsumerTest (SCT) and ShareFetchAcknowledge-
+RequestTest (REQ); what needs batches of in-flight records, purgatory or the dead-letter queue is
+not modelled and not here.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers.context import NOBODY, ReplyTo
+from kipviz.brokers.partition_log import append, replicate
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import SharePartitionDropped
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    AcquiredRecords,
+    ShareAcknowledge,
+    ShareFetch,
+    TxnShareAcknowledge,
+)
+from kipviz.messages.share_state import (
+    PendingBatch,
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    TxnWriteShareGroupState,
+    TxnWriteShareGroupStateResponse,
+    WriteShareGroupState,
+    WriteShareGroupStateResponse,
+)
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import Batch
+from kipviz.records.placement import partition_for
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
+from tests.brokers.desk import TOPIC_IDS, Desk, source_log
+
+AVL, ACQ, ACK, ARCH, TXP = (
+    RecordState.AVAILABLE,
+    RecordState.ACQUIRED,
+    RecordState.ACKNOWLEDGED,
+    RecordState.ARCHIVED,
+    RecordState.TX_PENDING,
+)
+ACCEPT, RELEASE, REJECT, GAP = (
+    AcknowledgeType.ACCEPT,
+    AcknowledgeType.RELEASE,
+    AcknowledgeType.REJECT,
+    AcknowledgeType.GAP,
+)
+KEY = f"g1:{TOPIC_IDS['src']}:0"
+STATE = f"__share_group_state-{partition_for(KEY, 50)}"
+BY_GROUP = f"__share_group_state-{partition_for('g1', 50)}"
+HOME = f"__transaction_state-{partition_for('t', 50)}"
+
+
+class SharePlace(Desk):
+    """A share-partition leader whose share coordinator answers when it is told to."""
+
+    def __init__(self, *, rules="repaired", first=0, last=40, **settings):
+        leaders = {"src-0": 1, STATE: 7, BY_GROUP: 7, HOME: 3}
+        super().__init__(spl, ShareLeader(), leaders=leaders, rules=rules, **settings)
+        self.logs["src-0"] = source_log(first, last)
+        self.epochs: dict[str, int] = {}
+
+    @property
+    def share(self):
+        return self.role.shares[KEY]
+
+    def loaded(self, start=0, *batches, pending=()):
+        """Open a session for M1, load this durable state, and let nobody wait for records."""
+        self.fetch("M1", 0)
+        self.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, start, batches, pending))
+        idle = self.share.but(parked=())
+        self.role = self.role.but(shares=self.role.shares.set(KEY, idle))
+        return self
+
+    def fetch(self, member, most, *said):
+        """ShareFetch on the member's session, opening it if there is none."""
+        epoch = self.epochs.get(member, 0)
+        self.epochs[member] = epoch + 1
+        request = ShareFetch("g1", member, epoch, "src-0", most, said)
+        return self.ask(spl.on_share_fetch, request, f"{member}/consumer")
+
+    def acknowledge(self, member, *said, epoch=None):
+        epoch = self.epochs[member] if epoch is None else epoch
+        self.epochs[member] = epoch + 1
+        request = ShareAcknowledge("g1", member, epoch, "src-0", said)
+        return self.ask(spl.on_share_acknowledge, request, f"{member}/consumer")
+
+    def stage(self, member, *said, epoch=0, source=""):
+        request = TxnShareAcknowledge("t", "g1", 9, epoch, member, 2, "src-0", said)
+        return self.ask(spl.on_txn_share_acknowledge, request, source)
+
+    def coordinator(self, answer=None, tag="0"):
+        """Let the share coordinator answer the request that is on the wire."""
+        if answer is None:
+            staging = isinstance(self.requests[-1].message, TxnWriteShareGroupState)
+            kind = TxnWriteShareGroupStateResponse if staging else WriteShareGroupStateResponse
+            answer = kind(Errors.NONE, KEY)
+        self.do(spl.on_state_answered(self.role, KEY, tag, answer, self.on))
+
+    def refuses(self, error):
+        self.coordinator(WriteShareGroupStateResponse(error, KEY))
+
+    def expire(self, lock):
+        assert spl.why_no_lock_expiry(self.role, KEY, lock, self.on) is None
+        self.do(spl.on_lock_expiry(self.role, KEY, lock, self.on))
+
+    def states(self, first, last):
+        return [self.share.records[o].state for o in range(first, last + 1)]
+
+    def counts(self, first, last):
+        return [self.share.records[o].delivery_count for o in range(first, last + 1)]
+
+
+def said(first, last, kind=ACCEPT):
+    return AcknowledgementBatch(first, last, kind)
+
+
+def durable(first, last, state=AVL, count=1):
+    return StateBatch(first, last, state, count)
+
+
+def acquired(place, member="M1"):
+    """The ranges of the last fetch's answer."""
+    answer = place.last
+    return [(r.first, r.last, r.delivery_count) for r in answer.acquired]
+
+
+# -- loading ------------------------------------------------------------------------------------
+
+
+def test_the_durable_state_is_taken_over_when_it_is_loaded():
+    """SP.testMaybeInitialize."""
+    place = SharePlace().loaded(5, durable(5, 10, AVL, 2), durable(11, 15, ARCH, 3))
+    assert (place.share.start_offset, place.share.next_offset, place.share.state_epoch) == (
+        5,
+        16,
+        3,
+    )
+    assert place.states(5, 15) == [AVL] * 6 + [ARCH] * 5
+    assert set(place.counts(5, 10)) == {2}
+
+
+def test_what_lies_between_two_durable_batches_is_delivered_again_as_the_first_time():
+    """SP.testMaybeInitializeAndAcquireWithFetchBatchPriorStartOffset, the gaps."""
+    place = SharePlace().loaded(
+        10, durable(15, 18, AVL, 2), durable(20, 22, ARCH, 1), durable(26, 30, AVL, 1)
+    )
+    place.fetch("M1", 10)
+    assert acquired(place) == [(10, 14, 1), (15, 18, 3), (19, 19, 1)]
+
+
+def test_without_a_durable_start_offset_the_log_s_first_record_is_the_start():
+    """share.auto.offset.reset=earliest, as recorded of Kafka 4.4.0."""
+    place = SharePlace(first=7, last=9).loaded(-1)
+    assert (place.share.start_offset, place.share.next_offset) == (7, 7)
+
+
+def test_when_everything_is_terminal_the_share_partition_starts_behind_it():
+    """SP.testMaybeInitializeWhenReadStateRpcReturnsZeroAvailableRecords."""
+    place = SharePlace().loaded(3, durable(3, 3, ARCH), durable(4, 12, ACK))
+    assert (place.share.start_offset, place.share.next_offset) == (13, 13)
+    assert not len(place.share.records)
+
+
+def test_a_load_that_is_refused_for_good_is_told_to_whoever_waits():
+    place = SharePlace()
+    assert place.fetch("M1", 5) is None
+    place.coordinator(ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY))
+    assert place.last.error is Errors.UNKNOWN_SERVER_ERROR
+    assert KEY not in place.role.shares
+
+
+def test_votes_that_are_pending_are_not_delivered_by_a_new_leader():
+    vote = PendingBatch(9, 0, StagedBatch(1, 2, int(ACCEPT), 1))
+    place = SharePlace().loaded(0, pending=(vote,))
+    place.fetch("M1", 3)
+    assert acquired(place) == [(0, 0, 1), (3, 4, 1)]
+
+
+# -- acquiring, acknowledging, locks -------------------------------------------------------------
+
+
+def test_two_members_never_hold_the_same_record():
+    place = SharePlace().loaded()
+    place.fetch("M1", 3)
+    place.fetch("M2", 3)
+    assert acquired(place) == [(3, 5, 1)]
+
+
+def test_all_batches_of_a_request_are_taken_or_none():
+    """SP.testAcknowledgeRollbackWithFullBatchError."""
+    place = SharePlace().loaded(5)
+    place.fetch("M1", 15)
+    found = place.acknowledge("M1", said(5, 9, RELEASE), said(10, 14), said(15, 19), said(15, 19))
+    assert found.error is Errors.INVALID_RECORD_STATE
+    assert place.states(5, 19) == [ACQ] * 15
+    assert set(place.counts(5, 19)) == {1}
+    assert (place.share.start_offset, place.share.next_offset) == (5, 20)
+    assert not place.sent(WriteShareGroupState)
+
+
+def test_offsets_behind_what_was_acquired_are_an_invalid_request():
+    """SP.testAcknowledgeOutOfRangeCachedDataFirstBatch, with one run of acquired records."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 5)
+    assert place.acknowledge("M1", said(0, 10)).error is Errors.INVALID_REQUEST
+    assert place.states(0, 4) == [ACQ] * 5
+
+
+@pytest.mark.parametrize(
+    ("batch", "error"),
+    [
+        (said(3, 2), Errors.INVALID_REQUEST),
+        (said(0, 0, AcknowledgeType.RENEW), Errors.INVALID_REQUEST),
+    ],
+)
+def test_a_batch_that_makes_no_sense_is_an_invalid_request(batch, error):
+    place = SharePlace().loaded()
+    place.fetch("M1", 5)
+    assert place.acknowledge("M1", batch).error is error
+
+
+def test_another_member_cannot_acknowledge_and_the_owner_cannot_twice():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.fetch("M2", 2)
+    assert place.acknowledge("M2", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    assert place.acknowledge("M1", said(0, 0)) is None
+    assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+
+
+def test_each_type_becomes_what_it_says_and_one_write_carries_them_all():
+    """Recorded of Kafka 4.4.0: start 0, complete 3, four batches, answered after the write."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 4)
+    answer = place.acknowledge(
+        "M1", said(0, 0), said(1, 1, RELEASE), said(2, 2, REJECT), said(3, 3, GAP)
+    )
+    assert answer is None
+    (write,) = place.sent(WriteShareGroupState)
+    assert (write.start_offset, write.delivery_complete_count, write.state_epoch) == (0, 3, 3)
+    assert [(b.first, b.state, b.delivery_count) for b in write.batches] == [
+        (0, ACK, 1),
+        (1, AVL, 1),
+        (2, ARCH, 1),
+    ]
+    assert write.batches[-1].last == 3
+    place.coordinator()
+    assert place.last.error is Errors.NONE
+    assert (place.share.start_offset, place.states(1, 3)) == (1, [AVL, ARCH, ARCH])
+
+
+def test_a_record_that_is_released_is_delivered_once_more_and_then_accepted():
+    """SCT.testExplicitAcknowledgeReleasePollAccept."""
+    place = SharePlace(last=0).loaded()
+    place.fetch("M1", 1)
+    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.coordinator()
+    place.fetch("M1", 1)
+    assert acquired(place) == [(0, 0, 2)]
+    place.acknowledge("M1", said(0, 0))
+    place.coordinator()
+    assert place.fetch("M1", 1) is None  # it waits: there is nothing left
+
+
+def test_a_release_at_the_limit_archives():
+    """REQ.testShareAcknowledgeRequestMaxDeliveryAttemptExhausted."""
+    place = SharePlace(last=19, delivery_count_limit=2).loaded()
+    for _ in range(2):
+        place.fetch("M1", 10)
+        assert acquired(place)[0][:2] == (0, 9)
+        place.acknowledge("M1", said(0, 9, RELEASE))
+        place.coordinator()
+    place.fetch("M1", 10)
+    assert acquired(place) == [(10, 19, 1)]
+    assert place.share.start_offset == 10
+
+
+def test_a_lock_that_runs_out_at_the_limit_archives_and_the_start_waits_for_what_is_before():
+    """SP.testAcquisitionLockTimeoutCauseMaxDeliveryCountExceed."""
+    place = SharePlace(delivery_count_limit=2).loaded()
+    place.fetch("M1", 10)
+    place.fetch("M1", 10)
+    place.expire(10)
+    place.coordinator()
+    assert (place.states(10, 19), set(place.counts(10, 19))) == ([AVL] * 10, {1})
+    place.fetch("M1", 10)
+    place.expire(10)
+    place.coordinator()
+    assert (place.states(10, 19), set(place.counts(10, 19))) == ([ARCH] * 10, {2})
+    place.expire(0)
+    assert place.share.start_offset == 0
+    place.coordinator()
+    place.fetch("M1", 10)
+    assert acquired(place) == [(0, 9, 2)]
+
+
+def test_a_lock_that_runs_out_can_move_the_start_offset():
+    """SP.testAcquisitionLockTimeoutCauseSPSOMoveForward."""
+    place = SharePlace(delivery_count_limit=2).loaded()
+    place.fetch("M1", 10)
+    place.expire(0)
+    place.coordinator()
+    place.fetch("M1", 5)
+    assert acquired(place) == [(0, 4, 2)]
+    place.expire(0)
+    place.coordinator()
+    assert place.share.start_offset == 5
+    assert (place.states(5, 9), set(place.counts(5, 9))) == ([AVL] * 5, {1})
+
+
+def test_a_lock_that_runs_out_while_the_write_is_under_way_decides_what_a_failure_leaves():
+    """SP.testRecordArchivedWithWriteStateRPCFailure."""
+    place = SharePlace(delivery_count_limit=2).loaded(7)
+    place.fetch("M1", 5)
+    place.acknowledge("M1", said(7, 11))
+    place.refuses(Errors.GROUP_ID_NOT_FOUND)
+    assert place.last.error is Errors.GROUP_ID_NOT_FOUND
+    assert (place.states(7, 11), set(place.counts(7, 11))) == ([ACQ] * 5, {1})
+    place.expire(7)
+    place.coordinator()
+    assert place.states(7, 11) == [AVL] * 5
+    place.fetch("M1", 5)
+    place.acknowledge("M1", said(7, 11))
+    place.expire(7)
+    assert place.states(7, 11) == [ACK] * 5
+    assert not spl.locks(place.role, place.on)  # the timer is a one-shot
+    place.refuses(Errors.GROUP_ID_NOT_FOUND)
+    assert (place.states(7, 11), set(place.counts(7, 11))) == ([ARCH] * 5, {2})
+
+
+def test_a_lock_that_runs_out_while_a_write_is_under_way_changes_nothing_if_it_succeeds():
+    """SP.testAcquisitionLockTimeoutWithConcurrentAcknowledgement."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 5)
+    place.acknowledge("M1", said(0, 0, RELEASE), said(1, 1))
+    place.expire(0)
+    assert place.states(0, 4) == [AVL, ACK, AVL, AVL, AVL]
+    place.coordinator()  # the acknowledgements
+    place.coordinator()  # what the lock's end wrote
+    assert place.share.records[1].state is ACK
+    assert place.states(2, 4) == [AVL] * 3
+    assert place.share.start_offset == 0
+
+
+def test_a_record_whose_release_is_not_durable_yet_is_not_delivered():
+    place = SharePlace(last=0).loaded()
+    place.fetch("M1", 1)
+    place.acknowledge("M1", said(0, 0, RELEASE))
+    assert place.fetch("M2", 1) is None
+    place.coordinator()
+    assert acquired(place) == [(0, 0, 2)]
+
+
+def test_the_span_of_records_in_flight_is_limited_whatever_became_of_them():
+    """SP.testMaybeUpdateCachedStateWhenAcknowledgementsInBetween; finding P."""
+    place = SharePlace(record_locks_max=20).loaded()
+    place.fetch("M1", 15)
+    place.fetch("M1", 15)
+    assert acquired(place) == [(15, 19, 1)]
+    place.acknowledge("M1", said(10, 14, REJECT))
+    place.coordinator()
+    assert place.share.start_offset == 0
+    assert place.fetch("M2", 5) is None
+    place.acknowledge("M1", said(0, 4))
+    place.coordinator()
+    assert acquired(place) == [(20, 24, 1)]
+
+
+def test_two_acquisitions_never_share_a_lock():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.coordinator()
+    place.fetch("M2", 1)
+    place.expire(0)
+    assert place.states(0, 1) == [ACQ, AVL]
+    assert place.share.records[0].member_id == "M2"
+
+
+def test_the_offset_of_a_marker_is_acquired_and_brings_no_record():
+    place = SharePlace(last=1).loaded()
+    log = place.logs["src-0"]
+    end = Batch(log.end_offset, (), 4, 1, transactional=True, control="COMMIT")
+    place.logs["src-0"] = replicate(append(log, end))
+    place.fetch("M1", 5)
+    assert acquired(place) == [(0, 2, 1)]
+    assert [r.offset for r in place.last.records] == [0, 1]
+
+
+def test_acknowledgements_that_come_with_a_fetch_are_durable_before_it_is_answered():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    assert place.fetch("M1", 2, said(0, 1)) is None
+    place.coordinator()
+    assert place.last.acknowledge_error is Errors.NONE
+    assert place.last.acquired == (AcquiredRecords(2, 3, 1),)
+
+
+def test_a_fetch_whose_acknowledgements_fail_says_so():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.fetch("M1", 2, said(0, 1))
+    place.refuses(Errors.UNKNOWN_SERVER_ERROR)
+    assert place.last.acknowledge_error is Errors.UNKNOWN_SERVER_ERROR
+    assert place.states(0, 1) == [ACQ] * 2
+
+
+def test_a_fetch_whose_acknowledgements_are_all_below_the_start_waits_for_no_write():
+    """Another write may be under way: it is not this fetch's."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 1))
+    place.coordinator()
+    place.fetch("M1", 1)
+    place.fetch("M1", 1)
+    place.expire(2)
+    answer = place.fetch("M1", 1, said(0, 1))
+    assert answer is not None
+    assert answer.acknowledge_error is Errors.NONE
+
+
+def test_acknowledgements_for_a_share_partition_that_was_forgotten_are_unknown():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
+    answer = place.acknowledge("M1", said(0, 1))
+    assert answer.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# -- sessions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "epoch", "known", "error"),
+    [
+        ("fetch", 1, False, Errors.SHARE_SESSION_NOT_FOUND),
+        ("fetch", 2, True, Errors.INVALID_SHARE_SESSION_EPOCH),
+        ("fetch", 0, True, Errors.NONE),
+        ("acknowledge", 0, True, Errors.INVALID_SHARE_SESSION_EPOCH),
+        ("acknowledge", 0, False, Errors.INVALID_SHARE_SESSION_EPOCH),
+        ("acknowledge", 1, False, Errors.SHARE_SESSION_NOT_FOUND),
+        ("acknowledge", 7, True, Errors.INVALID_SHARE_SESSION_EPOCH),
+        ("acknowledge", -1, False, Errors.SHARE_SESSION_NOT_FOUND),
+        ("acknowledge", 1, True, Errors.NONE),
+        ("acknowledge", -1, True, Errors.NONE),
+    ],
+)
+def test_the_session_machine(kind, epoch, known, error):
+    """Sheet 3.2, ShareSessionContext; the session of M1 expects epoch 1."""
+    place = SharePlace().loaded()
+    member = "M1" if known else "M9"
+    place.epochs[member] = epoch
+    if kind == "fetch":
+        answer = place.fetch(member, 1)
+    else:
+        answer = place.acknowledge(member, epoch=epoch)
+    assert answer.error is error
+
+
+def test_a_first_fetch_cannot_bring_acknowledgements():
+    """REQ.testShareFetchInitialEpochWithAcknowledgements."""
+    place = SharePlace().loaded()
+    answer = place.fetch("M2", 1, said(0, 0))
+    assert answer.error is Errors.INVALID_REQUEST
+    assert ("g1", "M2") not in place.role.sessions
+
+
+def test_a_session_that_is_closed_gives_back_what_the_member_holds_and_no_more():
+    """SP.testReleaseAcquiredRecordsDoNotDecreaseDeliveryCount, without log-start movement."""
+    place = SharePlace().loaded(5)
+    place.fetch("M1", 10)
+    place.fetch("M2", 2)
+    place.acknowledge("M1", said(12, 13))
+    place.coordinator()
+    place.acknowledge("M1", epoch=-1)
+    write = place.sent(WriteShareGroupState)[-1]
+    assert [(b.first, b.last, b.state, b.delivery_count) for b in write.batches] == [
+        (5, 11, AVL, 1),
+        (14, 14, AVL, 1),
+    ]
+    place.coordinator()
+    assert place.states(5, 16) == [AVL] * 7 + [ACK] * 2 + [AVL] + [ACQ] * 2
+    assert set(place.counts(5, 11)) == {1}
+
+
+def test_a_release_whose_write_fails_leaves_the_records_with_the_member_until_the_lock_runs_out():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.fetch("M2", 1)
+    place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    assert place.states(0, 1) == [AVL] * 2
+    place.refuses(Errors.UNKNOWN_SERVER_ERROR)
+    assert place.states(0, 1) == [ACQ] * 2
+    place.expire(0)
+    assert place.states(0, 1) == [AVL] * 2
+
+
+def test_when_the_last_member_is_gone_its_share_partitions_are_forgotten():
+    """SPM.testShareGroupListener."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.fetch("M2", 1)
+    place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    assert KEY in place.role.shares
+    place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
+    assert KEY not in place.role.shares
+    assert isinstance(place.events[-1], SharePartitionDropped)
+
+
+# -- the share coordinator is slow, gone, or led elsewhere --------------------------------------
+
+
+def test_a_request_on_a_broken_connection_is_repeated_and_fails_after_five_attempts():
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.acknowledge("M1", said(0, 0))
+    for _ in range(4):
+        place.do(spl.on_state_lost(place.role, KEY, "0", place.on))
+    assert len(place.sent(WriteShareGroupState)) == 5
+    place.do(spl.on_state_lost(place.role, KEY, "0", place.on))
+    assert place.last.error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert place.states(0, 0) == [ACQ]
+
+
+def test_without_a_coordinator_a_request_waits_and_is_sent_once_when_there_is_one():
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.leaders[STATE] = NOBODY
+    place.acknowledge("M1", said(0, 0))
+    assert not place.sent(WriteShareGroupState)
+    place.leaders[STATE] = 5
+    place.do(spl.on_image_changed(place.role, place.on))
+    place.do(spl.on_image_changed(place.role, place.on))
+    assert [r.broker for r in place.requests[1:]] == [5]
+
+
+def test_requests_of_one_share_partition_go_one_after_the_other():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", said(1, 1))
+    assert len(place.sent(WriteShareGroupState)) == 1
+    place.coordinator()
+    assert [w.start_offset for w in place.sent(WriteShareGroupState)] == [0, 0]
+    place.coordinator()
+    assert place.share.start_offset == 2
+
+
+@pytest.mark.parametrize("error", [Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH])
+def test_a_leader_that_is_fenced_forgets_the_share_partition(error):
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.fetch("M2", 5)
+    place.acknowledge("M1", said(0, 0))
+    place.refuses(error)
+    assert place.last.error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert KEY not in place.role.shares
+
+
+def test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", said(1, 1))
+    answered = len(place.replies)
+    place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
+    place.coordinator()
+    place.coordinator()
+    assert [m.error for _, m in place.replies[answered:]] == [Errors.NONE] * 2
+    assert not len(place.role.leaving)
+
+
+def test_an_answer_for_a_share_partition_that_was_dropped_is_not_taken_for_its_successor_s():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0))
+    place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    place.epochs.clear()
+    place.fetch("M2", 2)
+    assert isinstance(place.requests[-1].message, ReadShareGroupState)
+    assert place.requests[-1].tag == "1"
+    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY), tag="0")
+    assert place.share.status == "INITIALIZING"
+    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1), tag="1")
+    assert acquired(place) == [(1, 2, 1)]
+
+
+# -- staging (KIP-1289) -------------------------------------------------------------------------
+
+
+def held(rules="repaired", **settings):
+    place = SharePlace(rules=rules, **settings).loaded()
+    place.fetch("M1", 3)
+    return place
+
+
+def test_a_vote_is_promised_when_it_is_durable_and_then_pins_the_record():
+    """[PR] InFlightStateTxnTest: staging cancels the lock."""
+    place = held()
+    assert place.stage("M1", said(0, 1)) is None
+    (write,) = place.sent(TxnWriteShareGroupState)
+    assert write.staged == (StagedBatch(0, 1, int(ACCEPT), 1),)
+    assert write.start_offset == 0
+    place.coordinator()
+    assert place.last.error is Errors.NONE
+    assert place.states(0, 2) == [TXP, TXP, ACQ]
+    place.expire(0)
+    assert place.states(0, 2) == [TXP, TXP, AVL]
+    assert spl.why_no_lock_expiry(place.role, KEY, 0, place.on) is not None
+
+
+@pytest.mark.parametrize("kind", [GAP, RELEASE, AcknowledgeType.RENEW])
+def test_only_accept_and_reject_can_be_staged(kind):
+    """KIP-1289 corner case 10."""
+    place = held()
+    assert place.stage("M1", said(0, 0, kind)).error is Errors.INVALID_RECORD_STATE
+    assert place.states(0, 0) == [ACQ]
+
+
+def test_one_record_that_cannot_be_staged_stops_them_all():
+    """KIP-1289 corner case 11."""
+    place = held()
+    place.fetch("M2", 1)
+    assert place.stage("M1", said(2, 3)).error is Errors.INVALID_RECORD_STATE
+    assert place.states(2, 3) == [ACQ, ACQ]
+
+
+def test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_its_member():
+    place = held(last=2)
+    place.stage("M1", said(0, 2))
+    place.coordinator()
+    assert place.fetch("M2", 3) is None
+    assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    assert place.states(0, 2) == [TXP] * 3
+
+
+def test_a_vote_that_could_not_be_made_durable_gives_the_record_back_to_the_member():
+    place = held()
+    place.stage("M1", said(0, 0))
+    place.coordinator(TxnWriteShareGroupStateResponse(Errors.CONCURRENT_TRANSACTIONS, KEY))
+    assert place.last.error is Errors.CONCURRENT_TRANSACTIONS
+    assert place.states(0, 0) == [ACQ]
+    assert place.share.records[0].member_id == "M1"
+
+
+def test_the_same_staging_again_is_answered_once_the_vote_is_durable():
+    """Finding K: a lost answer must not abort a healthy transaction."""
+    place = held()
+    place.stage("M1", said(0, 0), source="p")
+    assert place.stage("M1", said(0, 0), source="p") is None
+    place.coordinator()
+    assert [m.error for _, m in place.replies[-1:]] == [Errors.NONE]
+    assert place.stage("M1", said(0, 0)).error is Errors.NONE
+    assert len(place.sent(TxnWriteShareGroupState)) == 1
+
+
+def test_as_written_the_same_staging_again_is_an_invalid_record_state():
+    place = held("repaired+stage_retry=invalid_record_state")
+    place.stage("M1", said(0, 0))
+    assert place.stage("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    place.coordinator()
+    assert place.stage("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "start"), [(ACK, ACK, 1), (ARCH, ARCH, 1), (AVL, AVL, 0)]
+)
+def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, state, start):
+    place = held()
+    place.stage("M1", said(0, 0))
+    place.coordinator()
+    assert spl.why_no_refresh(place.role, KEY, place.on) is None
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    vote = PendingBatch(9, 0, StagedBatch(0, 0, int(ACCEPT), 1))
+    undecided = ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, (), (vote,))
+    place.coordinator(undecided)
+    assert place.states(0, 0) == [TXP]
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    decided = (durable(0, 0, outcome, 1),)
+    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, decided))
+    assert place.share.start_offset == start
+    if state is AVL:
+        assert place.states(0, 0) == [AVL]
+
+
+def test_a_share_partition_with_a_vote_is_not_forgotten_with_its_last_member():
+    """Finding X5; Kafka's onGroupEmpty would forget it."""
+    kept, dropped = held(), held("repaired+eviction=allowed")
+    for place in (kept, dropped):
+        place.stage("M1", said(0, 0))
+        place.coordinator()
+        place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    assert KEY in kept.role.shares
+    assert KEY not in dropped.role.shares
+
+
+def as_written_enlisted(place, error=Errors.NONE):
+    (asked,) = place.requests[-1:]
+    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, asked.message.partitions)
+    place.do(spl.on_enlisted(place.role, answer, place.on))
+
+
+def test_as_written_a_vote_is_in_memory_once_the_group_s_partition_is_enlisted():
+    place = held("as-written")
+    assert place.stage("M1", said(0, 0)) is None
+    assert place.requests[-1].message.partitions == (BY_GROUP,)
+    assert place.states(0, 0) == [ACQ]
+    as_written_enlisted(place)
+    assert place.last.error is Errors.NONE
+    assert place.states(0, 0) == [TXP]
+    assert not place.sent(TxnWriteShareGroupState)
+    place.expire(0)
+    assert place.states(0, 0) == [AVL]
+
+
+def test_as_written_a_staging_that_waits_twice_is_answered_by_the_rule_for_repeats():
+    place = held("as-written")
+    place.stage("M1", said(0, 0), source="old")
+    place.stage("M1", said(0, 0), source="new")
+    as_written_enlisted(place)
+    assert [m.error for _, m in place.replies[-2:]] == [Errors.NONE, Errors.INVALID_RECORD_STATE]
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"),
+    [
+        (Errors.NOT_COORDINATOR, Errors.NOT_COORDINATOR),
+        (Errors.PRODUCER_FENCED, Errors.PRODUCER_FENCED),
+    ],
+)
+def test_as_written_a_refused_enlistment_stages_nothing(error, seen):
+    """KIP-1289 corner cases 2 and 3."""
+    place = held("as-written")
+    place.stage("M1", said(0, 0))
+    as_written_enlisted(place, error)
+    assert place.last.error is seen
+    assert place.states(0, 0) == [ACQ]

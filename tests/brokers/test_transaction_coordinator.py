@@ -1,0 +1,281 @@
+"""The transaction coordinator at work: what it logs, answers and sends."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionDecided
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.records.transaction_state import TransactionState
+from tests.brokers.desk import Desk
+
+S = TransactionState
+HOME = "__transaction_state-0"
+
+
+@pytest.fixture
+def desk():
+    leaders = {HOME: 1, "out-0": 3, "out-1": 5, "other-0": NOBODY}
+    return Desk(tc, TransactionCoordinator(HOME, 2), leaders=leaders)
+
+
+def init(desk, *expected):
+    request = InitProducerId("t", 60_000, *expected)
+    return desk.ask(tc.on_init_producer_id, request)
+
+
+def add(desk, pid, epoch, *partitions):
+    return desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", pid, epoch, partitions))
+
+
+def end(desk, pid, epoch, *, commit=True):
+    return desk.ask(tc.on_end_txn, EndTxn("t", pid, epoch, commit))
+
+
+def known(desk):
+    return desk.role.transactions["t"]
+
+
+def states(desk):
+    return [(r.state, r.producer_id, r.producer_epoch) for r in desk.written(HOME)]
+
+
+def marked(desk, *results, tag="2 t"):
+    """Let a broker answer WriteTxnMarkers."""
+    found = tuple(PartitionResult(p, e) for p, e in results)
+    response = WriteTxnMarkersResponse(known(desk).producer_id, found)
+    desk.do(tc.on_markers_answered(desk.role, response, tag, desk.on))
+
+
+@pytest.fixture
+def ongoing(desk):
+    """A transaction of (9, 0) on two partitions."""
+    init(desk)
+    add(desk, 9, 0, "out-0", "out-1")
+    return desk
+
+
+def test_a_new_name_gets_a_new_producer_id_and_epoch_0(desk):
+    """TCT.shouldInitPidWithEpochZeroForNewTransactionalId."""
+    answer = init(desk)
+    assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 0)
+    assert states(desk) == [(S.EMPTY, 9, 0)]
+    assert desk.next_producer_id == 10
+
+
+def test_nothing_is_answered_before_the_record_is_replicated(desk):
+    desk.instant = False
+    assert init(desk) is None
+    assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
+    desk.replicate()
+    assert desk.last.producer_id == 9
+    assert known(desk).pending_state is None
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "error"),
+    [
+        (1, Errors.NONE),
+        (0, Errors.INVALID_TRANSACTION_TIMEOUT),
+        (-1, Errors.INVALID_TRANSACTION_TIMEOUT),
+        (900_000, Errors.NONE),
+        (900_001, Errors.INVALID_TRANSACTION_TIMEOUT),
+    ],
+)
+def test_the_timeout_must_be_positive_and_within_the_brokers_limit(desk, timeout_ms, error):
+    """TSM.testValidateTransactionTimeout, without two-phase commit."""
+    assert desk.ask(tc.on_init_producer_id, InitProducerId("t", timeout_ms)).error is error
+
+
+def test_a_new_instance_aborts_what_is_ongoing_and_has_to_ask_again(ongoing):
+    """TCT.shouldAbortTransactionOnHandleInitPidWhenExistingTransactionInOngoingState; 5 -> 6 -> 7."""
+    answer = init(ongoing)
+    assert (answer.error, answer.producer_id) == (Errors.CONCURRENT_TRANSACTIONS, -1)
+    assert states(ongoing)[-1] == (S.PREPARE_ABORT, 9, 1)
+    assert init(ongoing).error is Errors.CONCURRENT_TRANSACTIONS
+    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
+    assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 9, 1)
+    assert init(ongoing).producer_epoch == 2
+
+
+def test_partitions_are_logged_once_and_answered_when_replicated(desk):
+    init(desk)
+    assert add(desk, 9, 0, "out-0").error is Errors.NONE
+    assert add(desk, 9, 0, "out-0").error is Errors.NONE
+    assert [r.partitions for r in desk.written(HOME)] == [(), ("out-0",)]
+    add(desk, 9, 0, "out-1")
+    assert known(desk).partitions == ("out-0", "out-1")
+    assert known(desk).client_transaction_version == 2
+
+
+def test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written(ongoing):
+    answer = end(ongoing, 9, 0)
+    assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 1)
+    assert known(ongoing).state is S.PREPARE_COMMIT
+    markers = ongoing.sent(WriteTxnMarkers)
+    assert [(m.partitions, m.producer_epoch, m.committed) for m in markers] == [
+        (("out-0",), 1, True),
+        (("out-1",), 1, True),
+    ]
+    assert [e for e in ongoing.events if isinstance(e, TransactionDecided)] == [
+        TransactionDecided("t", 9, 0, committed=True)
+    ]
+
+
+def test_a_transaction_is_over_when_every_partition_has_its_marker(ongoing):
+    end(ongoing, 9, 0)
+    marked(ongoing, ("out-0", Errors.NONE))
+    assert known(ongoing).state is S.PREPARE_COMMIT
+    marked(ongoing, ("out-1", Errors.NONE))
+    assert states(ongoing)[-1] == (S.COMPLETE_COMMIT, 9, 1)
+
+
+@pytest.mark.parametrize("error", tc.RETRY_MARKER)
+def test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one(ongoing, error):
+    """MRH.shouldRetryPartitionWhenNotLeaderOrFollowerError."""
+    end(ongoing, 9, 0)
+    ongoing.leaders["out-0"] = 7
+    marked(ongoing, ("out-0", error))
+    again = ongoing.requests[-1]
+    assert (again.broker, again.message.partitions) == (7, ("out-0",))
+    marked(ongoing, ("out-0", Errors.NONE))
+    marked(ongoing, ("out-1", Errors.NONE))
+    assert known(ongoing).state is S.COMPLETE_COMMIT
+
+
+@pytest.mark.parametrize(
+    "error", [Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED]
+)
+def test_a_marker_that_is_fenced_leaves_the_transaction_prepared_until_it_is_loaded_again(
+    ongoing, error
+):
+    end(ongoing, 9, 0)
+    marked(ongoing, ("out-0", error))
+    marked(ongoing, ("out-1", Errors.NONE))
+    assert known(ongoing).state is S.PREPARE_COMMIT
+    assert end(ongoing, 9, 0).error is Errors.CONCURRENT_TRANSACTIONS
+    sent = len(ongoing.requests)
+    ongoing.role = TransactionCoordinator(HOME, 3, loading=True)
+    ongoing.do(tc.on_loaded(ongoing.role, ongoing.on))
+    assert [r.message.coordinator_epoch for r in ongoing.requests[sent:]] == [3, 3]
+
+
+def test_the_answer_to_an_earlier_coordinator_on_this_broker_counts_for_nothing(ongoing):
+    """TransactionMarkerRequestCompletionHandler looks at the coordinator epoch first."""
+    end(ongoing, 9, 0)
+    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE), tag="0 t")
+    assert known(ongoing).partitions == ("out-0", "out-1")
+
+
+def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_leader(desk):
+    init(desk)
+    add(desk, 9, 0, "other-0")
+    end(desk, 9, 0)
+    assert not desk.sent(WriteTxnMarkers)
+    desk.leaders["other-0"] = 5
+    desk.do(tc.on_image_changed(desk.role, desk.on))
+    assert desk.requests[-1].broker == 5
+
+
+def test_markers_on_a_broken_connection_are_sent_again_and_only_they(ongoing):
+    end(ongoing, 9, 0)
+    lost = ongoing.sent(WriteTxnMarkers)[0]
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
+    assert [r.message.partitions for r in ongoing.requests[2:]] == [("out-0",)]
+    answer = WriteTxnMarkersResponse(9, (PartitionResult("out-1", Errors.NONE),))
+    ongoing.do(tc.on_markers_lost(ongoing.role, answer, "2 t", ongoing.on))
+    assert [r.message.partitions for r in ongoing.requests[3:]] == [("out-1",)]
+
+
+def test_an_abort_of_a_transaction_that_never_reached_the_coordinator_completes_at_once(desk):
+    """TMT.testTransitFromEmptyToPrepareAbortInV2."""
+    init(desk)
+    answer = end(desk, 9, 0, commit=False)
+    assert (answer.error, answer.producer_epoch) == (Errors.NONE, 1)
+    assert states(desk)[1:] == [(S.PREPARE_ABORT, 9, 1), (S.COMPLETE_ABORT, 9, 1)]
+
+
+def test_two_empty_aborts_that_are_replicated_together_are_completed_one_behind_the_other(desk):
+    desk.ask(tc.on_init_producer_id, InitProducerId("a"))
+    desk.ask(tc.on_init_producer_id, InitProducerId("b"))
+    desk.instant = False
+    desk.ask(tc.on_end_txn, EndTxn("a", 9, 0, committed=False))
+    desk.ask(tc.on_end_txn, EndTxn("b", 10, 0, committed=False))
+    desk.replicate()
+    desk.replicate()
+    assert [r.state for r in desk.written(HOME)[4:]] == [S.COMPLETE_ABORT] * 2
+    assert {t.state for t in desk.role.transactions.values()} == {S.COMPLETE_ABORT}
+
+
+def test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump(ongoing):
+    """TCT.shouldAbortExpiredTransactionsInOngoingStateAndBumpEpoch."""
+    assert tc.why_no_timeout(ongoing.role, "t") is None
+    ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))
+    assert states(ongoing)[-1] == (S.PREPARE_ABORT, 9, 1)
+    assert tc.why_no_timeout(ongoing.role, "t") is not None
+
+
+def test_a_timeout_at_the_last_epoch_rotates_the_producer_id(ongoing):
+    """TCT.shouldHandleTimeoutAtEpochOverflowBoundaryCorrectlyTV2."""
+    at_the_end = known(ongoing).but(producer_epoch=32766)
+    ongoing.role = ongoing.role.but(transactions=ongoing.role.transactions.set("t", at_the_end))
+    ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))
+    assert states(ongoing)[-1] == (S.PREPARE_ABORT, 9, 32767)
+    assert {m.producer_epoch for m in ongoing.sent(WriteTxnMarkers)} == {32767}
+    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
+    assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 10, 0)
+
+
+def test_a_producer_that_was_timed_out_recovers_with_an_abort_and_not_with_a_commit(ongoing):
+    """Recorded of Kafka 4.4.0: commit 48, abort NONE with the bumped identity."""
+    ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))
+    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
+    assert end(ongoing, 9, 0, commit=True).error is Errors.INVALID_TXN_STATE
+    answer = end(ongoing, 9, 0, commit=False)
+    assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 1)
+    assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 9, 1)
+
+
+def test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again(ongoing):
+    end(ongoing, 9, 0)
+    marked(ongoing, ("out-0", Errors.NONE))
+    sent = len(ongoing.requests)
+    ongoing.role = TransactionCoordinator(HOME, 5, loading=True)
+    assert add(ongoing, 9, 1, "out-0").error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert end(ongoing, 9, 1).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert init(ongoing).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    ongoing.do(tc.on_loaded(ongoing.role, ongoing.on))
+    again = ongoing.requests[sent:]
+    assert [r.message.partitions for r in again] == [("out-0",), ("out-1",)]
+    assert known(ongoing).last_producer_epoch == -1  # never persisted, KAFKA-20357
+
+
+def test_two_empty_aborts_in_one_log_are_completed_one_behind_the_other_on_load(desk):
+    desk.ask(tc.on_init_producer_id, InitProducerId("a"))
+    desk.ask(tc.on_init_producer_id, InitProducerId("b"))
+    desk.instant = False
+    for name, pid in (("a", 9), ("b", 10)):
+        desk.ask(tc.on_end_txn, EndTxn(name, pid, 0, committed=False))
+    desk.role = TransactionCoordinator(HOME, 5, loading=True)
+    desk.do(tc.on_loaded(desk.role, desk.on))
+    desk.replicate()
+    assert {t.state for t in desk.role.transactions.values()} == {S.COMPLETE_ABORT}
+
+
+def test_whoever_waits_for_a_record_is_told_when_the_coordinator_resigns(desk):
+    """TSM.testAppendFail*: the metadata stays as it was for the next coordinator."""
+    desk.instant = False
+    assert init(desk) is None
+    done = tc.on_resigned(desk.role, desk.on)
+    assert [r.message.error for r in done.replies] == [Errors.NOT_COORDINATOR]
