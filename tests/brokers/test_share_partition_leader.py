@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import share_partition_leader as spl
-from kipviz.brokers.context import NOBODY, ReplyTo
+from kipviz.brokers.context import NOBODY
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.messages.errors import Errors

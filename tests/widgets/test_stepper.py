@@ -128,7 +128,8 @@ def test_a_choice_that_is_not_possible_says_why(stepper):
     with pytest.raises(ValueError, match="one fault is allowed in this scenario"):
         stepper.take("move-tc")
     with pytest.raises(
-        ValueError, match="There is no choice 'nothing' at step 20; there are: heartbeat is due; Crash Broker 5"
+        ValueError,
+        match="There is no choice 'nothing' at step 20; there are: heartbeat is due; Crash Broker 5",
     ):
         stepper.take("nothing")
 
