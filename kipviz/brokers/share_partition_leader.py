@@ -201,7 +201,8 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
         return Effects(me)
     done, gone = share_writes.on_answer(share, answer, on)
     if key not in me.shares or me.shares[key] is not share:
-        return _leave(me, done)
+        # What a dropped object learns is nobody's state any more: it takes no office (FENCED).
+        return _leave(me, done.but(events=()))
     if gone is not Errors.NONE:
         kept = _keep(me, done)
         return drop(kept.state, key, "it was refused by the share coordinator", gone, kept)
@@ -216,7 +217,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
         return Effects(me)
     done = share_writes.resend(share, on)
     if key not in me.shares or me.shares[key] is not share:
-        return _leave(me, done)
+        return _leave(me, done.but(events=()))
     served = share_partition.serve(done.state, on)
     return _keep(me, with_effects(served.state, done, served))
 

@@ -41,6 +41,9 @@ def label(world: World, action: ClusterAction) -> str:
             message = on_wire(world, action)
             target = broker_host(broker) if way == "request" else source
             name = type(message).__name__ if message else f"nothing ({way})"
+            if way == "response" and source not in _clients(world):
+                # One of a broker's channels may wait for answers from several brokers.
+                return f"{name} from {broker_host(broker)} arrives at {source}"
             return f"{name} arrives at {target}"
         case Replicate(partition=partition):
             return f"{partition} is replicated"
@@ -86,6 +89,14 @@ def partition_of(world: World, key: str) -> str:
         if known == topic_id:
             return f"{topic}-{index}"
     return key
+
+
+def _clients(world: World) -> tuple[str, ...]:
+    return tuple(
+        source
+        for app in world.applications.values()
+        for source in (app.producer.source, app.consumer.source)
+    )
 
 
 def _to_send(world: World, source: str) -> Message | None:

@@ -102,7 +102,15 @@ def check(spec: ClusterSpec) -> None:
                 f"{placement.partition} is placed on broker {unknown[0]}, "
                 f"but the brokers are {', '.join(map(str, spec.brokers))}"
             )
+    names = [application.name for application in spec.applications]
+    hosts = [f"B{broker}" for broker in spec.brokers]
     for application in spec.applications:
+        name = application.name
+        if not name or "/" in name or name in hosts or names.count(name) > 1:
+            raise BadSpec(
+                f"an application's name is its own, has no '/' and is no broker's, such as B3; "
+                f"{name!r} is not allowed"
+            )
         for partition in (application.source, application.output):
             if partition not in placed:
                 raise BadSpec(

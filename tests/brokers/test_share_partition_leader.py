@@ -457,10 +457,8 @@ def test_the_session_machine(kind, epoch, known, error):
     place = SharePlace().loaded()
     member = "M1" if known else "M9"
     place.epochs[member] = epoch
-    if kind == "fetch":
-        answer = place.fetch(member, 1)
-    else:
-        answer = place.acknowledge(member, epoch=epoch)
+    fetches = kind == "fetch"
+    answer = place.fetch(member, 1) if fetches else place.acknowledge(member, epoch=epoch)
     assert answer.error is error
 
 

@@ -1,0 +1,60 @@
+"""A cluster that cannot be is refused with one sentence before anything runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.designs.catalogue import REPAIRED
+from kipviz.scenarios.library import scenario
+
+SPEC = scenario("kip-1289-small").spec
+APP = SPEC.applications[0]
+
+
+def refused(spec: ClusterSpec) -> str:
+    with pytest.raises(BadSpec) as wrong:
+        ClusterModel(spec, REPAIRED.broker_rules(), REPAIRED.client_rules())
+    return str(wrong.value)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "B3"])
+def test_an_application_is_called_nothing_that_a_host_or_a_connection_is_called(name: str) -> None:
+    said = refused(SPEC.but(applications=(APP.but(name=name),)))
+    assert said == (
+        "an application's name is its own, has no '/' and is no broker's, such as B3; "
+        f"{name!r} is not allowed"
+    )
+
+
+def test_two_applications_of_one_name_are_refused() -> None:
+    assert "'app-1' is not allowed" in refused(SPEC.but(applications=(APP, APP)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (SPEC.but(brokers=()), "brokers must be different numbers and at least one, not ()"),
+        (
+            SPEC.but(brokers=(1, 1)),
+            "brokers must be different numbers and at least one, not (1, 1)",
+        ),
+        (SPEC.but(replication="slow"), "replication is instant or stepwise, not 'slow'"),
+        (
+            SPEC.but(internal_partitions=0),
+            "internal topics need at least one partition, not 0",
+        ),
+        (
+            SPEC.but(placements=(Placement("src-0", 9), *SPEC.placements)),
+            "src-0 is placed on broker 9, but the brokers are 1, 3, 5, 7",
+        ),
+        (
+            SPEC.but(applications=(APP.but(output="nowhere-0"),)),
+            "app-1 uses nowhere-0, which no placement gives a leader",
+        ),
+        (SPEC.but(budget=FaultBudget(cut=-1)), "the budget for cut must be 0 or more"),
+    ],
+)
+def test_what_is_wrong_is_named_and_what_is_allowed(spec: ClusterSpec, sentence: str) -> None:
+    assert refused(spec) == sentence
