@@ -65,14 +65,13 @@ TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.FATAL_ERROR: (S.FATAL_ERROR,),
 }
 
-# Which errors end only the transaction; any other that is not retriable ends the producer.
+# The errors of a batch that end the producer; any other one ends only the transaction.
+# Source: TransactionManager.maybeTransitionToErrorState.
+FATAL_OF_PRODUCE = (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_ID_MAPPING)
+
+# Which errors of a transactional request end only the transaction; any other that is not
+# retriable ends the producer.
 ABORTABLE: dict[str, tuple[Errors, ...]] = {
-    "Produce": (
-        Errors.INVALID_PRODUCER_EPOCH,
-        Errors.INVALID_TXN_STATE,
-        Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        Errors.TRANSACTION_ABORTABLE,
-    ),
     "TxnOffsetCommit": (
         Errors.ILLEGAL_GENERATION,
         Errors.UNKNOWN_MEMBER_ID,
@@ -352,7 +351,10 @@ def _fail(me: Producer, about: Message, error: Errors) -> Producer:
     if me.state is S.FATAL_ERROR:
         return me
     name = type(about).__name__.removesuffix("Response")
-    abortable = error in ABORTABLE.get(name, ())
+    if isinstance(about, ProduceResponse):
+        abortable = error not in FATAL_OF_PRODUCE
+    else:
+        abortable = error in ABORTABLE.get(name, ())
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
             return me

@@ -1,0 +1,149 @@
+"""The application: a line at a time, with Java's rules about what may be called when."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import application as app
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import CallReturned, CallStarted
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
+from kipviz.scenarios.programs import GROUP_LOOP, SHARE_LOOP
+
+C, S = Call, ProducerState
+RULES = design("repaired").client_rules()
+RECORDS = (FetchedRecord("src-0", 100, "a", 1), FetchedRecord("src-0", 101, "b", 1))
+
+
+def process(*lines, state=S.READY, share=True, line=0, **changes):
+    program = tuple(Line(c.value, c) if isinstance(c, Call) else c for c in lines)
+    producer = Producer("app-1/producer", "t", state=state, producer_id=9, producer_epoch=0)
+    consumer = (
+        ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10)
+        if share
+        else Consumer("app-1/consumer", "g1", "M1", 2, "src-0", 10)
+    )
+    me = Application("app-1", program, "out-0", producer, consumer, line=line)
+    return me.but(**changes)
+
+
+def step(me):
+    assert app.why_no_step(me) is None
+    return app.step(me, RULES)
+
+
+# call x state: ok, err (the producer's error is thrown), or ISE (IllegalStateException)
+LEGAL = """
+           initTransactions beginTransaction send sendOffsetsToTransaction sendShareAcknowledgementsToTransaction commitTransaction abortTransaction
+UNINITIALIZED            ok   ISE  ISE  ISE  ISE  ISE  ISE
+INITIALIZING             ISE  ISE  ISE  ISE  ISE  ISE  ISE
+READY                    ISE  ok   ISE  ISE  ISE  ISE  ISE
+IN_TRANSACTION           ISE  ISE  ok   ok   ok   ok   ok
+COMMITTING_TRANSACTION   ISE  ISE  ISE  ISE  ISE  ISE  ISE
+ABORTING_TRANSACTION     ISE  ISE  ISE  ISE  ISE  ISE  ISE
+ABORTABLE_ERROR          err  err  err  err  err  err  ok
+FATAL_ERROR              err  err  err  err  err  err  err
+"""
+CALLS = [Call(name) for name in LEGAL.split("\n")[1].split()]
+TABLE = [
+    (S[row[0]], call, cell)
+    for row in (line.split() for line in LEGAL.strip().splitlines()[1:])
+    for call, cell in zip(CALLS, row[1:], strict=True)
+]
+
+
+@pytest.mark.parametrize(("state", "call", "cell"), TABLE)
+def test_which_call_is_legal_in_which_state(state, call, cell):
+    """Sheet 5.2, TransactionManager and KafkaProducer."""
+    share = call is not C.SEND_OFFSETS
+    me = process(call, C.POLL, state=state, share=share, records=RECORDS)
+    if state in (S.ABORTABLE_ERROR, S.FATAL_ERROR):
+        me = me.but(producer=me.producer.but(error="Produce: SOMETHING"))
+    after, events = step(me)
+    assert events[0] == CallStarted("app-1", 0, call.value)
+    raised = [e.raised for e in events if isinstance(e, CallReturned)]
+    if cell == "ok":
+        assert raised in ([], [""])
+    elif cell == "err":
+        assert raised == ["Produce: SOMETHING"]
+    else:
+        assert raised[0].startswith("IllegalStateException")
+    assert bool(after.ended) == (cell != "ok")
+
+
+def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not():
+    caught = Line("commit", C.COMMIT_TRANSACTION, on_error=1)
+    me = process(caught, C.ABORT_TRANSACTION, state=S.ABORTABLE_ERROR)
+    me = me.but(producer=me.producer.but(error="Produce: INVALID_TXN_STATE"))
+    after, _ = step(me)
+    assert (after.line, after.ended) == (1, "")
+    after, _ = step(process(caught, C.ABORT_TRANSACTION, state=S.READY))
+    assert after.ended.startswith("commitTransaction() threw IllegalStateException")
+
+
+def test_a_blocking_call_is_entered_and_left_in_two_steps():
+    me, events = step(process(C.POLL, C.BEGIN_TRANSACTION))
+    assert (me.waiting, len(events)) == (True, 1)
+    assert app.why_no_step(me) == "poll() has not returned yet"
+    me = me.but(consumer=me.consumer.but(done=True, records=RECORDS))
+    me, events = step(me)
+    assert (me.line, me.waiting, me.records) == (1, False, RECORDS)
+    assert isinstance(events[-1], CallReturned)
+
+
+def test_the_output_of_a_record_is_named_after_it():
+    me = process(C.SEND, C.POLL, state=S.IN_TRANSACTION, records=RECORDS)
+    after, _ = step(me)
+    (batch,) = after.producer.batches
+    assert [(r.value, r.origin) for r in batch.records] == [
+        ("f(a)", "src-0@100"),
+        ("f(b)", "src-0@101"),
+    ]
+
+
+def test_a_line_says_which_record_is_staged_how():
+    verdicts = ((101, AcknowledgeType.REJECT), (-1, AcknowledgeType.ACCEPT))
+    line = Line("stage", C.SEND_SHARE_ACKNOWLEDGEMENTS, verdicts=verdicts)
+    me, _ = step(process(line, C.POLL, state=S.IN_TRANSACTION, records=RECORDS))
+    assert me.producer.queue[0].acknowledgements == (
+        AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),
+        AcknowledgementBatch(101, 101, AcknowledgeType.REJECT),
+    )
+    assert me.consumer.staged == (100, 101)
+
+
+def test_a_plain_share_consumer_accepts_its_batch_whatever_the_design():
+    """The slot is about loops that stage; KIP-932's implicit mode is not up for discussion."""
+    consumer = process(C.POLL).consumer.but(session_epoch=1, session_broker=5, batch=(100, 101))
+    me, _ = step(process(C.POLL, C.POLL, consumer=consumer))
+    accepted = AcknowledgementBatch(100, 101, AcknowledgeType.ACCEPT)
+    assert me.consumer.to_send.acknowledgements == (accepted,)
+    staging, _ = step(process(*SHARE_LOOP, line=1, consumer=consumer))
+    (said,) = staging.consumer.to_send.acknowledgements
+    assert said.type is AcknowledgeType.RELEASE
+
+
+def test_an_abort_sends_a_regular_consumer_back_to_the_committed_offset():
+    me = process(*GROUP_LOOP, share=False, state=S.IN_TRANSACTION, line=6)
+    me = me.but(consumer=me.consumer.but(position=102))
+    after, _ = step(me)
+    assert after.consumer.position == -1
+
+
+def test_the_next_process_remembers_nothing_but_names():
+    me = process(*SHARE_LOOP, line=3, records=RECORDS, waiting=True, alive=False, life=2)
+    fresh = app.restarted(me, "M1#3")
+    assert (fresh.life, fresh.line, fresh.records, fresh.alive) == (3, 0, (), True)
+    assert fresh.producer == Producer("app-1/producer", "t")
+    assert (fresh.consumer.member_id, fresh.consumer.session_epoch) == ("M1#3", 0)
+
+
+def test_a_program_that_runs_past_its_last_line_has_ended():
+    me, _ = step(process(C.BEGIN_TRANSACTION))
+    assert me.ended == "it ran to its last line"
+    assert app.why_no_step(me) == "the program has ended: it ran to its last line"

@@ -1,0 +1,244 @@
+"""The transactional producer: its states, its queue, and what an error means to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import producer as p
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.transactions import (
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+from kipviz.records.batches import DataRecord
+
+S = ProducerState
+RECORD = (DataRecord("r", "src-0@100"),)
+SAID = (AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),)
+
+
+def ready(epoch=0):
+    me = p.init_transactions(Producer("app-1/producer", "t"))
+    request = p.next_request(me)
+    assert isinstance(request, InitProducerId)
+    me = p.sent(me, request, 1)
+    return p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, epoch))
+
+
+def begun(epoch=0):
+    return p.begin_transaction(ready(epoch))
+
+
+def sends(me, broker=1):
+    """Put the next request on the wire; give it and the producer."""
+    request = p.next_request(me)
+    assert request is not None
+    return request, p.sent(me, request, broker)
+
+
+def produced(me, error=Errors.NONE, sequence=0):
+    return p.on_response(me, ProduceResponse(error, "out-0", sequence))
+
+
+def test_a_transaction_begins_locally():
+    me = begun()
+    assert (me.state, p.next_request(me)) == (S.IN_TRANSACTION, None)
+
+
+def test_the_end_of_a_transaction_waits_until_no_batch_is_left():
+    """TMgr.testEndTxnNotSentIfIncompleteBatches."""
+    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True)
+    request, me = sends(me)
+    assert isinstance(request, Produce)
+    assert p.next_request(me) is None
+    request, me = sends(produced(me))
+    assert request == EndTxn("t", 9, 0, committed=True)
+
+
+def test_the_answer_to_the_end_is_the_identity_of_the_next_transaction():
+    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True)
+    _, me = sends(me)
+    _, me = sends(produced(me))
+    me = p.on_response(me, EndTxnResponse(Errors.NONE, 12, 0))
+    assert (me.state, me.producer_id, me.producer_epoch, me.done) == (S.READY, 12, 0, True)
+    request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
+    assert (request.producer_id, request.producer_epoch, request.base_sequence) == (12, 0, 0)
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_transaction_without_anything_in_it_ends_without_a_request(committed):
+    """Recorded of Kafka 4.4.0."""
+    me = p.end_transaction(begun(), committed=committed)
+    assert (me.state, me.done, p.next_request(me)) == (S.READY, True, None)
+
+
+def test_staging_alone_starts_the_transaction():
+    """Finding X11: otherwise it would never be ended at the coordinator."""
+    me = p.send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
+    request, me = sends(p.end_transaction(me, committed=True))
+    assert isinstance(request, TxnShareAcknowledge)
+    me = p.on_response(me, TxnShareAcknowledgeResponse(Errors.NONE, "src-0"))
+    assert isinstance(p.next_request(me), EndTxn)
+
+
+def test_only_one_transactional_request_is_on_the_wire():
+    me = p.send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
+    me = p.send_share_acknowledgements(me, "g", "m", 2, "src-1", SAID)
+    _, me = sends(me)
+    assert p.next_request(me) is None
+
+
+def test_batches_of_a_partition_go_one_after_the_other_and_of_two_side_by_side():
+    me = p.send(p.send(p.send(begun(), "out-0", RECORD), "out-0", RECORD), "out-1", RECORD)
+    first, me = sends(me)
+    second, me = sends(me)
+    assert [(r.partition, r.base_sequence) for r in (first, second)] == [("out-0", 0), ("out-1", 0)]
+    assert p.next_request(me) is None
+    third, _ = sends(produced(me))
+    assert (third.partition, third.base_sequence) == ("out-0", 1)
+
+
+# What each error does to the producer: R try again, A abort, F give the producer up.
+ERRORS = """
+                                 InitPid  TxnOffsetCommit  EndTxn  Produce  TxnShareAck
+NOT_LEADER_OR_FOLLOWER           R        R                R       R        A
+NETWORK_EXCEPTION                R        R                R       R        R
+COORDINATOR_LOAD_IN_PROGRESS     R        R                R       R        R
+COORDINATOR_NOT_AVAILABLE        R        R                R       R        A
+NOT_COORDINATOR                  R        R                R       R        A
+NOT_ENOUGH_REPLICAS              R        R                R       R        R
+CONCURRENT_TRANSACTIONS          R        R                R       R        R
+INVALID_PRODUCER_EPOCH           F        F                F       A        F
+PRODUCER_FENCED                  F        F                F       F        F
+INVALID_TXN_STATE                F        F                F       A        F
+INVALID_PRODUCER_ID_MAPPING      F        F                F       F        F
+OUT_OF_ORDER_SEQUENCE_NUMBER     F        F                F       A        F
+TRANSACTION_ABORTABLE            A        A                A       A        A
+UNKNOWN_MEMBER_ID                F        A                F       A        A
+STALE_MEMBER_EPOCH               F        A                F       A        A
+GROUP_ID_NOT_FOUND               F        A                F       A        F
+INVALID_RECORD_STATE             F        F                F       A        A
+UNKNOWN_SERVER_ERROR             F        F                F       A        F
+"""
+COLUMNS = ERRORS.split("\n")[1].split()
+TABLE = [
+    (Errors[row[0]], column, cell)
+    for row in (line.split() for line in ERRORS.strip().splitlines()[1:])
+    for column, cell in zip(COLUMNS, row[1:], strict=True)
+]
+
+
+def asking(column):
+    """A producer with one request of a kind on the wire, and how it is answered."""
+    offsets = (GroupOffset("src-0", 1),)
+    match column:
+        case "InitPid":
+            me = p.init_transactions(Producer("app-1/producer", "t"))
+            return sends(me)[1], InitProducerIdResponse
+        case "TxnOffsetCommit":
+            return sends(p.send_offsets(begun(), "g", "m", 2, offsets))[1], TxnOffsetCommitResponse
+        case "EndTxn":
+            _, me = sends(p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True))
+            return sends(produced(me))[1], EndTxnResponse
+        case "Produce":
+            _, me = sends(p.send(begun(), "out-0", RECORD))
+            return me, lambda error: ProduceResponse(error, "out-0", 0)
+        case "TxnShareAck":
+            me = p.send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
+            return sends(me)[1], lambda error: TxnShareAcknowledgeResponse(error, "src-0")
+    raise AssertionError(column)
+
+
+@pytest.mark.parametrize(("error", "column", "cell"), TABLE)
+def test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer(error, column, cell):
+    """Sheet 5.5, TransactionManager; KIP-1289's call is a draft's (X10, X20)."""
+    me, answer = asking(column)
+    on_wire = me.on_wire or me.batches[0].records
+    after = p.on_response(me, answer(error))
+    if cell == "R":
+        assert after.state is me.state
+        request = p.next_request(after)
+        assert on_wire in (request, request.records)
+    else:
+        assert after.state is {"A": S.ABORTABLE_ERROR, "F": S.FATAL_ERROR}[cell]
+        assert after.done
+        assert error.name in after.error
+
+
+def test_an_abort_that_is_itself_refused_as_abortable_ends_the_producer():
+    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=False)
+    _, me = sends(me)
+    after = p.on_response(me, EndTxnResponse(Errors.TRANSACTION_ABORTABLE))
+    assert after.state is S.FATAL_ERROR
+
+
+def test_an_abort_drops_what_was_not_sent_and_waits_for_what_was():
+    me = p.send(p.send(begun(), "out-0", RECORD), "out-1", RECORD)
+    _, me = sends(me)
+    me = p.end_transaction(me, committed=False)
+    assert [b.partition for b in me.batches] == ["out-0"]
+    assert p.next_request(me) is None
+    assert isinstance(p.next_request(produced(me, Errors.INVALID_PRODUCER_EPOCH)), EndTxn)
+
+
+def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
+    """A send fails while offsets are on the wire: their answer must not end the abort."""
+    me = p.send_offsets(p.send(begun(), "out-0", RECORD), "g", "m", 2, (GroupOffset("src-0", 1),))
+    produce, me = sends(me)
+    offsets, me = sends(me)
+    assert isinstance(produce, Produce)
+    assert isinstance(offsets, TxnOffsetCommit)
+    me = produced(me, Errors.INVALID_TXN_STATE)
+    me = p.end_transaction(me, committed=False)
+    me = p.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    assert (me.state, me.done) == (S.ABORTING_TRANSACTION, False)
+    _, me = sends(me)
+    me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.done) == (S.READY, True)
+
+
+def test_a_fatal_error_stays_whatever_else_fails():
+    me = p.send_offsets(p.send(begun(), "out-0", RECORD), "g", "m", 2, (GroupOffset("src-0", 1),))
+    _, me = sends(me)
+    _, me = sends(me)
+    me = p.on_response(me, TxnOffsetCommitResponse(Errors.PRODUCER_FENCED))
+    assert produced(me, Errors.INVALID_TXN_STATE).state is S.FATAL_ERROR
+
+
+def test_what_was_on_a_broken_connection_is_sent_again():
+    me = p.send_offsets(p.send(begun(), "out-0", RECORD), "g", "m", 2, (GroupOffset("src-0", 1),))
+    first, me = sends(me, 3)
+    second, me = sends(me, 3)
+    me = p.on_disconnected(me, 3)
+    again, me = sends(me, 5)
+    assert again == first
+    assert p.next_request(me) == second
+    assert p.on_disconnected(me, 3) == me  # the batch is on its way to another broker
+
+
+def test_a_batch_dropped_by_an_abort_is_not_sent_again_after_a_broken_connection():
+    _, me = sends(p.send(begun(), "out-0", RECORD), 3)
+    me = p.on_disconnected(p.end_transaction(me, committed=False), 3)
+    assert isinstance(p.next_request(me), EndTxn)
+
+
+@pytest.mark.parametrize(("state", "target"), [(s, t) for s in S for t in S])
+def test_no_transition_is_made_that_the_table_does_not_have(state, target):
+    """TransactionManager.State.isTransitionValid."""
+    me = Producer("app-1/producer", "t", state=state)
+    if target in p.TRANSITIONS[state]:
+        assert p._to(me, target).state is target
+    else:
+        with pytest.raises(AssertionError):
+            p._to(me, target)

@@ -1,0 +1,185 @@
+"""The share consumer: what it says of a batch, and what a lost session does to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import share_consumer as sc
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    AcquiredRecords,
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
+    ShareFetch,
+    ShareFetchResponse,
+    batches_of,
+)
+
+ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
+
+
+def accept_all(batch, staged):
+    return batches_of(batch, ACCEPT)
+
+
+def consumer(*, explicit=False):
+    return ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10, explicit)
+
+
+def sends(me, broker=5):
+    request = sc.addressed(me, me.to_send, broker)
+    return request, sc.sent(me, request, broker)
+
+
+def delivered(me, *offsets, gaps=(), broker=5, error=Errors.NONE):
+    """Poll, and let the broker deliver these offsets."""
+    _, me = sends(sc.poll(me, accept_all), broker)
+    return answered(me, *offsets, gaps=gaps, error=error)
+
+
+def answered(me, *offsets, gaps=(), error=Errors.NONE):
+    records = tuple(FetchedRecord("src-0", o, f"r{o}", 1) for o in offsets)
+    acquired = tuple(AcquiredRecords(o, o, 1) for o in sorted((*offsets, *gaps)))
+    answer = ShareFetchResponse(error, "src-0", records=records, acquired=acquired)
+    return sc.on_response(me, answer)
+
+
+def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
+    request, me = sends(sc.poll(consumer(), accept_all))
+    assert request == ShareFetch("g1", "M1", 0, "src-0", 10)
+    me = answered(me, 0, 1)
+    assert (me.done, me.batch) == (True, (0, 1))
+    request, _ = sends(sc.poll(me, accept_all))
+    assert request.session_epoch == 1
+    assert request.acknowledgements == (AcknowledgementBatch(0, 1, ACCEPT),)
+
+
+def test_offsets_without_a_record_are_acknowledged_as_gaps():
+    me = delivered(consumer(), 0, 2, gaps=(1,))
+    request, _ = sends(sc.poll(me, accept_all))
+    assert request.acknowledgements == (
+        AcknowledgementBatch(0, 0, ACCEPT),
+        AcknowledgementBatch(1, 1, GAP),
+        AcknowledgementBatch(2, 2, ACCEPT),
+    )
+
+
+def test_a_fetch_that_brings_only_gaps_goes_on_by_itself():
+    _, me = sends(sc.poll(consumer(), accept_all))
+    me = answered(me, gaps=(0, 1))
+    assert not me.done
+    request, _ = sends(me)
+    assert (request.session_epoch, request.acknowledgements) == (
+        1,
+        (AcknowledgementBatch(0, 1, GAP),),
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Errors.SHARE_SESSION_NOT_FOUND,
+        Errors.INVALID_SHARE_SESSION_EPOCH,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.UNKNOWN_SERVER_ERROR,
+    ],
+)
+def test_after_an_error_the_poll_opens_a_new_session_and_its_acknowledgements_are_lost(error):
+    me = delivered(consumer(), 0)
+    _, me = sends(sc.poll(me, accept_all))
+    me = answered(me, error=error)
+    request, _ = sends(me)
+    assert (request.session_epoch, request.acknowledgements, me.done) == (0, (), False)
+
+
+def test_a_session_ends_with_its_connection_and_with_no_other():
+    me = delivered(consumer(), 0)
+    assert sc.on_disconnected(me, 3).session_epoch == 1
+    gone = sc.on_disconnected(me, 5)
+    request, _ = sends(sc.poll(gone, accept_all))
+    assert (request.session_epoch, request.acknowledgements) == (0, ())
+
+
+def test_a_poll_that_was_not_sent_yet_is_not_sent_into_a_session_that_is_gone():
+    me = sc.poll(delivered(consumer(), 0), accept_all)
+    request, _ = sends(sc.on_disconnected(me, 5))
+    assert (request.session_epoch, request.acknowledgements) == (0, ())
+
+
+def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
+    me = delivered(consumer(), 0)
+    request, me = sends(sc.poll(me, accept_all), broker=3)
+    assert (request.session_epoch, request.acknowledgements) == (0, ())
+    assert me.session_broker == 3
+
+
+def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll():
+    me = delivered(consumer(explicit=True), 0, 1)
+    assert sc.why_no_poll(me).startswith("IllegalStateException")
+    me = sc.acknowledge(me, ((0, ACCEPT),))
+    assert sc.why_no_poll(me) is not None
+    me = sc.acknowledge(me, ((0, RELEASE), (1, ACCEPT)))  # the last word counts
+    assert sc.why_no_poll(me) is None
+    request, _ = sends(sc.poll(me, accept_all))
+    assert request.acknowledgements == (
+        AcknowledgementBatch(0, 0, RELEASE),
+        AcknowledgementBatch(1, 1, ACCEPT),
+    )
+
+
+def test_implicit_mode_never_minds():
+    assert sc.why_no_poll(delivered(consumer(), 0)) is None
+
+
+def committing(*, gaps=()):
+    me = sc.acknowledge(delivered(consumer(explicit=True), 0, 1, gaps=gaps), ((0, ACCEPT),))
+    return sends(sc.commit_sync(me))
+
+
+def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
+    request, me = committing(gaps=(2,))
+    assert request == ShareAcknowledge(
+        "g1",
+        "M1",
+        1,
+        "src-0",
+        (AcknowledgementBatch(0, 0, ACCEPT), AcknowledgementBatch(2, 2, GAP)),
+    )
+    assert me.batch == (1,)
+    assert not me.done
+    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
+    assert (me.done, me.session_epoch, me.acknowledge_error) == (True, 2, Errors.NONE)
+
+
+def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
+    """Recorded of Kafka 4.4.0: InvalidRecordStateException in the result."""
+    _, me = committing()
+    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"))
+    assert (me.done, me.session_epoch) == (True, 2)
+    assert me.acknowledge_error is Errors.INVALID_RECORD_STATE
+
+
+def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it():
+    _, me = committing()
+    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
+    assert (me.done, me.session_epoch) == (True, 0)
+
+
+def test_commit_sync_on_a_broken_connection_has_an_unknown_outcome():
+    _, me = committing()
+    me = sc.on_disconnected(me, 5)
+    assert (me.done, me.session_epoch) == (True, 0)
+    assert me.acknowledge_error is Errors.NETWORK_EXCEPTION
+
+
+def test_commit_sync_without_a_session_or_without_anything_to_say_asks_nobody():
+    me = sc.acknowledge(delivered(consumer(explicit=True), 0), ((0, ACCEPT),))
+    lost = sc.commit_sync(sc.on_disconnected(me, 5))
+    assert (lost.done, lost.to_send) == (True, None)
+    assert lost.acknowledge_error is Errors.NETWORK_EXCEPTION
+    nothing = sc.commit_sync(delivered(consumer(explicit=True), 0))
+    assert (nothing.done, nothing.to_send, nothing.acknowledge_error) == (True, None, Errors.NONE)
