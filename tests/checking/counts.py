@@ -2,7 +2,9 @@
 
 An exact count is the cheapest alarm there is: whatever changes what can happen, or lets two equal
 situations be told apart, moves it. A change of a number here has to be explained in its commit.
-Measured with instant replication; `kip-1289-small` is one record, one member, four brokers.
+Measured with instant replication; `kip-1289-small` is one record, one member, four brokers. With
+crash_broker=1 there are 134,528 states (490,194 transitions, depth 86), and the repaired design
+holds in them all; that takes too long for a test.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ LARGE = (
     Space("repaired", "cut=1", 7_968, 34_234, 44),
     Space("repaired", "lose_connection=1", 21_501, 70_098, 71),
     Space("repaired", "crash_client=1", 26_963, 76_650, 77),
+    Space("repaired", "move_leader=1", 51_598, 170_864, 74),
 )
 # How many steps the shortest counterexamples have.
 STUCK_AFTER = 21
