@@ -20,6 +20,7 @@ from kipviz.command import (
     explore,
     export,
     listing,
+    log,
     play,
     replay,
 )
@@ -35,6 +36,7 @@ COMMANDS = {
     "audit": audit,
     "replay": replay,
     "export": export,
+    "log": log,
 }
 
 BAD_INPUT = 2

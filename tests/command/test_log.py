@@ -1,0 +1,67 @@
+"""`kipviz log`: the logs of a real broker, told; damage refused with one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kipviz.command.main import main
+
+RECORDED = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "commit-and-abort"
+
+
+def test_the_states_of_a_recorded_transaction_are_told_in_order(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["log", str(RECORDED / "__transaction_state-45"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["topic"] == "__transaction_state"
+    states = [part["state"] for part in told["told"] if part["kind"] == "Transaction"]
+    assert states[:2] == ["EMPTY", "ONGOING"]
+    assert [s for s in states if s.startswith(("PREPARE", "COMPLETE"))] == [
+        "PREPARE_COMMIT",
+        "COMPLETE_COMMIT",
+        "PREPARE_ABORT",
+        "COMPLETE_ABORT",
+        "PREPARE_COMMIT",
+        "COMPLETE_COMMIT",
+    ]
+
+
+def test_a_users_topic_tells_its_markers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", str(RECORDED / "output-A-0")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("output-A: ")
+    markers = [line for line in lines if "Marker: committed" in line]
+    assert ["committed True" in line for line in markers] == [True, False, True]
+
+
+def test_what_is_no_kafka_log_is_refused_with_file_and_byte(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "00000000000000000000.log").write_text("not a log, only words " * 9)
+    assert main(["log", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "00000000000000000000.log" in said.err
+    assert "byte 0" in said.err
+
+
+def test_a_torn_log_is_refused_unless_it_was_copied_from_a_running_broker(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    whole = next((RECORDED / "output-A-0").glob("*.log")).read_bytes()
+    (tmp_path / "00000000000000000000.log").write_bytes(whole[:-5])
+    assert main(["log", str(tmp_path)]) == 2
+    assert capsys.readouterr().out == ""
+    assert main(["log", str(tmp_path), "--torn-tail"]) == 0
+
+
+def test_nothing_at_a_path_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["log", str(tmp_path / "gone")]) == 2
+    assert capsys.readouterr().err.endswith("name a partition's folder or a .log file\n")
