@@ -261,24 +261,17 @@ def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
 
 
 def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
-    """Give the acquisition locks that can run out now, in order; remembered with the object."""
-    memory = me.__dict__
-    known: tuple[object, tuple[int, ...]] | None = memory.get("locks")
-    if known is None or known[0] is not on.rules:
-        held = {r.lock for r in me.records.values() if r.lock >= 0 and expired(r, on) is not None}
-        known = memory["locks"] = (on.rules, tuple(sorted(held)))
-    return known[1]
+    """Give the acquisition locks that can run out now, in order."""
+    held = {r.lock for r in me.records.values() if r.lock >= 0 and expired(r, on) is not None}
+    return tuple(sorted(held))
 
 
 def can_refresh(me: SharePartition, on: Context) -> bool:
-    """Say whether there are votes whose outcome may be looked up; remembered with the object."""
-    memory = me.__dict__
-    known: tuple[object, bool] | None = memory.get("can_refresh")
-    if known is None or known[0] is not on.rules:
-        pending = () if me.writes or me.status is not Status.ACTIVE else pending_cells(me)
-        may = bool(pending) and bool(on.rules.staged_acks(staged_batches(pending)))
-        known = memory["can_refresh"] = (on.rules, may)
-    return known[1]
+    """Say whether there are votes whose outcome may be looked up."""
+    if me.writes or me.status is not Status.ACTIVE:
+        return False
+    pending = pending_cells(me)
+    return bool(pending) and bool(on.rules.staged_acks(staged_batches(pending)))
 
 
 def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:

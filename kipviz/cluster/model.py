@@ -42,8 +42,8 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
-    Connection,
     Envelope,
+    RoleKey,
     World,
     broker_host,
     first_world,
@@ -97,6 +97,9 @@ class ClusterModel:
         self._brokers = brokers
         self._clients = clients
         self._instant = spec.replication == "instant"
+        # What was found for the client or role seen last in its place; nothing but a memory.
+        self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
+        self._roles_seen: dict[RoleKey, tuple[Any, Timers]] = {}
 
     def initial(self) -> World:
         """Give the first world: everybody in office, nothing on the wire."""
@@ -119,15 +122,20 @@ class ClusterModel:
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
         """Give what can happen now: people first, then the wire, timers, faults and repairs.
 
-        A step changes few parts of a world, so what a part allows is remembered with it.
+        A step changes few parts of a world, so what the clients and roles seen last allow is
+        remembered.
         """
         found: list[ClusterAction] = []
         for name, app in _pairs(world.applications):
             found += self._of_client(world.image, name, app)
         cuts = world.cuts
         for place, connection in _pairs(world.connections):
-            if connection.open and not (cuts and _is_cut(world, *place)):
-                found += _of_connection(place, connection)
+            if not connection.open or (cuts and _is_cut(world, *place)):
+                continue
+            if connection.requests and connection.serving is None:
+                found.append(Deliver(*place, "request"))
+            if connection.responses:
+                found.append(Deliver(*place, "response"))
         if not self._instant:
             found += [
                 Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
@@ -179,32 +187,33 @@ class ClusterModel:
         )
 
     def _of_client(self, image: Image, name: str, app: Application) -> tuple[ClusterAction, ...]:
-        memory = app.__dict__
-        known: tuple[Image, tuple[ClusterAction, ...]] | None = memory.get("enabled")
-        if known is None or known[0] is not image:
-            found: list[ClusterAction] = []
-            if application.why_no_step(app) is None:
-                found.append(Step(name))
-            for source in (app.consumer.source, app.producer.source):
-                request = next_request(app, source) if app.alive else None
-                if request is not None and destination(image, request) != NOBODY:
-                    found.append(Send(source))
-            known = memory["enabled"] = (image, tuple(found))
-        return known[1]
+        known = self._clients_seen.get(name)
+        if known is not None and known[0] is app and known[1] is image:
+            return known[2]
+        found: list[ClusterAction] = []
+        if application.why_no_step(app) is None:
+            found.append(Step(name))
+        for source in (app.consumer.source, app.producer.source):
+            request = next_request(app, source) if app.alive else None
+            if request is not None and destination(image, request) != NOBODY:
+                found.append(Send(source))
+        actions = tuple(found)
+        self._clients_seen[name] = (app, image, actions)
+        return actions
 
     def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
         expire_lock, time_out = world.budget.expire_lock, world.budget.time_out
         timers: list[ClusterAction] = []
-        for (broker, kind, shard), role in _pairs(world.roles):
-            if kind not in TIMED_ROLES:
+        for key, role in _pairs(world.roles):
+            if key[1] not in TIMED_ROLES:
                 continue
             if getattr(role, "loading", False):
-                found.append(Load(broker, kind, shard))
+                found.append(Load(*key))
                 continue
-            memory = role.__dict__
-            known: tuple[ClusterModel, Timers] | None = memory.get("enabled")
-            if known is None or known[0] is not self:
-                known = memory["enabled"] = (self, self._timers(world, broker, shard, role))
+            known = self._roles_seen.get(key)
+            if known is None or known[0] is not role:
+                known = (role, self._timers(world, key[0], key[2], role))
+                self._roles_seen[key] = known
             locks, refreshes, timeouts = known[1]
             if expire_lock:
                 timers += locks
@@ -258,19 +267,6 @@ class ClusterModel:
 
 def _pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:
     return zip(table.keys(), table.values(), strict=True)
-
-
-def _of_connection(place: tuple[str, int], connection: Connection) -> tuple[ClusterAction, ...]:
-    memory = connection.__dict__
-    known: tuple[tuple[str, int], tuple[ClusterAction, ...]] | None = memory.get("enabled")
-    if known is None or known[0] != place:
-        found: list[ClusterAction] = []
-        if connection.requests and connection.serving is None:
-            found.append(Deliver(*place, "request"))
-        if connection.responses:
-            found.append(Deliver(*place, "response"))
-        known = memory["enabled"] = (place, tuple(found))
-    return known[1]
 
 
 def _cuttable(world: World) -> Iterator[tuple[str, str]]:
