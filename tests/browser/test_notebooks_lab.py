@@ -1,0 +1,48 @@
+"""The notebooks as a reader opens them: every cell runs, the stepper steps, a fault branches."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+PICTURES = os.environ.get("KIPVIZ_PICTURES")
+
+
+@pytest.mark.parametrize("name", ["00-start-here", "40-kip-1289"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (800, "dark")])
+def test_a_notebook_runs_and_its_first_stepper_steps(
+    open_notebook, name: str, width: int, scheme: str
+) -> None:
+    notebook = open_notebook(name=f"notebooks/{name}.ipynb", width=width, scheme=scheme)
+    notebook.run_all()
+    assert notebook.errors() == []
+    page = notebook.page
+    first = page.locator(".kv").first
+    first.scroll_into_view_if_needed()
+    first.click(position={"x": 300, "y": 12})
+    for big in (1, 2):
+        page.keyboard.press("ArrowRight")
+        first.get_by_text(f"{big} of ", exact=False).first.wait_for()
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/{name}-{width}-{scheme}.png")
+
+
+def test_a_fault_taken_on_the_page_is_answered_by_the_model(open_notebook) -> None:
+    notebook = open_notebook('import kipviz\nkipviz.open("kip-1289-share-commit")')
+    notebook.run_all()
+    assert notebook.errors() == []
+    page = notebook.page
+    page.locator(".kv").first.click(position={"x": 300, "y": 12})
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("f")
+    began = time.monotonic()
+    page.get_by_role("button", name="B5 crashes").first.click()
+    page.get_by_text("Broker 5 crashes. Its memory and its connections are gone.").first.wait_for()
+    # Not a timed assertion: it is printed for whoever runs this with -s.
+    print(f"fault to picture: {time.monotonic() - began:.3f} s")
+    assert "main" in page.locator(".kv select").first.inner_text()
