@@ -5,8 +5,10 @@ from __future__ import annotations
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Line
 from kipviz.core.values import Value
+from kipviz.records.placement import topic_of
 
 KAFKA_VERSION = "4.4.0"
+TRANSACTION_VERSION = 2
 
 
 class FaultBudget(Value, frozen=True):
@@ -72,7 +74,7 @@ class ClusterSpec(Value, frozen=True):
     replication: str = "instant"
     first_producer_id: int = 9
     kafka_version: str = KAFKA_VERSION
-    transaction_version: int = 2
+    transaction_version: int = TRANSACTION_VERSION
     settings: BrokerSettings = BrokerSettings()
 
 
@@ -102,20 +104,46 @@ def check(spec: ClusterSpec) -> None:
                 f"{placement.partition} is placed on broker {unknown[0]}, "
                 f"but the brokers are {', '.join(map(str, spec.brokers))}"
             )
-    names = [application.name for application in spec.applications]
-    hosts = [f"B{broker}" for broker in spec.brokers]
-    for application in spec.applications:
-        name = application.name
-        if not name or "/" in name or name in hosts or names.count(name) > 1:
+    for partition, first, _ in spec.records:
+        if partition not in placed or first < 0:
             raise BadSpec(
-                f"an application's name is its own, has no '/' and is no broker's, such as B3; "
-                f"{name!r} is not allowed"
+                f"records lie in placed partitions from offset 0 on, "
+                f"not in {partition} from {first}"
             )
-        for partition in (application.source, application.output):
-            if partition not in placed:
-                raise BadSpec(
-                    f"{application.name} uses {partition}, which no placement gives a leader"
-                )
+    if spec.transaction_version != TRANSACTION_VERSION:
+        raise BadSpec(
+            f"transaction version {TRANSACTION_VERSION} is what is modelled, "
+            f"not {spec.transaction_version}"
+        )
+    for application in spec.applications:
+        _check_application(spec, application, placed)
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")
+
+
+def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: set[str]) -> None:
+    names = [a.name for a in spec.applications]
+    hosts = [f"B{broker}" for broker in spec.brokers]
+    name = application.name
+    if not name or "/" in name or name in hosts or names.count(name) > 1:
+        raise BadSpec(
+            f"an application's name is its own, has no '/' and is no broker's, such as B3; "
+            f"{name!r} is not allowed"
+        )
+    for partition in (application.source, application.output):
+        if partition not in placed:
+            raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
+    topic = topic_of(application.source)
+    if application.share and topic not in dict(spec.topic_ids):
+        raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
+    if not application.program:
+        raise BadSpec(f"{name} has no program: a program has at least one line")
+    if application.max_records < 1:
+        raise BadSpec(f"{name} polls at least one record, not {application.max_records}")
+    members = [(a.group_id, a.member_id) for a in spec.applications]
+    if members.count((application.group_id, application.member_id)) > 1:
+        raise BadSpec(
+            f"member {application.member_id} is twice in group {application.group_id}: "
+            "every member has an id of its own"
+        )

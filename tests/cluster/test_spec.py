@@ -54,6 +54,32 @@ def test_two_applications_of_one_name_are_refused() -> None:
             "app-1 uses nowhere-0, which no placement gives a leader",
         ),
         (SPEC.but(budget=FaultBudget(cut=-1)), "the budget for cut must be 0 or more"),
+        (
+            SPEC.but(records=(("nowhere-0", 0, ("r",)),)),
+            "records lie in placed partitions from offset 0 on, not in nowhere-0 from 0",
+        ),
+        (
+            SPEC.but(records=(("src-0", -1, ("r",)),)),
+            "records lie in placed partitions from offset 0 on, not in src-0 from -1",
+        ),
+        (
+            SPEC.but(transaction_version=1),
+            "transaction version 2 is what is modelled, not 1",
+        ),
+        (SPEC.but(topic_ids=()), "app-1 shares src-0, but topic src has no id"),
+        (
+            SPEC.but(applications=(APP.but(program=()),)),
+            "app-1 has no program: a program has at least one line",
+        ),
+        (
+            SPEC.but(applications=(APP.but(max_records=0),)),
+            "app-1 polls at least one record, not 0",
+        ),
+        (
+            SPEC.but(applications=(APP, APP.but(name="app-2"))),
+            f"member {APP.member_id} is twice in group {APP.group_id}: "
+            "every member has an id of its own",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_and_what_is_allowed(spec: ClusterSpec, sentence: str) -> None:

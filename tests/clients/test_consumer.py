@@ -1,0 +1,73 @@
+"""The consumer of a regular group: it reads on from where its group left off."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import consumer as c
+from kipviz.clients.consumer import Consumer
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+
+RECORDS = (FetchedRecord("src-0", 7, "a"),)
+
+
+def polling(position=-1):
+    me = Consumer("app-1/consumer", "g", "m", 2, "src-0", 10, position)
+    me = c.poll(me)
+    return me.to_send, c.sent(me, 5)
+
+
+def test_a_poll_looks_the_position_up_first_and_always_wants_stable_offsets():
+    request, me = polling()
+    assert request == OffsetFetch("g", "src-0", require_stable=True)
+    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", 7))
+    assert me.to_send == Fetch("src-0", 7, 10, read_committed=True)
+
+
+def test_a_group_without_an_offset_starts_with_the_first_record():
+    _, me = polling()
+    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", -1))
+    assert me.to_send.offset == 0
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Errors.UNSTABLE_OFFSET_COMMIT,
+        Errors.NOT_COORDINATOR,
+        Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    ],
+)
+def test_an_offset_that_is_not_to_be_had_yet_is_asked_for_again(error):
+    """KIP-447: while a transaction may still move it."""
+    request, me = polling()
+    me = c.on_response(me, OffsetFetchResponse(error, "src-0"))
+    assert (me.to_send, me.done) == (request, False)
+
+
+def test_the_position_goes_on_behind_what_was_fetched_and_hidden():
+    _, me = polling(7)
+    me = c.on_response(me, FetchResponse(Errors.NONE, "src-0", RECORDS, 9))
+    assert (me.records, me.position, me.done) == (RECORDS, 9, True)
+
+
+def test_a_fetch_from_a_broker_that_leads_no_more_is_repeated():
+    request, me = polling(7)
+    me = c.on_response(me, FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
+    assert me.to_send == request
+
+
+def test_what_was_on_a_broken_connection_is_asked_again_and_nothing_else():
+    request, me = polling(7)
+    assert c.on_disconnected(me, 3) == me
+    assert c.on_disconnected(me, 5).to_send == request
+    idle = c.on_response(me, FetchResponse(Errors.NONE, "src-0", RECORDS, 8))
+    assert c.on_disconnected(idle, 5) == idle
+
+
+def test_after_an_abort_the_committed_offset_is_looked_up_again():
+    _, me = polling(7)
+    request = c.poll(c.forget_position(me)).to_send
+    assert isinstance(request, OffsetFetch)
