@@ -315,8 +315,8 @@ LOCK_EXPIRY = Scenario(
         ),
         Beat(
             "The markers arrive",
-            "Too late for a record that was given away.",
-            ("quiet", "maybe app-1 goes on"),
+            "Too late for a record that was given away; in time for one that was kept.",
+            ("quiet", "maybe B5 refreshes src-0", "quiet", "maybe app-1 goes on"),
         ),
         Beat(
             "A second transaction",

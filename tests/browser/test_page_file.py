@@ -27,9 +27,14 @@ def show(open_file, tmp_path):
             shown.goto("about:blank")
             shown.goto(file.as_uri() + fragment)
         shown.wait_for_selector(".kv-say:not(:empty)")
+        contexts.append(shown.context)
         return shown
 
-    return show_one
+    contexts = []
+    yield show_one
+    # The pages of other tests live in the same context and have a server to reach.
+    for context in contexts:
+        context.set_offline(False)
 
 
 def said(shown) -> str:

@@ -77,8 +77,10 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(applications=(APP, APP.but(name="app-2"))),
-            f"member {APP.member_id} is twice in group {APP.group_id}: "
-            "every member has an id of its own",
+            (
+                f"member {APP.member_id} is twice in group {APP.group_id}: "
+                "every member has an id of its own"
+            ),
         ),
     ],
 )

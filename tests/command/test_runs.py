@@ -51,7 +51,7 @@ def test_a_record_that_waits_for_ever_breaks_a_promise_at_the_end_of_a_story(kip
 
 
 def test_what_is_only_late_at_the_end_of_a_story_breaks_nothing(kipviz):
-    done = kipviz("play", BROKEN, "--design", "repaired", "--json")
+    done = kipviz("play", "kip-1289-share-commit", "--design", "as-written", "--json")
     waiting = done.document["verdicts"][1]
     assert waiting["status"] == "holds"
     assert waiting["reason"].endswith("can still be resolved")

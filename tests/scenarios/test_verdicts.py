@@ -35,7 +35,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-group-abort": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-share-commit": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-share-abort": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
-    "kip-1289-lock-expiry": (LATE, STUCK, TWICE, TWICE, TWICE, TWICE, IMPOSSIBLE),
+    "kip-1289-lock-expiry": (FINE, STUCK, TWICE, TWICE, TWICE, TWICE, IMPOSSIBLE),
     "kip-1289-small": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
 }
