@@ -13,7 +13,14 @@ import pytest
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.actions import ExpireLock, LoseConnection, Step, TimeOutTransaction
+from kipviz.cluster.actions import (
+    CrashBroker,
+    ExpireLock,
+    LoseConnection,
+    StartBroker,
+    Step,
+    TimeOutTransaction,
+)
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.core.trace import Trace
@@ -46,7 +53,7 @@ ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, Ackno
 BY_ITSELF = ("replicate", "load", "deliver", "sender")
 HERE = Path(__file__).parent
 RECORDS = ("in-0", "in-1", "in-2", "in-3")
-TIMERS = FaultBudget(expire_lock=9, time_out=9, lose_connection=9)
+FAULTS = FaultBudget(expire_lock=9, time_out=9, lose_connection=9, crash_broker=1)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +76,7 @@ class Run:
             applications,
             (("src-0", 0, RECORDS),),
             tuple((t, recording.topic_ids[t]) for t in ("src", "output-A")),
-            TIMERS,
+            FAULTS,
             replication="stepwise",
             first_producer_id=0,
             settings=BrokerSettings(**settings),
@@ -613,4 +620,38 @@ def test_locks_limits_and_snapshots_leave_the_recorded_share_state(recording):
     assert late.name == "INVALID_RECORD_STATE"
     for _ in range(3):
         assert run.calls("share-3", 3) == ["", "", ""]
+    assert modelled_share_state(run) == recorded_share_state(recording)
+
+
+# -- a restart ----------------------------------------------------------------------------------
+
+
+@scenario("restart")
+def test_a_restarted_broker_goes_on_from_its_logs_as_the_recorded_one_did(recording):
+    """An open transaction goes on, an acquisition that was never acknowledged left no trace."""
+    said = ((1, ACCEPT), (0, RELEASE), (2, RELEASE), (3, RELEASE))
+    polls = [Line("poll", C.POLL), Line("acknowledge", C.ACKNOWLEDGE, verdicts=said)]
+    init, poll, begin, send = C.INIT_TRANSACTIONS, C.POLL, C.BEGIN_TRANSACTION, C.SEND
+    run = Run(
+        recording,
+        _share("share-1", *polls, Line("c", C.COMMIT_SYNC), Line("poll", C.POLL), member="m1"),
+        _share("share-2", Line("poll", C.POLL), Line("a", C.ACKNOWLEDGE), Line("c", C.COMMIT_SYNC)),
+        _producer("app-producer", init, poll, begin, send, send, C.COMMIT_TRANSACTION),
+    )
+    assert run.calls("share-1", 4) == [""] * 4
+    assert run.calls("app-producer", 4) == [""] * 4
+    asked = len(run.sent(AddPartitionsToTxn))
+    run.take(CrashBroker(1))
+    run.take(StartBroker(1))
+    run.quiet()
+    assert run.calls("app-producer", 2) == ["", ""]
+    assert len(run.sent(AddPartitionsToTxn)) == asked  # the log knows that the transaction is open
+    assert run.calls("share-2", 3) == ["", "", ""]
+    redelivered = [(r.offset, r.delivery_count) for r in run.world.applications["share-2"].records]
+    (polled,) = [
+        call.result for call in recording.calls if call.actor == "share-2" and call.name == "poll"
+    ]
+    assert redelivered == [(r["offset"], r["delivery_count"]) for r in polled]
+    assert modelled_states(run) == recorded_states(recording)
+    assert modelled_output(run) == recorded_output(recording)
     assert modelled_share_state(run) == recorded_share_state(recording)
