@@ -40,7 +40,7 @@ class Observer(Protocol):
         """Return the state after a step."""
 
 
-class Node(msgspec.Struct, frozen=True, eq=False):
+class Node(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One step of a trace. Two nodes are never equal, even where their worlds are.
 
     The start has no parent and no action. `depth` is the number of steps from the start.

@@ -38,10 +38,12 @@ _DIGEST_EXTENSION = 1
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Value(msgspec.Struct, frozen=True):
+class Value(msgspec.Struct, frozen=True, gc=False):
     """Something that never changes, is equal by content, and can be hashed and pickled.
 
-    Subclasses repeat `frozen=True`: Python inherits it, the type checkers do not.
+    Subclasses repeat `frozen=True`: Python inherits it, the type checkers do not. Nothing that never
+    changes can hold itself, so Python's cycle collector need not look at values (`gc=False`); a long
+    history would otherwise be walked again and again.
     """
 
     def but(self, /, **changes: Any) -> Self:
@@ -53,7 +55,7 @@ class Value(msgspec.Struct, frozen=True):
         return replace(self, **changes)
 
 
-class Part(Value, frozen=True, dict=True, cache_hash=True):
+class Part(Value, frozen=True, dict=True, gc=True, cache_hash=True):
     """A big value (the state of a role, say) that remembers its own digest.
 
     A step changes few parts of a world, so most digests of the next world are already known. The
