@@ -184,10 +184,12 @@ def _of_share_step(before: SharePartition, after: SharePartition) -> Iterator[st
             settled = (S.TX_PENDING, S.ACQUIRED, S.AVAILABLE)
             if record.state not in settled:
                 yield f"{after.partition}@{offset} was {record.state.name} and is gone"
-        if (
+        handed_over = (
             now is not None
             and record.state is S.ACQUIRED
             and now.state is S.ACQUIRED
             and now.member_id != record.member_id
-        ):
+        )
+        # A lock may run out and a waiting fetch take the record in one step: a new delivery.
+        if handed_over and now.delivery_count == record.delivery_count:
             yield f"{after.partition}@{offset} went from {record.member_id} to {now.member_id}"
