@@ -20,10 +20,11 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.cluster.world import World
-from kipviz.core.trace import Trace
+from kipviz.core.trace import Observer, Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageDelivered, TransactionDecided
 from kipviz.scenarios.programs import SHARE_LOOP
+from kipviz.scenarios.scenario import PROPERTIES
 
 STEPS = 10_000 if "--short" in sys.argv else 100_000
 WINDOW = 1_000
@@ -104,10 +105,12 @@ def row(title: str, value: str, note: str = "") -> None:
     print(f"{title:<58}{value:>14}   {note}")
 
 
-def windows_of(model: ClusterModel) -> tuple[Trace, list[float]]:
+def windows_of(
+    model: ClusterModel, steps: int = STEPS, observers: tuple[Observer, ...] = ()
+) -> tuple[Trace, list[float]]:
     """A run, and the seconds of a step in each of its windows."""
-    calm, trace, windows = Calm(), Trace.start(model), []
-    for _ in range(STEPS // WINDOW):
+    calm, trace, windows = Calm(), Trace.start(model, observers), []
+    for _ in range(steps // WINDOW):
         begun = time.process_time()
         trace = walked(trace, calm, WINDOW)
         windows.append((time.process_time() - begun) / WINDOW)
@@ -134,6 +137,10 @@ def main() -> None:
     row("  a delivered message against that", f"{message / bare:.1f}")
     row("messages of a committed transaction", f"{messages / committed:.1f}")
     row("committed share transactions per second", f"{committed / seconds:,.0f}")
+    _, judged = windows_of(model, max(STEPS // 5, WINDOW), PROPERTIES)
+    with_properties = sum(judged) / len(judged)
+    row("microseconds of a step with both properties on", f"{with_properties * 1e6:.1f}")
+    row("  that against a bare SimPy message", f"{with_properties / bare:.1f}")
     tenth = max(len(windows) // 10, 1)
     early, late = min(windows[:tenth]), min(windows[-tenth:])
     row(f"microseconds of a step, best of the first {tenth},000", f"{early * 1e6:.1f}")
