@@ -74,6 +74,7 @@ def test_the_repaired_design_holds_in_the_large_spaces_too(space: Space) -> None
     check_that_it_holds(space)
 
 
+@pytest.mark.slow
 def test_a_search_finds_the_same_again() -> None:
     assert explore(model_of(FINDING_I)) == explore(model_of(FINDING_I))
 
