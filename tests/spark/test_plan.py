@@ -55,6 +55,26 @@ def test_the_catalogues_are_what_may_be_named():
     assert plan.task(0).scenario == known["scenarios"][0]
 
 
+def test_a_design_made_from_a_named_one_is_run_like_any_other():
+    made = "repaired+next_poll=accept_the_unstaged"
+    plan = make_plan("kip-1289-small", ["repaired", made], runs=2)
+    assert [plan.task(job).design for job in range(plan.jobs)] == ["repaired"] * 2 + [made] * 2
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        ("perfect+eviction=allowed", "There is no design 'perfect.eviction=allowed'"),
+        ("repaired+nothing=x", "there is no slot 'nothing'"),
+        ("repaired+eviction=maybe", "slot eviction has no option 'maybe'"),
+        ("repaired+eviction", "'eviction' is not of the form slot=option"),
+    ],
+)
+def test_a_design_that_cannot_be_made_is_refused_before_anything_runs(made, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make_plan("kip-1289-small", made)
+
+
 def test_a_scenario_that_a_design_cannot_play_is_refused_before_anything_runs():
     with pytest.raises(
         ValueError, match=r"^kip-1289-share-commit stages .* which design kafka does"
