@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from kipviz.core.model import Event
 from kipviz.core.values import Value
-from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -153,11 +152,3 @@ class CallReturned(Event, frozen=True):
     line: int
     call: str
     raised: str
-
-
-class Refused(Event, frozen=True):
-    """A role answered a request with an error."""
-
-    role: str
-    request: str
-    error: Errors

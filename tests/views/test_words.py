@@ -155,7 +155,6 @@ SILENT: dict[type[Event], str] = {
     events.ConnectionLost: "the opening of the sentence, and the arrows that end",
     events.TransactionDecided: "TransactionMoved to PREPARE_COMMIT or PREPARE_ABORT",
     events.CallStarted: "the opening of the sentence",
-    events.Refused: "the arrow with the error's name",
 }
 
 
