@@ -20,6 +20,7 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
+    marker_error,
     read_through,
     resigned,
 )
@@ -152,17 +153,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
     """
     log = on.log(me.shard)
-    error = (
-        Errors.NOT_LEADER_OR_FOLLOWER
-        if me.loading
-        else partition_log.check_marker(
-            log,
-            marker.producer_id,
-            marker.producer_epoch,
-            marker.coordinator_epoch,
-            marker.transaction_version,
-        )
-    )
+    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))

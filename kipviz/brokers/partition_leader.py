@@ -17,7 +17,14 @@ from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.replication import WaitingForReplicas, appended, due, marker_batch, resigned
+from kipviz.brokers.replication import (
+    WaitingForReplicas,
+    appended,
+    due,
+    marker_batch,
+    marker_error,
+    resigned,
+)
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
@@ -118,13 +125,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
     """
     log = on.log(me.shard)
-    error = logs.check_marker(
-        log,
-        marker.producer_id,
-        marker.producer_epoch,
-        marker.coordinator_epoch,
-        marker.transaction_version,
-    )
+    error = marker_error(log, marker)
     if error is not Errors.NONE:
         done = MarkerWritten(marker.ticket, me.shard, error)
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))

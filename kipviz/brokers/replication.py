@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.context import LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
-from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.partition_log import PartitionLog, check_marker
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -48,6 +48,17 @@ def read_through(
     if log.high_watermark >= log.end_offset:
         return (), (reply,)
     return (WaitingForReplicas(log.end_offset - 1, reply),), ()
+
+
+def marker_error(log: PartitionLog, marker: WriteMarker) -> Errors:
+    """Say whether a log takes a marker; every leader of a log asks this before it appends one."""
+    return check_marker(
+        log,
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.coordinator_epoch,
+        marker.transaction_version,
+    )
 
 
 def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:

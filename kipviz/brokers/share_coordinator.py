@@ -20,6 +20,7 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
+    marker_error,
     read_through,
     resigned,
 )
@@ -226,17 +227,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
     """
     log = on.log(me.shard)
-    error = (
-        Errors.NOT_LEADER_OR_FOLLOWER
-        if me.loading
-        else partition_log.check_marker(
-            log,
-            marker.producer_id,
-            marker.producer_epoch,
-            marker.coordinator_epoch,
-            marker.transaction_version,
-        )
-    )
+    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
