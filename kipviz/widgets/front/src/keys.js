@@ -3,43 +3,43 @@
 
 const OWN = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 const PRESS = new Set([" ", "Enter"]);
+const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+/** Every key there is: what it is called, how the help shows it, and what it does. */
+export const KEYS = [
+  { show: ["→", "←"], what: "one step of the flow, forward or back; with Shift one message" },
+  { keys: ["ArrowRight"], act: (app, event) => app.onward(event.shiftKey) },
+  { keys: ["ArrowLeft"], act: (app, event) => app.backward(event.shiftKey) },
+  { keys: ["Home"], show: ["Home", "End"], what: "the first, the last step", act: (app) => app.first() },
+  { keys: ["End"], act: (app) => app.end() },
+  { keys: ["PageUp"], show: ["PgUp", "PgDn"], what: "look further up in the diagram, and back", act: (app) => app.peek(-1) },
+  { keys: ["PageDown"], act: (app) => app.peek(1) },
+  { keys: [" "], show: ["Space"], what: "play or pause", act: (app) => app.player.toggle() },
+  { keys: ["+", "="], show: ["+", "−"], what: "faster, slower", act: (app) => app.player.speed(1) },
+  { keys: ["-", "−"], act: (app) => app.player.speed(-1) },
+  { keys: DIGITS, show: ["1", "…", "9"], what: "choose what happens next", act: (app, event) => app.press(Number(event.key)) },
+  { keys: ["f"], show: ["f"], what: "the list of faults", act: (app) => app.toggleFaults() },
+  { keys: ["b"], show: ["b", "[", "]"], what: "branches: list, previous, next", act: (app) => app.pickBranch() },
+  { keys: ["["], act: (app) => app.nextBranch(-1) },
+  { keys: ["]"], act: (app) => app.nextBranch(1) },
+  { keys: ["a"], show: ["a"], what: "all lanes, or only the first four", act: (app) => app.toggleLanes() },
+  { keys: ["w"], show: ["w"], what: "why: rule, guards, clause, Kafka class", act: (app) => app.toggleWhy() },
+  { keys: ["?"], show: ["?"], what: "this list", act: (app) => app.toggleHelp() },
+  { keys: ["Escape"], show: ["Esc"], what: "close what is open, then leave", act: (app) => app.leave() },
+];
 
 export function listen(app, root) {
-  const acts = actions(app);
+  const acts = new Map(KEYS.flatMap(({ keys = [], act }) => keys.map((key) => [key, act])));
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab") return;
     event.stopPropagation();
     const { tagName } = event.target;
     if (event.key !== "Escape" && OWN.has(tagName) && !(event.shiftKey && event.key.startsWith("Arrow"))) return;
     if (tagName === "BUTTON" && PRESS.has(event.key)) return;
-    const act = acts[event.key] ?? (/^[1-9]$/.test(event.key) ? () => app.press(Number(event.key)) : undefined);
+    const act = acts.get(event.key);
     if (!act) return;
     event.preventDefault();
-    app.guard(() => act(event));
+    app.guard(() => act(app, event));
   });
   for (const name of ["keyup", "keypress"]) root.addEventListener(name, (event) => event.stopPropagation());
-}
-
-function actions(app) {
-  return {
-    ArrowRight: (event) => app.onward(event.shiftKey),
-    ArrowLeft: (event) => app.backward(event.shiftKey),
-    Home: () => app.first(),
-    End: () => app.end(),
-    PageUp: () => app.peek(-1),
-    PageDown: () => app.peek(1),
-    " ": () => app.player.toggle(),
-    "+": () => app.player.speed(1),
-    "=": () => app.player.speed(1),
-    "-": () => app.player.speed(-1),
-    "−": () => app.player.speed(-1),
-    f: () => app.toggleFaults(),
-    b: () => app.pickBranch(),
-    "[": () => app.nextBranch(-1),
-    "]": () => app.nextBranch(1),
-    a: () => app.toggleLanes(),
-    w: () => app.toggleWhy(),
-    "?": () => app.toggleHelp(),
-    Escape: () => app.leave(),
-  };
 }

@@ -1,6 +1,8 @@
-// Errors and help. What goes wrong, in Python or while drawing, is said on the page.
+// Errors, help, and the drawers under the toolbar. What goes wrong, in Python or while drawing, is
+// said on the page.
 
-import { h, icon, show, text } from "./dom.js";
+import { attr, h, icon, show, text } from "./dom.js";
+import { KEYS } from "./keys.js";
 
 export class Errors {
   constructor() {
@@ -21,22 +23,6 @@ export class Errors {
   }
 }
 
-const KEYS = [
-  [["→", "←"], "one step of the flow, forward or back"],
-  [["Shift →", "Shift ←"], "one message"],
-  [["PgUp", "PgDn"], "look further up in the diagram, and back"],
-  [["Home", "End"], "the first, the last step"],
-  [["Space"], "play or pause"],
-  [["+", "−"], "faster, slower"],
-  [["1", "…", "9"], "choose what happens next"],
-  [["f"], "the list of faults"],
-  [["b", "[", "]"], "branches: list, previous, next"],
-  [["a"], "all lanes, or only the first four"],
-  [["w"], "why: rule, guards, clause, Kafka class"],
-  [["?"], "this list"],
-  [["Esc"], "close what is open, then leave"],
-];
-
 const LEGEND = [
   ["kv-lg-solid", "delivered"],
   ["kv-lg-answer", "an answer"],
@@ -48,7 +34,7 @@ const LEGEND = [
 
 export class Help {
   constructor(app, specLine) {
-    const rows = KEYS.map(([keys, what]) => h("div", {}, h("dt", {}, ...keys.map((key) => h("kbd", { text: key }))), h("dd", { text: what })));
+    const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", {}, h("dt", {}, ...keys.map((key) => h("kbd", { text: key }))), h("dd", { text: what })));
     const legend = LEGEND.map(([name, what]) => h("li", {}, h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", { text: what })));
     this.element = h(
       "div",
@@ -63,4 +49,28 @@ export class Help {
     show(this.element, open);
     return open;
   }
+}
+
+/** A tool under the toolbar that opens and closes; `update` draws it while it is open. */
+export class Drawer {
+  constructor(app, { name, title, key }) {
+    this.app = app;
+    this.name = name;
+    const id = app.name(name);
+    this.button = h("button", { type: "button", class: "kv-toggle", title: `${title} (${key})`, "aria-expanded": "false", "aria-controls": id, onclick: () => app.guard(() => app.toggleDrawer(name)) }, h("span", { text: name }), h("kbd", { text: key }));
+    this.element = h("section", { class: `kv-drawer kv-${name}`, id, "aria-label": title });
+    show(this.element, false);
+  }
+
+  get open() {
+    return !this.element.hidden;
+  }
+
+  toggle(open) {
+    show(this.element, open);
+    attr(this.button, "aria-expanded", String(open));
+  }
+
+  /** Draws what the drawer shows for a step of a line. */
+  update() {}
 }

@@ -44,6 +44,8 @@ export class Stepper extends Frame {
     this.sentence = new Sentence(this);
     this.overview = new Overview(this);
     this.lanes = lanesButton(this, payload);
+    this.drawers = [];
+    this.transport.addTools(this.drawers.map((drawer) => drawer.button));
     this.detail = h("p", { class: "kv-detail", role: "status" });
     show(this.detail, false);
     const header = h(
@@ -68,6 +70,7 @@ export class Stepper extends Frame {
       this.verdicts.panel,
       this.transport.element,
       this.makeHelp(payload.spec_line),
+      ...this.drawers.map((drawer) => drawer.element),
       h("div", { class: "kv-main-grid" }, left, middle, right),
       this.sentence.element,
       this.overview.element,
@@ -96,6 +99,7 @@ export class Stepper extends Frame {
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
     attr(this.lanes.button, "aria-pressed", String(this.allLanes));
     this.drawDetail();
+    for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
   }
 
   endsOf(line) {
@@ -200,6 +204,12 @@ export class Stepper extends Frame {
     this.choices.toggleFaults();
   }
 
+  /** Opens one drawer and closes the others; an open one is closed. */
+  toggleDrawer(name) {
+    for (const drawer of this.drawers) drawer.toggle(drawer.name === name && !drawer.open);
+    this.draw();
+  }
+
   toggleLanes() {
     if (this.lanes.hidden > 0) super.toggleLanes();
   }
@@ -287,6 +297,12 @@ export class Stepper extends Frame {
   }
 
   closeMore() {
+    const drawer = this.drawers.find((one) => one.open);
+    if (drawer) {
+      this.toggleDrawer(drawer.name);
+      this.focus();
+      return true;
+    }
     if (this.choices.open) {
       this.choices.toggleFaults(false);
       return true;

@@ -78,6 +78,11 @@ export class Transport {
     attr(this.playButton, "aria-pressed", String(playing));
   }
 
+  /** Puts the drawers' buttons into the toolbar. */
+  addTools(buttons) {
+    this.whyButton.after(...buttons);
+  }
+
   hideBranches() {
     show(this.branchBox, false);
   }
