@@ -108,7 +108,7 @@ def on_txn_offset_commit(
         return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     identity = (request.producer_id, request.producer_epoch)
     log = on.log(me.shard)
-    if partition_log.is_fenced(log, *identity):
+    if partition_log.is_fenced(log, *identity, on.rules):
         return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if partition_log.has_ongoing_transaction(log, *identity):
@@ -153,7 +153,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
     """
     log = on.log(me.shard)
-    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker)
+    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker, on.rules)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -242,7 +242,11 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     )
     if error is Errors.NONE:
         error = partition_log.check_client_batch(
-            log, batch, verified=waiting.guarded, origin_client=False
+            log,
+            batch,
+            on.rules,
+            verified=on.rules.verification_guard(waiting.guarded),
+            origin_client=False,
         )
     if error is not Errors.NONE:
         return _answer(me, waiting.reply_to, error)

@@ -71,7 +71,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     """
     log = on.log(me.shard)
     identity = (request.producer_id, request.producer_epoch)
-    if logs.is_fenced(log, *identity):
+    if logs.is_fenced(log, *identity, on.rules):
         return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     if logs.has_ongoing_transaction(log, *identity):
         return _append(me, request, reply_to, on, verified=True)
@@ -92,9 +92,8 @@ def on_enlisted(me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Con
         request = waiting.request
         assert isinstance(request, Produce)
         if answer.error is Errors.NONE:
-            part = _append(
-                me, request, waiting.reply_to, on.after(*parts), verified=waiting.guarded
-            )
+            verified = on.rules.verification_guard(waiting.guarded)
+            part = _append(me, request, waiting.reply_to, on.after(*parts), verified=verified)
         else:
             part = _refuse(me, request, waiting.reply_to, answer.error)
         me = part.state
@@ -125,7 +124,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
     """
     log = on.log(me.shard)
-    error = marker_error(log, marker)
+    error = marker_error(log, marker, on.rules)
     if error is not Errors.NONE:
         done = MarkerWritten(marker.ticket, me.shard, error)
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -204,11 +203,11 @@ def _append(
 ) -> Effects:
     log = on.log(me.shard)
     batch = _batch_of(request, log)
-    cached = logs.duplicate_of(log, batch)
+    cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:
         base_offset, appends = cached.base_offset, False
     else:
-        error = logs.check_client_batch(log, batch, verified=verified, origin_client=True)
+        error = logs.check_client_batch(log, batch, on.rules, verified=verified, origin_client=True)
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
         base_offset, appends = batch.base_offset, True

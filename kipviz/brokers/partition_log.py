@@ -11,6 +11,7 @@ on the leader alone); segments; retention; producer id expiry; timestamps.
 
 from __future__ import annotations
 
+from kipviz.brokers.rules import BrokerRules
 from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -98,17 +99,17 @@ def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> 
     return entry is not None and entry.transaction_first_offset >= 0 and entry.epoch == epoch
 
 
-def is_fenced(log: PartitionLog, producer_id: int, epoch: int) -> bool:
-    """Say whether the log has seen a higher epoch of this producer id.
+def is_fenced(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRules) -> bool:
+    """Say whether the log refuses this epoch, because it has seen a higher one.
 
     It is asked before the coordinator is: UnifiedLog.maybeStartTransactionVerification.
     """
     entry = log.producers.get(producer_id)
-    return entry is not None and epoch < entry.epoch
+    return entry is not None and rules.epoch_check(epoch, entry.epoch)
 
 
 def check_client_batch(
-    log: PartitionLog, batch: Batch, *, verified: bool, origin_client: bool
+    log: PartitionLog, batch: Batch, rules: BrokerRules, *, verified: bool, origin_client: bool
 ) -> Errors:
     """Say whether the leader may append a producer's batch, in the order of Kafka's checks.
 
@@ -117,13 +118,13 @@ def check_client_batch(
     of clients only. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
     """
     entry = log.producers.get(batch.producer_id)
-    if is_fenced(log, batch.producer_id, batch.producer_epoch):
+    if is_fenced(log, batch.producer_id, batch.producer_epoch, rules):
         return Errors.INVALID_PRODUCER_EPOCH
     ongoing = entry is not None and entry.transaction_first_offset >= 0
     known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
     if batch.transactional and not known and not verified:
         return Errors.INVALID_TXN_STATE
-    if origin_client and not _sequence_follows(entry, batch):
+    if origin_client and rules.sequence_check() and not _sequence_follows(entry, batch):
         return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     if ongoing and not batch.transactional:
         return Errors.INVALID_TXN_STATE
@@ -137,10 +138,12 @@ def _sequence_follows(entry: ProducerEntry | None, batch: Batch) -> bool:
     return batch.base_sequence == (0 if expected > SEQUENCE_MAX else expected)
 
 
-def duplicate_of(log: PartitionLog, batch: Batch) -> SequenceRange | None:
+def duplicate_of(log: PartitionLog, batch: Batch, rules: BrokerRules) -> SequenceRange | None:
     """Give the cached batch that this one repeats, if it is among the producer's last five."""
     entry = log.producers.get(batch.producer_id)
     if entry is None or entry.epoch != batch.producer_epoch or batch.base_sequence < 0:
+        return None
+    if not rules.sequence_check():
         return None
     last = batch.base_sequence + len(batch.records) - 1
     for cached in entry.batches:
@@ -150,7 +153,12 @@ def duplicate_of(log: PartitionLog, batch: Batch) -> SequenceRange | None:
 
 
 def check_marker(
-    log: PartitionLog, producer_id: int, epoch: int, coordinator_epoch: int, version: int
+    log: PartitionLog,
+    producer_id: int,
+    epoch: int,
+    coordinator_epoch: int,
+    version: int,
+    rules: BrokerRules,
 ) -> Errors:
     """Say whether a marker may end the producer's transaction on this partition.
 
@@ -169,7 +177,7 @@ def check_marker(
         ok = epoch >= entry.epoch
     if not ok:
         return Errors.INVALID_PRODUCER_EPOCH
-    if coordinator_epoch < entry.coordinator_epoch:
+    if rules.marker_fencing(coordinator_epoch, entry.coordinator_epoch):
         return Errors.TRANSACTION_COORDINATOR_FENCED
     return Errors.NONE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.brokers.context import LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import PartitionLog, check_marker
+from kipviz.brokers.rules import BrokerRules
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -50,7 +51,7 @@ def read_through(
     return (WaitingForReplicas(log.end_offset - 1, reply),), ()
 
 
-def marker_error(log: PartitionLog, marker: WriteMarker) -> Errors:
+def marker_error(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Errors:
     """Say whether a log takes a marker; every leader of a log asks this before it appends one."""
     return check_marker(
         log,
@@ -58,6 +59,7 @@ def marker_error(log: PartitionLog, marker: WriteMarker) -> Errors:
         marker.producer_epoch,
         marker.coordinator_epoch,
         marker.transaction_version,
+        rules,
     )
 
 

@@ -50,3 +50,23 @@ class BrokerRules(Value, frozen=True):
 
     eviction: Callable[[], bool]
     """May a share-partition be dropped from memory while a vote is pending in it? (Finding X5.)"""
+
+    epoch_check: Callable[[int, int], bool]
+    """Does a log refuse what a producer writes: (its epoch, the last epoch that the log has seen)?
+    (ProducerAppendInfo.checkProducerEpoch.)"""
+
+    sequence_check: Callable[[], bool]
+    """Does a log look at the sequences of batches, to know repetitions and gaps?
+    (ProducerStateEntry.findDuplicateBatch, ProducerAppendInfo.checkSequence.)"""
+
+    verification_guard: Callable[[bool], bool]
+    """Is the coordinator's yes to a new partition still good: (no marker came by since)?
+    (VerificationGuard, KIP-890.)"""
+
+    marker_fencing: Callable[[int, int], bool]
+    """Does a log refuse a marker: (its coordinator epoch, the last one that the log has seen)?
+    (ProducerAppendInfo.checkCoordinatorEpoch.)"""
+
+    lock_timeout: Callable[[], bool]
+    """Does the acquisition lock of an ACQUIRED record run out? (SharePartition.AcquisitionLock-
+    TimerTask.)"""

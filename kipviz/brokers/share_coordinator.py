@@ -182,7 +182,7 @@ def on_txn_write(
         for key in on.rules.participant(group_id, topic_id, int(index))
     )
     waiting, log = Enlisting(request, reply_to, *identity, partitions), on.log(me.shard)
-    if partition_log.is_fenced(log, *identity):
+    if partition_log.is_fenced(log, *identity, on.rules):
         return _answer_stage(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
     if enlisted or not partitions:
@@ -227,7 +227,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
     """
     log = on.log(me.shard)
-    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker)
+    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker, on.rules)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -395,7 +395,11 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
     if error is Errors.NONE:
         error = partition_log.check_client_batch(
-            log, batch, verified=waiting.guarded, origin_client=False
+            log,
+            batch,
+            on.rules,
+            verified=on.rules.verification_guard(waiting.guarded),
+            origin_client=False,
         )
     if error is not Errors.NONE:
         return _answer_stage(me, request, waiting.reply_to, error)

@@ -329,7 +329,9 @@ def expired(record: InFlight, on: Context) -> InFlight | None:
         return None if record.ongoing else on.rules.lock_expiry(record)
     if record.ongoing:
         return record.but(lock=-1, lock_ran_out=True)
-    return released(record, on) if record.state is S.ACQUIRED else None
+    if record.state is not S.ACQUIRED or not on.rules.lock_timeout():
+        return None
+    return released(record, on)
 
 
 def advance_start(me: SharePartition) -> SharePartition:

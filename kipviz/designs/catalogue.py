@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.designs.design import Design
-from kipviz.designs.options import SLOTS, UnknownDesign
+from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 
 REPAIRED = Design(
     "repaired",
@@ -34,6 +34,7 @@ AS_WRITTEN = Design(
         "invalid_record_state",
         "allowed",
         "accept_all",
+        *(slot.options[0].name for slot in SLOTS if slot.finding == KAFKAS_OWN),
     ),
 )
 

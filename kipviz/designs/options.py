@@ -160,6 +160,61 @@ def accept_all(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[Acknowl
     return batches_of(batch, AcknowledgeType.ACCEPT)
 
 
+# -- what Kafka checks already ------------------------------------------------------------------
+#
+# Every design keeps these. Switching one off shows what it is there for: what breaks without it.
+
+
+def older_epochs_are_refused(epoch: int, last_epoch: int) -> bool:
+    """A log refuses an epoch below the last one that it has seen."""
+    return epoch < last_epoch
+
+
+def no_epoch_is_refused(epoch: int, last_epoch: int) -> bool:
+    """Switched off: a log takes whatever epoch comes."""
+    return False
+
+
+def sequences_are_checked() -> bool:
+    """A repeated batch is recognised, and one that does not follow is refused."""
+    return True
+
+
+def sequences_are_ignored() -> bool:
+    """Switched off: a repeated batch is appended again."""
+    return False
+
+
+def guarded_until_the_marker(guarded: bool) -> bool:
+    """The coordinator's yes ends with the transaction's marker."""
+    return guarded
+
+
+def never_guarded(guarded: bool) -> bool:
+    """Switched off: the coordinator's yes is good for ever."""
+    return True
+
+
+def older_coordinators_are_fenced(coordinator_epoch: int, last_epoch: int) -> bool:
+    """A log refuses a marker of an older coordinator than the last one."""
+    return coordinator_epoch < last_epoch
+
+
+def no_coordinator_is_fenced(coordinator_epoch: int, last_epoch: int) -> bool:
+    """Switched off: a log takes the markers of any coordinator."""
+    return False
+
+
+def locks_run_out() -> bool:
+    """A record that its member does not acknowledge in time is free again."""
+    return True
+
+
+def locks_last_for_ever() -> bool:
+    """Switched off: a record stays with its member until that one gives it back."""
+    return False
+
+
 class UnknownDesign(ValueError):
     """A design, slot or option of a name that there is not."""
 
@@ -205,6 +260,9 @@ DRAFT = "draft"
 OURS = "our inference"
 # From settled to unsettled.
 STATUSES = (SHIPPED, DRAFT, OURS)
+
+# Stands where a slot of the drafts names its finding: a rule that Kafka has and no draft changes.
+KAFKAS_OWN = "Kafka"
 
 SLOTS: tuple[Slot, ...] = (
     Slot(
@@ -324,6 +382,75 @@ SLOTS: tuple[Slot, ...] = (
             Option("release_the_unstaged", release_the_unstaged, OURS, "finding X1"),
             Option("accept_the_unstaged", accept_the_unstaged, OURS, "finding X1, half a repair"),
             Option("accept_all", accept_all, DRAFT, "KIP-1289 Pseudo code, implicit mode"),
+        ),
+    ),
+    Slot(
+        "epoch_check",
+        "Does a log refuse an older epoch of a producer?",
+        KAFKAS_OWN,
+        True,
+        (
+            Option(
+                "older_epochs_are_refused",
+                older_epochs_are_refused,
+                SHIPPED,
+                "ProducerAppendInfo.checkProducerEpoch",
+            ),
+            Option("no_epoch_is_refused", no_epoch_is_refused, OURS, "a rule switched off"),
+        ),
+    ),
+    Slot(
+        "sequence_check",
+        "Does a log look at the sequences of batches?",
+        KAFKAS_OWN,
+        True,
+        (
+            Option(
+                "sequences_are_checked",
+                sequences_are_checked,
+                SHIPPED,
+                "ProducerAppendInfo.checkSequence, ProducerStateEntry.findDuplicateBatch",
+            ),
+            Option("sequences_are_ignored", sequences_are_ignored, OURS, "a rule switched off"),
+        ),
+    ),
+    Slot(
+        "verification_guard",
+        "How long is the coordinator's yes to a new partition good for?",
+        KAFKAS_OWN,
+        True,
+        (
+            Option(
+                "guarded_until_the_marker", guarded_until_the_marker, SHIPPED, "VerificationGuard"
+            ),
+            Option("never_guarded", never_guarded, OURS, "a rule switched off"),
+        ),
+    ),
+    Slot(
+        "marker_fencing",
+        "Does a log refuse the markers of an older coordinator?",
+        KAFKAS_OWN,
+        True,
+        (
+            Option(
+                "older_coordinators_are_fenced",
+                older_coordinators_are_fenced,
+                SHIPPED,
+                "ProducerAppendInfo.checkCoordinatorEpoch",
+            ),
+            Option(
+                "no_coordinator_is_fenced", no_coordinator_is_fenced, OURS, "a rule switched off"
+            ),
+        ),
+    ),
+    Slot(
+        "lock_timeout",
+        "Does the acquisition lock of a record run out?",
+        KAFKAS_OWN,
+        True,
+        (
+            Option("locks_run_out", locks_run_out, SHIPPED, "AcquisitionLockTimerTask"),
+            Option("locks_last_for_ever", locks_last_for_ever, OURS, "a rule switched off"),
         ),
     ),
 )

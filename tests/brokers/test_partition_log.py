@@ -17,10 +17,12 @@ from kipviz.brokers.partition_log import (
     rebuild,
     replicate,
 )
+from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 
 PID = 1
+RULES = REPAIRED.broker_rules()
 
 
 def data(log, pid=PID, epoch=0, first=0, count=1, *, transactional=True):
@@ -45,7 +47,7 @@ def at(offset):
 
 
 def may(log, batch, *, verified=True):
-    return check_client_batch(log, batch, verified=verified, origin_client=True)
+    return check_client_batch(log, batch, RULES, verified=verified, origin_client=True)
 
 
 def filler(log, count):
@@ -118,14 +120,14 @@ def test_which_epoch_a_marker_needs(version, entry_epoch, is_open, epoch, error)
     log = append(log, marker(log, epoch=entry_epoch))
     if is_open:
         log = append(log, data(log, epoch=entry_epoch))
-    assert check_marker(log, PID, epoch, 0, version).value == error
+    assert check_marker(log, PID, epoch, 0, version, RULES).value == error
 
 
 def test_a_repeated_marker_is_written_again_and_changes_nothing():
     """PSM.testIdempotentTransactionMarkerRetryTV2."""
     log = append(at(99), data(at(99)))
     log = append(log, marker(log))
-    assert check_marker(log, PID, 1, 0, 2) is Errors.NONE
+    assert check_marker(log, PID, 1, 0, 2, RULES) is Errors.NONE
     again = append(log, marker(log))
     assert again.end_offset == 102
     assert (again.producers, again.open, again.aborted) == (log.producers, (), log.aborted)
@@ -135,8 +137,8 @@ def test_a_marker_of_a_coordinator_that_was_replaced_is_fenced():
     """Anomaly 10.16, the zombie coordinator."""
     log = append(at(0), data(at(0)))
     log = append(log, marker(log, coordinator_epoch=4))
-    assert check_marker(log, PID, 2, 3, 2) is Errors.TRANSACTION_COORDINATOR_FENCED
-    assert check_marker(log, PID, 2, 4, 2) is Errors.NONE
+    assert check_marker(log, PID, 2, 3, 2, RULES) is Errors.TRANSACTION_COORDINATOR_FENCED
+    assert check_marker(log, PID, 2, 4, 2, RULES) is Errors.NONE
 
 
 def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order():
@@ -145,12 +147,12 @@ def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_o
     for first in range(6):
         log = append(log, data(log, first=first))
     log = append(log, data(log, first=6, count=3))
-    assert duplicate_of(log, data(log, first=6, count=3)).base_offset == 6
+    assert duplicate_of(log, data(log, first=6, count=3), RULES).base_offset == 6
     partial = data(log, first=7, count=2)
-    assert duplicate_of(log, partial) is None
+    assert duplicate_of(log, partial, RULES) is None
     assert may(log, partial) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert duplicate_of(log, data(log, first=2)).base_offset == 2
-    assert duplicate_of(log, data(log, first=1)) is None
+    assert duplicate_of(log, data(log, first=2), RULES).base_offset == 2
+    assert duplicate_of(log, data(log, first=1), RULES) is None
     assert may(log, data(log, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 

@@ -1,0 +1,515 @@
+"""The single promises behind exactly once: what must hold at every step, one sentence each.
+
+`Atomic` and `NothingPending` say whether the whole works. These say which part of the machinery
+gave way: each is a small function that looks at one event and at what happened before it. They
+are judged together in one pass, because they remember the same facts.
+
+The names in `source` are the invariants of our review of KIP-1289; what Kafka's own code keeps is
+cited with its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.cluster.world import World
+from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    BatchAppended,
+    MessageSent,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Finding
+from kipviz.records.share_group_state import (
+    TERMINAL,
+    RecordState,
+    ShareSnapshotRecord,
+    ShareUpdateRecord,
+)
+from kipviz.records.transaction_state import TransactionState
+
+S = RecordState
+FREE = (S.AVAILABLE, S.ACQUIRED)
+COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+Identity = tuple[int, int]
+
+
+class Facts(Part, frozen=True, dict=True):
+    """What the promises remember of a run.
+
+    A record is named "group partition@offset". `owners` are the members that hold records;
+    `staging` and `votes` are the staged records by (producer id, epoch), before and after the
+    producer was told so; `decided` holds the outcomes by (producer id, epoch), "commit" or "abort";
+    `outcomes` the outcome of the last vote on each record; `done` the records that are acknowledged
+    or archived; `starts` the durable start offsets by share-partition; `epochs` the epoch that the
+    last InitProducerId of a producer id gave; `ended` the epoch of a producer id's last marker in
+    a partition; `markers` what the markers of (producer id, epoch) say; `held` the partitions whose
+    last stable offset waits, by their producer id. `broken` holds the reason by promise.
+    """
+
+    owners: Table[str, str] = Table.of()
+    staging: Table[str, Identity] = Table.of()
+    votes: Table[str, Identity] = Table.of()
+    decided: Table[Identity, str] = Table.of()
+    outcomes: Table[str, str] = Table.of()
+    done: Table[str, bool] = Table.of()
+    starts: Table[str, int] = Table.of()
+    epochs: Table[int, int] = Table.of()
+    ended: Table[tuple[str, int], int] = Table.of()
+    markers: Table[Identity, str] = Table.of()
+    held: Table[str, int] = Table.of()
+    broken: Table[str, str] = Table.of()
+
+
+class Promise(Value, frozen=True):
+    """One promise: its name, its sentence, where it comes from, and what breaks it.
+
+    `breaks` gives the reason why an event breaks it, or nothing; it is asked before the facts take
+    the event in, with the world after the step.
+    """
+
+    name: str
+    sentence: str
+    source: str
+    breaks: Callable[[Facts, Event, World], str]
+
+
+class Promises:
+    """All promises in one observer; a promise that is broken stays broken."""
+
+    def initial(self, world: World) -> Facts:
+        """Start with nothing known."""
+        return Facts()
+
+    def observe(self, facts: Facts, action: Any, outcome: Outcome) -> Facts:
+        """Take in one step."""
+        for event in outcome.events:
+            if not isinstance(event, LOOKED_AT):
+                continue
+            for promise in PROMISES:
+                if promise.name in facts.broken:
+                    continue
+                reason = promise.breaks(facts, event, outcome.world)
+                if reason:
+                    facts = facts.but(broken=facts.broken.set(promise.name, reason))
+            facts = _learned(facts, event, outcome.world)
+        return facts
+
+    def findings(self, facts: Facts) -> tuple[tuple[Promise, Finding], ...]:
+        """Give every promise with what is to be said of it by now."""
+        return tuple((promise, _finding(promise, facts)) for promise in PROMISES)
+
+
+def _finding(promise: Promise, facts: Facts) -> Finding:
+    reason = facts.broken.get(promise.name)
+    if reason is not None:
+        return Finding(BROKEN, reason)
+    if promise.name == LSO_MOVES and facts.held:
+        waiting = ", ".join(f"{p} waits for producer {pid}" for p, pid in facts.held.items())
+        return Finding(PENDING, waiting)
+    return Finding(HOLDS)
+
+
+# -- share groups -------------------------------------------------------------------------------
+
+
+def _second_owner(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, RecordsMoved) or event.after is not S.ACQUIRED:
+        return ""
+    for record in _records(event):
+        owner = facts.owners.get(record, "")
+        if owner and owner != event.member_id:
+            return f"{record} is held by {owner} and was given to {event.member_id}"
+    return ""
+
+
+def _vote_left_alone(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, RecordsMoved) or event.before is not S.TX_PENDING:
+        return ""
+    for record in _records(event):
+        vote = facts.votes.get(record)
+        if vote is not None and event.after is not S.TX_PENDING and vote not in facts.decided:
+            return (
+                f"{record} became {event.after.name} because {event.because}, but the transaction "
+                f"of producer {vote[0]}, epoch {vote[1]} is not decided"
+            )
+    return ""
+
+
+def _delivered_after_commit(facts: Facts, event: Event, world: World) -> str:
+    if isinstance(event, RecordsMoved) and event.after in FREE:
+        for record in _records(event):
+            if facts.outcomes.get(record) == "commit":
+                return (
+                    f"the acknowledgement of {record} is committed, but {event.because} and made "
+                    f"it {event.after.name}"
+                )
+    if isinstance(event, SharePartitionLoaded):
+        for record in _forgotten(event, facts.outcomes):
+            if facts.outcomes[record] == "commit":
+                return f"the acknowledgement of {record} is committed, but its new leader does not know it"
+    return ""
+
+
+def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, RecordsMoved) or event.after is not S.ACKNOWLEDGED:
+        return ""
+    for record in _records(event):
+        if facts.outcomes.get(record) == "abort":
+            return (
+                f"the acknowledgement of {record} was aborted, but it is ACKNOWLEDGED without "
+                f"having been free again: {event.because}"
+            )
+    return ""
+
+
+def _vote_forgotten(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, SharePartitionLoaded):
+        return ""
+    for record in _forgotten(event, facts.votes):
+        pid, epoch = facts.votes[record]
+        if facts.decided.get((pid, epoch)) != "abort":
+            return (
+                f"producer {pid} was told that {record} is staged at epoch {epoch}, but the new "
+                "share-partition leader knows nothing of it"
+            )
+    return ""
+
+
+def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended):
+        return ""
+    for record in event.records:
+        if not isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
+            continue
+        before, now = facts.starts.get(record.key, -1), record.start_offset
+        if now < 0 or before < 0:
+            continue
+        group, _, partition = _share_partition(record.key, world)
+        if now < before:
+            return f"the start offset of {partition} for {group} went back from {before} to {now}"
+        for offset in range(before, now):
+            name = f"{group} {partition}@{offset}"
+            if name not in facts.done and facts.outcomes.get(name) != "commit":
+                return f"the start offset of {partition} for {group} went past {name}, which is not done"
+    return ""
+
+
+# -- transactions -------------------------------------------------------------------------------
+
+
+def _second_outcome(facts: Facts, event: Event, world: World) -> str:
+    if isinstance(event, TransactionDecided):
+        place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
+        before = facts.decided.get(place, word)
+        if before != word:
+            return f"the transaction of producer {place[0]}, epoch {place[1]} was decided as {before} and as {word}"
+    if isinstance(event, BatchAppended) and event.control:
+        place = (event.producer_id, event.producer_epoch)
+        before = facts.markers.get(place, event.control)
+        if before != event.control:
+            return (
+                f"producer {place[0]}, epoch {place[1]} has a {before} marker in one partition and "
+                f"a {event.control} marker in {event.partition}"
+            )
+    return ""
+
+
+def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended) or event.control or event.producer_id < 0:
+        return ""
+    ended = facts.ended.get((event.partition, event.producer_id), -1)
+    if ended > event.producer_epoch:
+        return (
+            f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+            f"{event.producer_epoch}, after the marker of epoch {ended}: nobody will end it"
+        )
+    return ""
+
+
+def _complete_too_early(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, TransactionMoved) or event.after not in COMPLETE:
+        return ""
+    for name in event.partitions:
+        log = world.logs.get(name)
+        if log is not None and any(pid == event.producer_id for _, pid in log.open):
+            return f"{event.transactional_id} is {event.after.value}, but its transaction is open in {name}"
+    return ""
+
+
+def _fenced_commits(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, TransactionDecided) or not event.committed:
+        return ""
+    newest = facts.epochs.get(event.producer_id, -1)
+    if newest > event.producer_epoch:
+        return (
+            f"{event.transactional_id} committed at epoch {event.producer_epoch}, after a newer "
+            f"producer was given epoch {newest}"
+        )
+    return ""
+
+
+def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended) or event.control or event.producer_id < 0:
+        return ""
+    newest = facts.epochs.get(event.producer_id, -1)
+    if newest > event.producer_epoch:
+        return (
+            f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+            f"{event.producer_epoch}, after a newer producer was given epoch {newest}"
+        )
+    return ""
+
+
+def _never_breaks(facts: Facts, event: Event, world: World) -> str:
+    """A run alone cannot break what may still happen; `checking.liveness` decides it."""
+    return ""
+
+
+LSO_MOVES = "LSO moves on"
+
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "committed stays",
+        "A record whose acknowledgement is committed is never delivered again.",
+        "invariant I1",
+        _delivered_after_commit,
+    ),
+    Promise(
+        "aborted is undone",
+        "A record whose acknowledgement was aborted is not acknowledged before it was free again.",
+        "invariant I2",
+        _acknowledged_after_abort,
+    ),
+    Promise(
+        "one owner",
+        "A record is held by one member at a time.",
+        "invariant I3; SharePartition.acquire",
+        _second_owner,
+    ),
+    Promise(
+        "staged waits",
+        "A staged record waits for its transaction, whatever else happens.",
+        "invariant I4",
+        _vote_left_alone,
+    ),
+    Promise(
+        "start moves on",
+        "The start offset never goes back and passes only what is done.",
+        "invariants I6 and I7; SharePartition.maybeUpdateCachedStateAndOffsets",
+        _start_went_wrong,
+    ),
+    Promise(
+        "vote survives",
+        "What a producer was told is staged is known to every later share-partition leader.",
+        "invariant I9",
+        _vote_forgotten,
+    ),
+    Promise(
+        "one outcome",
+        "A transaction is decided once, and every marker says the same.",
+        "KIP-98; TransactionCoordinator.endTransaction",
+        _second_outcome,
+    ),
+    Promise(
+        "nothing hangs",
+        "No batch joins a transaction in a partition that has its marker already.",
+        "KIP-890; ProducerAppendInfo.checkProducerEpoch",
+        _joined_after_the_end,
+    ),
+    Promise(
+        "complete is complete",
+        "A transaction is complete only when no partition of it is open.",
+        "KIP-98; TransactionMarkerChannelManager",
+        _complete_too_early,
+    ),
+    Promise(
+        "fenced cannot commit",
+        "A producer that a newer one has fenced commits nothing.",
+        "KIP-98, KIP-360; TransactionCoordinator.endTransaction",
+        _fenced_commits,
+    ),
+    Promise(
+        "fenced cannot write",
+        "A producer that a newer one has fenced appends nothing.",
+        "KIP-890; ProducerAppendInfo.checkProducerEpoch",
+        _fenced_writes,
+    ),
+    Promise(
+        LSO_MOVES,
+        "The last stable offset of every partition reaches its high watermark in the end.",
+        "KIP-98; UnifiedLog.lastStableOffset",
+        _never_breaks,
+    ),
+)
+LOOKED_AT = (
+    BatchAppended,
+    MessageSent,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    TransactionDecided,
+    TransactionMoved,
+)
+
+
+# -- what is remembered -------------------------------------------------------------------------
+
+
+def _learned(facts: Facts, event: Event, world: World) -> Facts:
+    match event:
+        case RecordsMoved():
+            return _moved(facts, event)
+        case SharePartitionDropped(partition=partition, group_id=group_id):
+            return facts.but(
+                owners=_without(facts.owners, group_id, partition),
+                staging=_without(facts.staging, group_id, partition),
+            )
+        case SharePartitionLoaded():
+            return _loaded(facts, event)
+        case MessageSent(message=TxnShareAcknowledgeResponse(error=Errors.NONE) as answer):
+            return _promised(facts, answer.partition, world)
+        case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
+            return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
+        case TransactionDecided():
+            return _decided(facts, event)
+        case BatchAppended():
+            return _appended(facts, event, world)
+        case _:
+            return facts
+
+
+def _moved(facts: Facts, event: RecordsMoved) -> Facts:
+    owners, staging, votes = facts.owners, facts.staging, facts.votes
+    outcomes, done = facts.outcomes, facts.done
+    for record in _records(event):
+        staging = staging.without(record)
+        if event.after is S.TX_PENDING:
+            staging = staging.set(record, (event.producer_id, event.producer_epoch))
+            outcomes = outcomes.without(record)
+            continue
+        votes = votes.without(record)
+        if event.after is S.ACQUIRED:
+            owners = owners.set(record, event.member_id)
+        else:
+            owners = owners.without(record)
+        done = done.set(record, True) if event.after in TERMINAL else done.without(record)
+        if event.after is S.AVAILABLE:
+            outcomes = outcomes.without(record)
+    return facts.but(owners=owners, staging=staging, votes=votes, outcomes=outcomes, done=done)
+
+
+def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
+    """A new leader holds what is durable; what it does not hold is free."""
+    outcomes, votes = facts.outcomes, facts.votes
+    for record in _forgotten(event, outcomes):
+        outcomes = outcomes.without(record)
+    for record in _forgotten(event, votes):
+        votes = votes.without(record)
+    return facts.but(
+        owners=_without(facts.owners, event.group_id, event.partition),
+        staging=_without(facts.staging, event.group_id, event.partition),
+        outcomes=outcomes,
+        votes=votes,
+    )
+
+
+def _promised(facts: Facts, partition: str, world: World) -> Facts:
+    """The producer was told: what is staged in the partition and written is a vote from now on."""
+    being_written = {
+        f"{share.group_id} {share.partition}@{offset}"
+        for role in world.roles.values()
+        for share in getattr(role, "shares", Table.of()).values()
+        if share.partition == partition
+        for offset, record in share.records.items()
+        if record.ongoing
+    }
+    staging, votes = facts.staging, facts.votes
+    for record, identity in facts.staging.items():
+        if _partition_of(record) == partition and record not in being_written:
+            staging, votes = staging.without(record), votes.set(record, identity)
+    return facts.but(staging=staging, votes=votes)
+
+
+def _decided(facts: Facts, event: TransactionDecided) -> Facts:
+    place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
+    outcomes = facts.outcomes
+    for record, identity in facts.votes.items():
+        if identity == place:
+            outcomes = outcomes.set(record, word)
+    return facts.but(outcomes=outcomes, decided=facts.decided.set(place, word))
+
+
+def _appended(facts: Facts, event: BatchAppended, world: World) -> Facts:
+    log = world.logs.get(event.partition)
+    opened = min(log.open)[1] if log is not None and log.open else None
+    held = (
+        facts.held.without(event.partition)
+        if opened is None
+        else facts.held.set(event.partition, opened)
+    )
+    facts = facts.but(held=held)
+    if event.control:
+        place = (event.partition, event.producer_id)
+        marker = (event.producer_id, event.producer_epoch)
+        return facts.but(
+            ended=facts.ended.set(place, event.producer_epoch),
+            markers=facts.markers.set(marker, event.control),
+        )
+    starts = facts.starts
+    for record in event.records:
+        if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord) and record.start_offset >= 0:
+            starts = starts.set(record.key, record.start_offset)
+    return facts.but(starts=starts)
+
+
+def _records(event: RecordsMoved) -> list[str]:
+    return [
+        f"{event.group_id} {event.partition}@{offset}"
+        for offset in range(event.first, event.last + 1)
+    ]
+
+
+def _forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]:
+    """Which known records of a partition its new leader neither holds nor has behind it."""
+    start = f"{event.group_id} {event.partition}@"
+    found = []
+    for record in known:
+        if record.startswith(start):
+            offset = int(record[len(start) :])
+            if offset >= event.start_offset and offset not in event.held:
+                found.append(record)
+    return found
+
+
+def _without(known: Table[str, Any], group_id: str, partition: str) -> Table[str, Any]:
+    start = f"{group_id} {partition}@"
+    for record in known:
+        if record.startswith(start):
+            known = known.without(record)
+    return known
+
+
+def _partition_of(record: str) -> str:
+    return record.partition(" ")[2].rpartition("@")[0]
+
+
+def _share_partition(key: str, world: World) -> tuple[str, str, str]:
+    """Give (group, topic id, partition's name) of a share-partition's key."""
+    group, topic_id, index = key.rsplit(":", 2)
+    names = {known: topic for topic, known in world.image.topic_ids.items()}
+    return group, topic_id, f"{names.get(topic_id, topic_id)}-{index}"
+
+
+def _word(committed: bool) -> str:
+    return "commit" if committed else "abort"

@@ -1,0 +1,222 @@
+"""Each promise over hand-made histories, and all of them over runs of the designs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from kipviz.checking.task import Task, model_of, moments
+from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import BatchAppended, MessageSent, RecordsMoved, TransactionMoved
+from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.properties.promises import LSO_MOVES, PROMISES, Facts, Promises
+from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
+from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import LIBRARY
+from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
+
+S = RecordState
+ALL = Promises()
+
+
+def moves(
+    before: RecordState, after: RecordState, offset: int = 100, member: str = "M1", epoch: int = 0
+) -> Event:
+    because = f"it went from {before.name} to {after.name}"
+    return RecordsMoved("src-0", "g1", offset, offset, before, after, 1, member, because, 9, epoch)
+
+
+def answered(message: object) -> Event:
+    return MessageSent("A1/producer", 1, "response", message)
+
+
+def start_at(offset: int) -> Event:
+    record = ShareUpdateRecord(KEY, 0, 0, offset, 0, ())
+    return BatchAppended("__share_group_state-7", 1, (record,), -1, -1, "")
+
+
+def completed(partition: str = "out-0") -> Event:
+    state = TransactionState.COMPLETE_COMMIT
+    return TransactionMoved("my-txn", 9, 1, TransactionState.PREPARE_COMMIT, state, (partition,))
+
+
+def fresh(epoch: int) -> Event:
+    return answered(InitProducerIdResponse(Errors.NONE, 9, epoch))
+
+
+TAKEN = moves(S.AVAILABLE, S.ACQUIRED)
+STAGED = (
+    moves(S.ACQUIRED, S.TX_PENDING),
+    answered(TxnShareAcknowledgeResponse(Errors.NONE, "src-0")),
+)
+COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+DONE = moves(S.TX_PENDING, S.ACKNOWLEDGED)
+FREED = moves(S.TX_PENDING, S.AVAILABLE)
+
+BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
+    "delivered after its commit": ("committed stays", (TAKEN, *STAGED, COMMITS, FREED)),
+    "unknown to the new leader after its commit": (
+        "committed stays",
+        (TAKEN, *STAGED, COMMITS, DONE, dropped(), loaded()),
+    ),
+    "acknowledged straight after the abort": (
+        "aborted is undone",
+        (
+            TAKEN,
+            *STAGED,
+            ABORTS,
+            moves(S.TX_PENDING, S.ACQUIRED),
+            moves(S.ACQUIRED, S.ACKNOWLEDGED),
+        ),
+    ),
+    "given to a second member": ("one owner", (TAKEN, moves(S.ACQUIRED, S.ACQUIRED, member="M2"))),
+    "freed while undecided": ("staged waits", (TAKEN, *STAGED, FREED)),
+    "a start offset that goes back": ("start moves on", (start_at(102), start_at(101))),
+    "a start offset past a record in use": (
+        "start moves on",
+        (start_at(100), TAKEN, start_at(101)),
+    ),
+    "a promised vote that a new leader has not": (
+        "vote survives",
+        (TAKEN, *STAGED, dropped(), loaded()),
+    ),
+    "both decisions": ("one outcome", (COMMITS, ABORTS)),
+    "two kinds of marker": ("one outcome", (marker("COMMIT"), marker("ABORT", to="out-1"))),
+    "a batch behind its marker": ("nothing hangs", (marker("ABORT"), output(100))),
+    "a fenced producer's commit": ("fenced cannot commit", (output(100), fresh(3), COMMITS)),
+    "a fenced producer's batch": ("fenced cannot write", (fresh(3), output(100))),
+}
+HOLDING: dict[str, tuple[Event, ...]] = {
+    "nothing": (),
+    "a committed flow": (
+        start_at(100),
+        TAKEN,
+        *STAGED,
+        COMMITS,
+        marker("COMMIT"),
+        DONE,
+        start_at(101),
+    ),
+    "an aborted one, tried again": (
+        TAKEN,
+        *STAGED,
+        ABORTS,
+        FREED,
+        moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
+        moves(S.ACQUIRED, S.ACKNOWLEDGED, member="M2"),
+    ),
+    "aborted, then staged anew by the same member": (
+        TAKEN,
+        *STAGED,
+        ABORTS,
+        moves(S.TX_PENDING, S.ACQUIRED),
+        moves(S.ACQUIRED, S.TX_PENDING, epoch=1),
+    ),
+    "a staging that fails before anybody was told": (
+        TAKEN,
+        moves(S.ACQUIRED, S.TX_PENDING),
+        moves(S.TX_PENDING, S.ACQUIRED),
+    ),
+    "a new leader that holds the vote": (TAKEN, *STAGED, dropped(), loaded(100), COMMITS, DONE),
+    "a new leader without a vote that was aborted": (TAKEN, *STAGED, ABORTS, dropped(), loaded()),
+    "another owner after the lock ran out": (
+        TAKEN,
+        moves(S.ACQUIRED, S.AVAILABLE),
+        moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
+    ),
+    "another owner under a new leader": (
+        TAKEN,
+        dropped(),
+        loaded(),
+        moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
+    ),
+    "the next transaction behind the marker": (marker("COMMIT"), output(101, epoch=1)),
+    "the newest producer": (fresh(3), output(100, epoch=3), decided(committed=True, epoch=3)),
+}
+
+
+def after(events: tuple[Event, ...], world: object = WORLD) -> Facts:
+    facts = ALL.initial(WORLD)
+    for event in events:
+        facts = ALL.observe(facts, None, Outcome(world, (event,)))
+    return facts
+
+
+@pytest.mark.parametrize("story", BREAKING)
+def test_a_story_breaks_its_promise_with_its_last_event_and_no_other(story: str) -> None:
+    name, events = BREAKING[story]
+    assert after(events[:-1]).broken == Table.of()
+    assert tuple(after(events).broken) == (name,)
+
+
+@pytest.mark.parametrize("story", HOLDING)
+def test_a_story_that_keeps_every_promise(story: str) -> None:
+    assert dict(after(HOLDING[story]).broken.items()) == {}
+
+
+def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_promise() -> None:
+    logs = Table.of({"out-0": SimpleNamespace(open=((5, 9),))})
+    world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image)
+    facts = after((completed(),), world)
+    assert "its transaction is open in out-0" in facts.broken["complete is complete"]
+    assert after((completed("out-1"),), world).broken == Table.of()
+
+
+def test_every_promise_that_can_break_has_a_story() -> None:
+    told = {name for name, _ in BREAKING.values()} | {"complete is complete", LSO_MOVES}
+    assert told == {promise.name for promise in PROMISES}
+
+
+def test_a_held_last_stable_offset_is_said_to_be_pending_with_its_producer() -> None:
+    logs = Table.of({"out-0": SimpleNamespace(open=((0, 9),))})
+    world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image)
+    found = {p.name: f for p, f in ALL.findings(after((output(100),), world))}
+    assert found[LSO_MOVES].status == PENDING
+    assert found[LSO_MOVES].reason == "out-0 waits for producer 9"
+    free = SimpleNamespace(
+        logs=Table.of({"out-0": SimpleNamespace(open=())}), roles=Table.of(), image=WORLD.image
+    )
+    later = ALL.observe(after((output(100),), world), None, Outcome(free, (marker("COMMIT"),)))
+    assert {f.status for _, f in ALL.findings(later)} == {HOLDS}
+
+
+def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
+    facts = after((COMMITS, ABORTS, marker("COMMIT"), marker("ABORT")))
+    found = {p.name: f for p, f in ALL.findings(facts)}["one outcome"]
+    assert found.status == BROKEN
+    assert "was decided as commit and as abort" in found.reason
+
+
+def broken_by(name: str, seeds: range) -> set[str]:
+    found: set[str] = set()
+    for story in LIBRARY:
+        try:
+            story.model(design(name))
+        except ValueError:
+            continue
+        for seed in seeds:
+            task = Task(story.name, name, "hostile", seed)
+            facts = ALL.initial(model_of(task).initial())
+            for moment in moments(task):
+                facts = ALL.observe(facts, moment.action, moment.outcome)
+            found |= set(facts.broken)
+    return found
+
+
+@pytest.mark.parametrize("name", ["kafka", "repaired"])
+def test_a_whole_design_keeps_every_promise_in_hostile_runs(name: str) -> None:
+    assert broken_by(name, range(25)) == set()
+
+
+def test_a_lock_that_runs_on_breaks_the_promises_it_should() -> None:
+    assert {"committed stays", "staged waits"} <= broken_by("finding-D", range(12))
+
+
+def test_votes_in_memory_do_not_survive() -> None:
+    assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(12))
