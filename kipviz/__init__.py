@@ -34,7 +34,7 @@ __all__ = [
 
 # By name, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
-    "compare": ("kipviz.widgets.lab", "compare_runs"),
+    "compare": ("kipviz.widgets.side_by_side", "compare"),
     "explore": ("kipviz.widgets.search", "search"),
     "list_designs": ("kipviz.views.listing", "designs"),
     "list_scenarios": ("kipviz.views.listing", "scenarios"),

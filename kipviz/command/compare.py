@@ -29,14 +29,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Play both, hold them together by their big steps, and tell."""
     from kipviz.checking import runs
     from kipviz.command import telling
-    from kipviz.widgets.compare import difference, in_step
+    from kipviz.widgets.alignment import differences, in_step, marks
     from kipviz.widgets.line import line_of
 
     with telling.refusing():
         both = [runs.play(arguments.scenario, name) for name in (arguments.left, arguments.right)]
     left, right = (line_of(telling.payload_of(one), [], 0) for one in both)
     pairs, bigs = in_step(left, right)
-    first = difference(left, right, pairs)
+    apart = differences(left, right, pairs, marks(left, right, pairs))
     judged = [runs.judge(one) for one in both]
     rows = [
         {
@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         "right": telling.document_of(both[1], judged[1]),
         "steps": rows,
         "bigs": [{"number": n, **big} for n, big in enumerate(bigs, 1)],
-        "difference": first,
+        "difference": apart[0] if apart else None,
+        "differences": apart,
     }
     lines = _lines(both, judged, document) if not arguments.json else ()
     answer(document, lines, as_json=arguments.json)

@@ -1,15 +1,9 @@
-"""Two designs side by side, stepped together.
-
-Both runs tell the same flow, so they are held together by its big steps: within each, both sides go
-on one small step at a time and the shorter one waits for the other.
-"""
+"""Two runs side by side, stepped together: designs, seeds, branches, files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Mapping
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any
 
 import anywidget
@@ -17,17 +11,19 @@ import traitlets
 
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
-from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.alignment import differences, in_step, marks
+from kipviz.widgets.line import line_of
 from kipviz.widgets.stepper import FRONT, with_words
 
-Pairs = list[list[int]]
+SIDES = ("left", "right")
 
 
 class Compare(anywidget.AnyWidget):
-    """Two steppers in one: one cursor, two diagrams, the first difference marked.
+    """Two steppers in one: one cursor, two diagrams, every difference marked.
 
     Attributes:
-        payload: both payloads, the pairs of steps that belong together, and the first difference.
+        payload: both payloads, the pairs of steps that belong together, and the differences.
+        lines: the branch shown on the left and on the right, 0 for the main run.
         step: the cursor, a place in the pairs.
         selection, all_lanes: as in the stepper.
     """
@@ -35,33 +31,79 @@ class Compare(anywidget.AnyWidget):
     _esm = FRONT.read_text(encoding="utf-8")
 
     payload = traitlets.Dict().tag(sync=True)
+    lines = traitlets.List(traitlets.Int(), [0, 0], minlen=2, maxlen=2).tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
     selection = traitlets.Dict().tag(sync=True)
     all_lanes = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(self, left: Mapping[str, Any], right: Mapping[str, Any], **traits: Any) -> None:
-        """Show two payloads of one scenario."""
+    def __init__(
+        self,
+        left: Mapping[str, Any],
+        right: Mapping[str, Any],
+        lines: tuple[int, int] = (0, 0),
+        names: tuple[str, str] | None = None,
+        **traits: Any,
+    ) -> None:
+        """Show two payloads, each on one of its lines; `names` are what the sides are called.
+
+        Raises:
+            ValueError: if one is no payload or has no such line, in one sentence.
+        """
         for payload in (left, right):
             payloads.read(payload)
-        self._left = line_of(left, [], 0)
-        self._right = line_of(right, [], 0)
+        self._payloads = (dict(left), dict(right))
+        self._names = names or (left["design"]["name"], right["design"]["name"])
+        super().__init__(payload=self._held_together(lines), lines=list(lines), **traits)
+
+    def _held_together(self, lines: tuple[int, int]) -> dict[str, Any]:
+        """Align two lines, anew for other ones."""
+        one, other = self._payloads
+        self._left, self._right = (
+            line_of(payload, payload.get("branches", []), number)
+            for payload, number in zip(self._payloads, lines, strict=True)
+        )
         pairs, bigs = in_step(self._left, self._right)
-        both = {
+        what = marks(self._left, self._right, pairs)
+        titles = dict.fromkeys(payload["title"] for payload in self._payloads)
+        return {
             "format": payloads.FORMAT,
-            "title": left["title"]
-            if left["title"] == right["title"]
-            else f"{left['title']} | {right['title']}",
-            "left": dict(left),
-            "right": dict(right),
+            "title": " | ".join(titles),
+            "left": one,
+            "right": other,
+            "names": list(self._names),
+            "lines": list(lines),
             "pairs": pairs,
+            "marks": what,
             "bigs": bigs,
-            "difference": difference(self._left, self._right, pairs),
+            "differences": differences(self._left, self._right, pairs, what),
         }
-        super().__init__(payload=both, **traits)
+
+    @traitlets.observe("lines")
+    def _on_lines(self, change: Mapping[str, Any]) -> None:
+        if self.payload and change["new"] != self.payload["lines"]:
+            left, right = change["new"]
+            self.payload = self._held_together((left, right))
+            self.__dict__.pop("_fingerprint", None)
 
     @cached_property
     def _fingerprint(self) -> str:
         return payloads.fingerprint(self.payload)
+
+    def verdicts(self) -> list[dict[str, str]]:
+        """Give the table of verdicts at the end of both runs: properties x sides, with reasons."""
+        ends = (
+            {v["property"]: v for v in line.verdicts_at(line.last)}
+            for line in (self._left, self._right)
+        )
+        left, right = ends
+        return [
+            {
+                "property": name,
+                "left": _verdict_words(left.get(name)),
+                "right": _verdict_words(right.get(name)),
+            }
+            for name in dict.fromkeys((*left, *right))
+        ]
 
     def text(self) -> str:
         """Both runs as tables for a plain terminal, one after the other."""
@@ -83,9 +125,11 @@ class Compare(anywidget.AnyWidget):
         """Step n of m | first difference | each side's verdicts | fingerprint."""
         left, right = self.payload["pairs"][self._place]
         where = f"step {self._place} of {len(self.payload['pairs']) - 1}"
-        found = self.payload["difference"]
+        found = self.payload["differences"]
         first = (
-            f"first difference at {found['at']}: {found['sentence']}" if found else "no difference"
+            f"first difference at {found[0]['at']}: {found[0]['sentence']}"
+            if found
+            else "no difference"
         )
         sides = (
             f"{self.payload['left']['design']['name']}: {twin.verdict_words(self._left, left)}",
@@ -96,71 +140,17 @@ class Compare(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, and beside it both flows in words for where no widget can be drawn."""
         bundle = super()._repr_mimebundle_(**kwargs)
-        rows = [repr(self), _design(self.payload["left"]), *twin.flow(self._left)]
-        rows += [_design(self.payload["right"]), *twin.flow(self._right)]
+        rows = [repr(self)]
+        for side, line in zip(SIDES, (self._left, self._right), strict=True):
+            rows += [_design(self.payload[side]), *twin.flow(line)]
         return with_words(bundle, "\n".join(rows))
 
 
-def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
-    """Pair the small steps of two lines, big step by big step.
-
-    A big step that only one side tells, because its design leaves nothing to do there, lets the
-    other side wait.
-
-    Returns:
-        The pairs, and the big steps as ranges of pairs.
-    """
-    pairs: Pairs = [[0, 0]]
-    bigs: list[dict[str, Any]] = []
-    for one, other in _together(left, right):
-        begin, ends, title = len(pairs), (pairs[-1][0], pairs[-1][1]), ""
-        if other is not None:
-            ends, title = (ends[0], _end(right, other)), str(right.bigs[other]["title"])
-        if one is not None:
-            ends, title = (_end(left, one), ends[1]), str(left.bigs[one]["title"])
-        while (pairs[-1][0], pairs[-1][1]) != ends:
-            pairs.append([min(pairs[-1][0] + 1, ends[0]), min(pairs[-1][1] + 1, ends[1])])
-        if len(pairs) > begin:
-            bigs.append({"from": begin, "to": len(pairs), "title": title})
-    while (pairs[-1][0], pairs[-1][1]) != (left.last, right.last):
-        pairs.append([min(pairs[-1][0] + 1, left.last), min(pairs[-1][1] + 1, right.last)])
-    return pairs, bigs
-
-
-def difference(left: Line, right: Line, pairs: Sequence[Sequence[int]]) -> dict[str, Any] | None:
-    """The first pair at which another thing happens or a property says something else."""
-    for at, (one, other) in enumerate(pairs):
-        words = left.steps[one]["sentence"], right.steps[other]["sentence"]
-        states = _states(left, one), _states(right, other)
-        if words[0] != words[1]:
-            return {"at": at, "sentence": f"Left: {words[0]} Right: {words[1]}"}
-        if states[0] != states[1]:
-            names = [name for name, state in states[0].items() if states[1].get(name) != state]
-            names += [name for name in states[1] if name not in states[0]]
-            say = " and ".join(
-                f"{name}: {states[0].get(name, 'not asked')} against {states[1].get(name, 'not asked')}"
-                for name in names
-            )
-            return {"at": at, "sentence": f"The verdicts differ: {say}."}
-    return None
-
-
-def _states(line: Line, step: int) -> dict[str, str]:
-    return {verdict["property"]: verdict["state"] for verdict in line.verdicts_at(step)}
-
-
-def _together(left: Line, right: Line) -> list[tuple[int | None, int | None]]:
-    """The big steps of both sides in order: of one title together, else one for one."""
-    one, other = ([str(big["title"]) for big in line.bigs] for line in (left, right))
-    found: list[tuple[int | None, int | None]] = []
-    for _, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        found += zip_longest(range(a, b), range(c, d))
-    return found
-
-
-def _end(line: Line, n: int) -> int:
-    """The last small step of the n-th big step."""
-    return min(int(line.bigs[n]["to"]) - 1, line.last)
+def _verdict_words(verdict: Mapping[str, Any] | None) -> str:
+    if verdict is None:
+        return "not asked"
+    words = f"{twin.SIGNS[verdict['state']]} {verdict['state']}"
+    return f"{words}: {verdict['reason']}" if verdict.get("reason") else words
 
 
 def _design(payload: Mapping[str, Any]) -> str:

@@ -18,7 +18,6 @@ from kipviz.views.choices import action_of
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.payload import payload as tell
-from kipviz.widgets.compare import Compare
 from kipviz.widgets.stepper import Stepper
 
 # How far a branch goes by itself after the reader's choice, at most.
@@ -110,16 +109,6 @@ def open_run(scenario: str, design: str | None = None) -> Stepper:
             scenario's story impossible.
     """
     return stepper_of(runs.play(scenario, design))
-
-
-def compare_runs(scenario: str, left: str, right: str) -> Compare:
-    """Open one scenario under two designs, side by side, stepped together.
-
-    Raises:
-        ValueError: if there is no such scenario or design, or a design makes a part of the
-            scenario's story impossible.
-    """
-    return Compare(*(Lab(runs.play(scenario, design)).payload for design in (left, right)))
 
 
 def open_seeded(

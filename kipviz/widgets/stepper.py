@@ -141,13 +141,13 @@ class Stepper(anywidget.AnyWidget):
             )
         if command.get("do") != "take":
             raise ValueError(f"There is no command {command.get('do')!r}; allowed is 'take'.")
-        line = line_of(self.payload, self._branches, command.get("branch", 0))
+        line = line_of(self.payload, self.known_branches, command.get("branch", 0))
         step = command.get("step")
         if not isinstance(step, int) or not 0 <= step <= line.last:
             raise ValueError(f"There is no step {step!r} on this line: it has 0 to {line.last}.")
         branch = dict(self._respond(command))
         payloads.read_branch(branch, self._known)
-        if branch["id"] in (0, *(other["id"] for other in self._branches)):
+        if branch["id"] in (0, *(other["id"] for other in self.known_branches)):
             raise ValueError(
                 f"Branch {branch['id']} exists already; a new branch needs a new number."
             )
@@ -158,12 +158,13 @@ class Stepper(anywidget.AnyWidget):
     # -- in words -------------------------------------------------------------------------------------
 
     @property
-    def _branches(self) -> list[Any]:
+    def known_branches(self) -> list[Any]:
+        """All branches there are: those that came with the payload, then those made since."""
         return [*self.payload.get("branches", []), *self.branches]
 
     @property
     def _line(self) -> Line:
-        return line_of(self.payload, self._branches, self.branch)
+        return line_of(self.payload, self.known_branches, self.branch)
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -385,11 +385,11 @@ def test_the_same_trace_compared_with_itself_and_with_another_design(show):
     from kipviz.widgets import Compare
 
     same = Compare(flow.share_payload(), flow.share_payload()).payload
-    assert same["difference"] is None
+    assert same["differences"] == []
     both = Compare(flow.share_payload(), flow.repaired_payload()).payload
     page = show(both)
     page.get_by_role("button", name="first difference").click()
-    assert step_of(page) == both["difference"]["at"]
+    assert step_of(page) == both["differences"][0]["at"]
     assert page.locator(".kv-differs:visible").count() == 2
     words = page.locator(".kv-side-say").all_inner_texts()
     assert "releases 100 and 101" in words[0]

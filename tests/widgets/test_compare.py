@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.widgets import Compare
-from kipviz.widgets.compare import in_step
+from kipviz.widgets.alignment import in_step
 from kipviz.widgets.line import line_of
 from tests.widgets import flow
 
@@ -38,7 +38,7 @@ def test_a_big_step_of_one_side_ends_together_with_that_of_the_other(both):
 
 
 def test_the_first_difference_is_where_the_lock_expires_on_one_side_only(both):
-    found = both.payload["difference"]
+    found = both.payload["differences"][0]
     left, right = both.payload["pairs"][found["at"]]
     assert both.payload["left"]["steps"][left]["title"] == "lock of 100, 101 expires"
     assert both.payload["right"]["steps"][right]["title"] == "30 seconds pass"
@@ -52,7 +52,8 @@ def test_the_first_difference_is_where_the_lock_expires_on_one_side_only(both):
 
 def test_a_run_does_not_differ_from_itself():
     same = Compare(flow.share_payload(), flow.share_payload())
-    assert same.payload["difference"] is None
+    assert same.payload["differences"] == []
+    assert set(same.payload["marks"]) == {"="}
     assert "no difference" in repr(same)
 
 
@@ -62,7 +63,7 @@ def test_two_runs_that_only_a_verdict_tells_apart_differ_there():
         {**verdict, "state": "holds"} if verdict["state"] == "broken" else verdict
         for verdict in other["verdicts"]
     ]
-    found = Compare(flow.share_payload(), other).payload["difference"]
+    found = Compare(flow.share_payload(), other).payload["differences"][0]
     assert found["sentence"] == "The verdicts differ: once: broken against holds."
 
 

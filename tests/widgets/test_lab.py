@@ -12,8 +12,9 @@ from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.views.choices import choice_id
 from kipviz.widgets import lab as labs
-from kipviz.widgets.lab import Lab, compare_runs, open_run, open_seeded, open_trace, save
+from kipviz.widgets.lab import Lab, open_run, open_seeded, open_trace, save
 from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.side_by_side import compare
 from kipviz.widgets.stepper import Stepper
 
 SHARE, LOCK, TWO = "kip-1289-share-commit", "kip-1289-lock-expiry", "kip-1289-two-members"
@@ -61,7 +62,7 @@ def test_a_run_opens_under_its_own_design_or_another_one() -> None:
         (lambda: open_run("kip-0"), "there is no scenario 'kip-0'; the scenarios are"),
         (lambda: open_run(SHARE, "x"), "there is no design 'x'; the designs are"),
         (lambda: open_run(SHARE, "as-written-local"), "is not possible now; possible: "),
-        (lambda: compare_runs(SHARE, "repaired", "x"), "there is no design 'x'"),
+        (lambda: compare(SHARE, "repaired", "x"), "there is no design 'x'"),
         (lambda: open_seeded(TWO, "repaired", "stormy", 1), "there is no fault profile 'stormy'"),
         (lambda: open_seeded(TWO, "repaired", "calm", "1"), "a seed is a whole number"),
     ],
@@ -197,19 +198,19 @@ def test_a_branch_that_does_not_come_to_rest_stops_at_its_bound(
 
 
 def test_finding_i_differs_first_where_the_repaired_design_resolves_the_vote() -> None:
-    compare = compare_runs(SHARE, "repaired", "finding-I")
-    found = compare.payload["difference"]
-    left, right = compare.payload["pairs"][found["at"]]
-    steps = compare.payload["left"]["steps"], compare.payload["right"]["steps"]
+    both = compare(SHARE, "repaired", "finding-I").payload
+    found = both["differences"][0]
+    left, right = both["pairs"][found["at"]]
+    steps = both["left"]["steps"], both["right"]["steps"]
     assert "to ACKNOWLEDGED" in steps[0][left]["sentence"]
     assert "ACKNOWLEDGED" not in " ".join(step["sentence"] for step in steps[1])
-    for one, other in compare.payload["pairs"][: found["at"]]:
+    for one, other in both["pairs"][: found["at"]]:
         assert steps[0][one]["sentence"] == steps[1][other]["sentence"]
     assert left == right == 39
 
 
 def test_a_design_does_not_differ_from_itself() -> None:
-    assert compare_runs(SHARE, "repaired", "repaired").payload["difference"] is None
+    assert compare(SHARE, "repaired", "repaired").payload["differences"] == []
 
 
 # -- a campaign's run --------------------------------------------------------------------------

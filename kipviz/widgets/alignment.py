@@ -1,0 +1,155 @@
+"""Two lines held together: which steps belong to each other, and where the two runs part.
+
+Runs that tell the same flow are held together by its big steps. Within one, and in runs without
+big steps, a step belongs to the step of the same name on the other side; where only one side acts
+the other one waits, so that neither runs ahead unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise, zip_longest
+from typing import Any
+
+from kipviz.widgets.line import Line
+
+Pairs = list[list[int]]
+
+# What a pair of steps is, one letter each: the same on both sides, another thing on each side,
+# or one side alone.
+SAME, OTHERWISE, LEFT, RIGHT = "=", "!", "<", ">"
+ALONE = {LEFT: "left", RIGHT: "right"}
+
+# Names are matched within pieces of this many steps: matching costs the square of them.
+PIECE = 600
+
+
+def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
+    """Pair the small steps of two lines, big step by big step.
+
+    A side that waits keeps its number from one pair to the next. A big step that only one side
+    tells, because its design leaves nothing to do there, lets the other side wait.
+
+    Returns:
+        The pairs, and the big steps as ranges of pairs.
+    """
+    pairs: Pairs = [[0, 0]]
+    bigs: list[dict[str, Any]] = []
+    for one, other in _together(left, right):
+        begin, ends, title = len(pairs), (pairs[-1][0], pairs[-1][1]), ""
+        if other is not None:
+            ends, title = (ends[0], _end(right, other)), str(right.bigs[other]["title"])
+        if one is not None:
+            ends, title = (_end(left, one), ends[1]), str(left.bigs[one]["title"])
+        _go_on(pairs, left, right, ends)
+        if len(pairs) > begin:
+            bigs.append({"from": begin, "to": len(pairs), "title": title})
+    _go_on(pairs, left, right, (left.last, right.last))
+    return pairs, bigs
+
+
+def marks(left: Line, right: Line, pairs: Sequence[Sequence[int]]) -> str:
+    """Say of every pair whether both sides do the same, in one letter each."""
+    found = [_both(left, right, pairs[0])]
+    for (one, other), pair in pairwise(pairs):
+        if pair[0] == one:
+            found.append(RIGHT)
+        elif pair[1] == other:
+            found.append(LEFT)
+        else:
+            found.append(_both(left, right, pair))
+    return "".join(found)
+
+
+def differences(
+    left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str
+) -> list[dict[str, Any]]:
+    """Give the places at which the runs part, in order: ``{"at", "to", "sentence"}``.
+
+    Neighbouring pairs of one kind are one place. A verdict that comes to differ is a place of its
+    own, even in the middle of another one.
+    """
+    found: list[dict[str, Any]] = []
+    told: dict[str, tuple[str, str]] = {}
+    before = SAME
+    for at, (pair, kind) in enumerate(zip(pairs, what, strict=True)):
+        apart = _verdicts_apart(left, right, pair)
+        news = {name: states for name, states in apart.items() if told.get(name) != states}
+        told = apart
+        if kind != SAME and (kind != before or news):
+            found.append({"at": at, "to": at + 1, "sentence": _sentence(left, right, pair, kind)})
+        elif kind != SAME:
+            found[-1]["to"] = at + 1
+        if news:
+            say = " and ".join(f"{name}: {a} against {b}" for name, (a, b) in news.items())
+            verdicts = f"The verdicts differ: {say}."
+            if kind == SAME:
+                found.append({"at": at, "to": at + 1, "sentence": verdicts})
+            else:
+                found[-1]["sentence"] += f" {verdicts}"
+        before = kind
+    return found
+
+
+def _both(left: Line, right: Line, pair: Sequence[int]) -> str:
+    same = left.steps[pair[0]]["sentence"] == right.steps[pair[1]]["sentence"]
+    return SAME if same else OTHERWISE
+
+
+def _sentence(left: Line, right: Line, pair: Sequence[int], kind: str) -> str:
+    one, other = left.steps[pair[0]]["sentence"], right.steps[pair[1]]["sentence"]
+    if kind in ALONE:
+        return f"Only {ALONE[kind]}: {one if kind == LEFT else other}"
+    return f"Left: {one} Right: {other}"
+
+
+def _verdicts_apart(left: Line, right: Line, pair: Sequence[int]) -> dict[str, tuple[str, str]]:
+    one, other = _states(left, pair[0]), _states(right, pair[1])
+    return {
+        name: (one.get(name, "not asked"), other.get(name, "not asked"))
+        for name in dict.fromkeys((*one, *other))
+        if one.get(name) != other.get(name)
+    }
+
+
+def _states(line: Line, step: int) -> dict[str, str]:
+    return {verdict["property"]: verdict["state"] for verdict in line.verdicts_at(step)}
+
+
+def _together(left: Line, right: Line) -> list[tuple[int | None, int | None]]:
+    """The big steps of both sides in order: of one title together, else one for one."""
+    one, other = ([str(big["title"]) for big in line.bigs] for line in (left, right))
+    return list(_matched(one, other))
+
+
+def _go_on(pairs: Pairs, left: Line, right: Line, ends: tuple[int, int]) -> None:
+    """Pair the steps after the last pair, up to and including an end on either side."""
+    one, other = pairs[-1]
+    here = range(one + 1, ends[0] + 1), range(other + 1, ends[1] + 1)
+    names = [
+        [str(line.steps[k]["title"]) for k in steps]
+        for line, steps in zip((left, right), here, strict=True)
+    ]
+    for a, b in _matched(*names):
+        one = one if a is None else here[0][a]
+        other = other if b is None else here[1][b]
+        pairs.append([one, other])
+
+
+def _matched(one: list[str], other: list[str]) -> Iterator[tuple[int | None, int | None]]:
+    """Match two lists of names in order; where they go apart, one for one while both have some."""
+    shared = next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    yield from zip(range(shared), range(shared), strict=True)
+    for begin in range(shared, max(len(one), len(other)), PIECE):
+        pieces = one[begin : begin + PIECE], other[begin : begin + PIECE]
+        for _, a, b, c, d in SequenceMatcher(None, *pieces, autojunk=False).get_opcodes():
+            yield from zip_longest(range(begin + a, begin + b), range(begin + c, begin + d))
+
+
+def _end(line: Line, n: int) -> int:
+    """The last small step of the n-th big step."""
+    return min(int(line.bigs[n]["to"]) - 1, line.last)

@@ -1,0 +1,105 @@
+"""Any two runs side by side: two designs, two seeds, two branches, two files, or a mixture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from kipviz.checking import runs
+from kipviz.checking.runs import Run
+from kipviz.checking.task import Task, Verdict
+from kipviz.widgets.compare import Compare
+from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
+from kipviz.widgets.stepper import Stepper
+
+# What is a run: a stepper (its present branch), a run, a campaign's task or verdict, or the path
+# of a trace file.
+OneRun: TypeAlias = Stepper | Run | Task | Verdict | str | os.PathLike[str]
+
+
+def compare(
+    what: OneRun, left: OneRun | int, right: str | int | None = None, *, names: Any = None
+) -> Compare:
+    """Show two runs side by side, stepped together.
+
+        compare("kip-1289-lock-expiry", "repaired", "finding-D")    a scenario under two designs
+        compare(stepper, "main", "B5 crashes")                      two branches, by name or number
+        compare(one, other)                                         any two runs
+
+    Args:
+        what: a scenario's name or a stepper, if three are given; else the run on the left.
+        left: what is on the left; else the run on the right.
+        right: what is on the right.
+        names: what to call the two sides, if not by their designs, branches or seeds.
+
+    A run is a stepper, a `Run`, a campaign's task or verdict, or the path of a trace file.
+
+    Raises:
+        ValueError: if a word names nothing, or a design makes a part of the story impossible.
+        TraceFileError: if a file cannot be read.
+    """
+    if right is None:
+        one, other = _stepper(what), _stepper(left)
+        lines = (one.branch, other.branch)
+    elif isinstance(what, Stepper):
+        one = other = what
+        lines = (_branch(what, left), _branch(what, right))
+    else:
+        one, other = (stepper_of(runs.play(_word(what), _word(each))) for each in (left, right))
+        lines = (0, 0)
+    payloads = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
+    return Compare(*payloads, lines=lines, names=tuple(names or _names((one, other), lines)))
+
+
+def _stepper(run: Any) -> Stepper:
+    match run:
+        case Stepper():
+            return run
+        case Run():
+            return stepper_of(run)
+        case Task() | Verdict():
+            return open_seeded(run)
+        case str() | os.PathLike():
+            return open_trace(run)
+    raise ValueError(
+        f"{run!r} is no run: a stepper, a run, a campaign's task or verdict, or the path of a trace file"
+    )
+
+
+def _word(what: Any) -> str:
+    if isinstance(what, str):
+        return what
+    raise ValueError(f"{what!r} is no name: with three of them, give a scenario and two designs")
+
+
+def _branch(stepper: Stepper, wanted: Any) -> int:
+    """Give the number of a branch that was named or numbered."""
+    known: Mapping[Any, str] = {0: "main", **{b["id"]: b["name"] for b in stepper.known_branches}}
+    if wanted in known:
+        return int(wanted)
+    found = [number for number, name in known.items() if name == wanted]
+    if len(found) == 1:
+        return found[0]
+    words = ", ".join(f"{number} ({name})" for number, name in known.items())
+    why = "two branches are" if found else "no branch is"
+    raise ValueError(f"{why} called {wanted!r}; there are {words}")
+
+
+def _names(steppers: tuple[Stepper, Stepper], lines: tuple[int, int]) -> tuple[str, str]:
+    """Call the two sides by what tells them apart: designs, branches, seeds, else left and right."""
+    designs = tuple(s.payload["design"]["name"] for s in steppers)
+    branches = tuple(
+        {0: "main", **{b["id"]: b["name"] for b in s.known_branches}}[number]
+        for s, number in zip(steppers, lines, strict=True)
+    )
+    for one, other in (designs, branches, tuple(map(_seed, steppers))):
+        if one != other and one and other:
+            return one, other
+    return "left", "right"
+
+
+def _seed(stepper: Stepper) -> str:
+    lab = getattr(stepper, "lab", None)
+    task = lab.run_at(0, 0).task if lab else None
+    return f"seed {task.seed}" if task else ""
