@@ -19,7 +19,11 @@ OneRun: TypeAlias = Stepper | Run | Task | Verdict | str | os.PathLike[str]
 
 
 def compare(
-    what: OneRun, left: OneRun | int, right: str | int | None = None, *, names: Any = None
+    what: OneRun,
+    left: OneRun | int,
+    right: str | int | None = None,
+    *,
+    names: tuple[str, str] | None = None,
 ) -> Compare:
     """Show two runs side by side, stepped together.
 
@@ -48,8 +52,9 @@ def compare(
     else:
         one, other = (stepper_of(runs.play(_word(what), _word(each))) for each in (left, right))
         lines = (0, 0)
-    payloads = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
-    return Compare(*payloads, lines=lines, names=tuple(names or _names((one, other), lines)))
+    sides = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
+    called = names or _names((one, other), lines)
+    return Compare(sides[0], sides[1], lines=lines, names=called)
 
 
 def _stepper(run: Any) -> Stepper:
@@ -62,9 +67,11 @@ def _stepper(run: Any) -> Stepper:
             return open_seeded(run)
         case str() | os.PathLike():
             return open_trace(run)
-    raise ValueError(
-        f"{run!r} is no run: a stepper, a run, a campaign's task or verdict, or the path of a trace file"
-    )
+        case _:
+            raise ValueError(
+                f"{run!r} is no run: a stepper, a run, a campaign's task or verdict, or the path "
+                "of a trace file"
+            )
 
 
 def _word(what: Any) -> str:

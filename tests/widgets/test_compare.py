@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from kipviz.widgets import Compare
-from kipviz.widgets.alignment import in_step
-from kipviz.widgets.line import line_of
+import kipviz
+from kipviz.checking.task import Task
+from kipviz.widgets import Compare, Stepper
+from kipviz.widgets.alignment import differences, in_step, marks
+from kipviz.widgets.line import Line, line_of
 from tests.widgets import flow
 
 
@@ -103,3 +105,107 @@ def test_a_big_step_that_one_design_skips_lets_that_side_wait():
     for n, big in enumerate(skipped["bigs"]):
         left = full["bigs"][n if n < 5 else n + 1]
         assert [left["to"] - 1, big["to"] - 1] in pairs
+
+
+# -- alignment ---------------------------------------------------------------------------------
+
+
+def line(*titles: str, bigs: tuple[tuple[int, int, str], ...] = ()) -> Line:
+    steps = [{"title": title, "sentence": f"{title}."} for title in ("start", *titles)]
+    told = [{"from": begin, "to": end, "title": title} for begin, end, title in bigs]
+    return Line("main", steps, told, [], [])
+
+
+def test_steps_of_one_name_stand_together_and_one_that_is_alone_makes_the_other_side_wait():
+    left, right = line("a", "b", "c", "d"), line("a", "x", "y", "b", "d")
+    pairs, _ = in_step(left, right)
+    assert pairs == [[0, 0], [1, 1], [1, 2], [1, 3], [2, 4], [3, 4], [4, 5]]
+    assert marks(left, right, pairs) == "==>>=<="
+
+
+def test_where_both_sides_go_another_way_they_go_on_together_as_long_as_both_have_steps():
+    left, right = line("a", "b", "e"), line("a", "x", "y", "e")
+    pairs, _ = in_step(left, right)
+    assert marks(left, right, pairs) == "==!>="
+
+
+def test_a_name_that_comes_again_later_does_not_pull_the_common_beginning_apart():
+    left = line(*"abcabcabc")
+    right = line(*"abc", "z", *"abcabcabc")
+    pairs, _ = in_step(left, right)
+    assert pairs[:4] == [[0, 0], [1, 1], [2, 2], [3, 3]]
+
+
+def test_runs_of_thousands_of_steps_are_held_together_in_pieces():
+    left = line(*(f"step {n % 700}" for n in range(5000)))
+    right = line(*(f"step {n % 700}" for n in range(1, 5000)))
+    pairs, _ = in_step(left, right)
+    assert pairs[-1] == [5000, 4999]
+    assert [pair[0] for pair in pairs] == sorted(pair[0] for pair in pairs)
+
+
+def test_neighbouring_rows_of_one_kind_are_one_difference():
+    left, right = line("a", "d", "p"), line("a", "x", "y", "d", "q")
+    pairs, _ = in_step(left, right)
+    found = differences(left, right, pairs, marks(left, right, pairs))
+    assert [(one["at"], one["to"]) for one in found] == [(2, 4), (5, 6)]
+    assert [one["sentence"] for one in found] == ["Only right: x.", "Left: p. Right: q."]
+
+
+# -- any two runs ------------------------------------------------------------------------------
+
+
+def crashed() -> Stepper:
+    stepper = kipviz.open("kip-1289-small")
+    stepper.step = 12
+    name = next(text for text in stepper.possible() if text.endswith("crashes"))
+    return stepper.take(name)
+
+
+def test_two_branches_of_one_stepper_part_where_the_branch_leaves():
+    stepper = crashed()
+    both = kipviz.compare(stepper, "main", stepper.branch)
+    assert both.payload["names"] == ["main", stepper.branches[0]["name"]]
+    assert both.payload["marks"][:13] == "=" * 13
+    assert both.payload["differences"][0]["at"] == 13
+    by_name = kipviz.compare(stepper, 0, stepper.branches[0]["name"])
+    assert by_name.payload["pairs"] == both.payload["pairs"]
+
+
+def test_another_branch_on_one_side_is_aligned_anew():
+    stepper = crashed()
+    both = kipviz.compare(stepper, 0, 0)
+    assert both.payload["differences"] == []
+    both.lines = [0, stepper.branch]
+    assert both.payload["differences"][0]["at"] == 13
+    assert both.payload["lines"] == [0, stepper.branch]
+
+
+def test_seeds_files_counterexamples_and_open_steppers_can_all_be_compared(tmp_path):
+    first = Task("kip-1289-small", "finding-D", "rough", 1)
+    seeds = kipviz.compare(first, first.but(seed=2))
+    assert seeds.payload["names"] == ["seed 1", "seed 2"]
+    stepper = crashed()
+    kipviz.save(stepper, tmp_path / "run.trace")
+    files = kipviz.compare(tmp_path / "run.trace", stepper)
+    assert files.payload["differences"] == []
+    example = kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").open("atomic")
+    mixed = kipviz.compare(kipviz.open("kip-1289-small", "finding-D"), example)
+    assert mixed.verdicts()[0]["right"].startswith("✗ broken: ")
+
+
+def test_a_branch_that_there_is_not_is_refused_with_those_that_there_are():
+    with pytest.raises(ValueError, match=r"no branch is called 'x'; there are 0 \(main\)"):
+        kipviz.compare(kipviz.open("kip-1289-small"), 0, "x")
+
+
+def test_what_is_no_run_is_refused():
+    with pytest.raises(ValueError, match="3 is no run"):
+        kipviz.compare(3, 4)
+
+
+def test_the_table_of_verdicts_has_a_row_per_property_with_reasons():
+    rows = kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D").verdicts()
+    assert rows[0]["property"] == "atomic"
+    assert rows[0]["left"] == "✓ holds"
+    assert "made it AVAILABLE" in rows[0]["right"]

@@ -1,52 +1,85 @@
-// Two designs side by side, stepped together. The pairs of steps come from Python: within each big
-// step both sides go on together, the shorter one waits.
+// Two runs side by side, stepped together. Which steps belong together comes from Python; here both
+// diagrams get the same rows, so that a side which waits shows a gap and neither runs ahead.
 
 import { Cards } from "./cards.js";
-import { attr, h, show, text } from "./dom.js";
+import { Keyed, h, s, show, text } from "./dom.js";
 import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lines } from "./line.js";
 import { Overview } from "./overview.js";
+import { Drawer } from "./panels.js";
 import { Sentence } from "./sentence.js";
 import { Sequence } from "./sequence.js";
 import { Transport } from "./transport.js";
+import { STATE_MARK, STATE_WORD } from "./words.js";
+
+const MARKED_ROWS = 80; // how far above the cursor differences are marked in the diagrams
 
 class Side {
   constructor(frame, payload, which) {
     this.frame = frame;
     this.payload = payload;
     this.which = which;
+    this.number = which === "left" ? 0 : 1;
+    this.name = frame.payload.names?.[this.number] ?? payload.design?.name ?? which;
     this.lines = new Lines(payload, []);
-    this.line = this.lines.get(0);
+    this.line = this.lines.get(frame.payload.lines?.[this.number] ?? 0);
     this.verdicts = new Verdicts(this);
     this.sequence = new Sequence(this);
     this.cards = new Cards(this);
     this.overview = new Overview(this);
     this.words = h("p", { class: "kv-side-say" });
-    this.mark = h("span", { class: "kv-differs", text: "≠ differs here" });
+    this.mark = h("span", { class: "kv-differs" });
+    this.branch = h("select", { class: "kv-branch", "aria-label": `branch on the ${which}` }, ...this.lines.ids.map((id) => h("option", { value: id, text: id ? `↳ ${this.lines.get(id).name}` : "main" })));
+    this.branch.value = String(this.line.id);
+    this.branch.addEventListener("change", () => this.guard(() => frame.showLine(this.number, Number(this.branch.value))));
+    show(this.branch, this.lines.ids.length > 1 && frame.model.get("lines") !== undefined);
+    const name = this.name === payload.design?.name ? null : h("b", { class: "kv-side-name", text: this.name });
     this.element = h(
       "section",
-      { class: "kv-side", "aria-label": payload.design?.name ?? which },
-      h("header", { class: "kv-side-head" }, new DesignChip(payload.design).element, h("span", { class: "kv-space" }), this.verdicts.chips),
+      { class: "kv-side", "aria-label": `${which}: ${this.name}` },
+      h("header", { class: "kv-side-head" }, name, new DesignChip(payload.design).element, this.branch, h("span", { class: "kv-space" }), this.verdicts.chips),
       this.verdicts.panel,
       this.sequence.element,
       h("div", { class: "kv-side-words" }, this.mark, this.words),
       this.cards.element,
     );
+    const layer = this.sequence.world.appendChild(s("g", { class: "kv-apart" }));
+    this.apart = new Keyed(layer, (row) => this.drawRow(row));
   }
 
-  draw(step, grain, differs, lanes) {
+  layout(lanes) {
+    this.sequence.layout(this.line, lanes);
+  }
+
+  draw(step, grain, differs, lanes, rows) {
     const { line } = this;
     const since = sinceOf(line, step, grain);
-    this.sequence.layout(line, lanes);
     this.sequence.update(line, step, since);
+    this.apart.draw(rows, (row) => row.at);
     this.cards.update(line, step, since, cardsOf(this.payload, lanes));
     this.verdicts.update(line, step);
     const big = line.bigs[line.bigAt[step]];
     text(this.words, grain === "big" && big?.say && line.endsBig(step) ? big.say : line.steps[step].sentence);
-    show(this.mark, differs);
+    show(this.mark, Boolean(differs));
+    text(this.mark, differs);
     this.overview.layout(line, Math.max(this.frame.wide / 2 - 34, 200), [line]);
     this.overview.update(step);
+  }
+
+  /** A row of the diagram that is not the same on both sides: a rhombus and a word, or a gap. */
+  drawRow({ mark, top, bottom, waits }) {
+    const y = (top + bottom) / 2;
+    const words = waits ? "waits" : mark === "!" ? "differs" : "only here";
+    const size = 5.5;
+    const gap = waits && s("rect", { class: "kv-row-gap", x: 4, y: top + 2, width: Math.max(this.sequence.width - 8, 0), height: Math.max(bottom - top - 4, 3), rx: 4 });
+    return s(
+      "g",
+      { class: `kv-row-apart${waits ? " kv-row-waits" : ""}` },
+      gap || null,
+      s("path", { d: `M${4} ${y}l${size} ${-size}l${size} ${size}l${-size} ${size}z` }),
+      bottom - top > 12 ? s("text", { x: 19, y: y + 4, text: words }) : null,
+    );
   }
 
   guard(act) {
@@ -72,12 +105,42 @@ class Side {
   }
 }
 
+/** Properties in rows, the two sides in columns: now, and at the end of the run. */
+class VerdictTable extends Drawer {
+  constructor(app) {
+    super(app, { name: "verdicts", title: "verdicts side by side", key: "r" });
+    this.body = h("tbody");
+    const sides = [app.left, app.right].map((side) => h("th", { scope: "col", text: side.name }));
+    this.element.append(h("table", { class: "kv-verdict-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col", text: "property" }), ...sides)), this.body));
+  }
+
+  update() {
+    const sides = [this.app.left, this.app.right];
+    const names = new Map(sides.flatMap(({ line }) => line.verdicts.map((v) => [v.property, v.sentence])));
+    this.body.replaceChildren(...[...names].map(([name, sentence]) => this.row(name, sentence, sides)));
+  }
+
+  row(name, sentence, sides) {
+    const now = sides.map((side) => side.verdicts.alive.find((v) => v.property === name));
+    const end = sides.map(({ line }) => line.liveVerdicts.at(line.last).find((v) => v.property === name));
+    const unlike = end[0]?.state !== end[1]?.state || now[0]?.state !== now[1]?.state;
+    const sign = h("span", { class: "kv-unlike-word", text: unlike ? "◇ differs" : "" });
+    const cells = sides.map((side, n) => h("td", { "data-state": end[n]?.state }, h("p", { text: `now: ${words(now[n])}` }), h("p", {}, h("b", { text: `at the end: ${words(end[n])}` }))));
+    return h("tr", { class: unlike ? "kv-unlike-row" : null }, h("th", { scope: "row" }, h("b", { text: name }), sign, h("p", { class: "kv-dim", text: sentence })), ...cells);
+  }
+}
+
+function words(verdict) {
+  if (!verdict) return "not asked";
+  return `${STATE_MARK[verdict.state] ?? ""} ${STATE_WORD[verdict.state] ?? verdict.state}${verdict.reason ? `: ${verdict.reason}` : ""}`;
+}
+
 export class Compare extends Frame {
   constructor(model, payload) {
     super(model, `Comparison: ${payload.title}`);
     this.payload = payload;
     this.pairs = payload.pairs;
-    this.difference = payload.difference;
+    this.differences = payload.differences;
     this.at = Math.max(0, Math.min(this.last, model.get("step") ?? 0));
     this.grain = this.endsBig(this.at) ? "big" : "small";
     this.allLanes = Boolean(model.get("all_lanes"));
@@ -95,19 +158,20 @@ export class Compare extends Frame {
     this.transport.hideBranches();
     this.sentence = new Sentence(this);
     this.lanes = lanesButton(this, payload.left);
-    const jump = h(
-      "button",
-      { type: "button", class: "kv-chip kv-first-difference", onclick: () => this.guard(() => this.go(payload.difference.at, "small")) },
-      h("span", { class: "kv-sign", "aria-hidden": "true", text: "≠" }),
-      h("span", { text: payload.difference ? `first difference: ${payload.difference.at}` : "no difference" }),
-    );
-    jump.disabled = !payload.difference;
-    attr(jump, "title", payload.difference?.sentence);
+    this.drawers = [new VerdictTable(this)];
+    this.transport.addTools(this.drawers.map((drawer) => drawer.button));
+    const jump = (name, sign, title, act) => h("button", { type: "button", class: `kv-chip ${name}`, title, "aria-label": title, onclick: () => this.guard(act) }, h("span", { "aria-hidden": "true", text: sign }));
+    const { length } = this.differences;
+    const first = jump("kv-first-difference", "◇", "first difference (1)", () => this.press(1));
+    first.append(h("span", { text: length ? `${length} ${length === 1 ? "difference" : "differences"}, the first at ${this.differences[0].at}` : "no difference" }));
+    this.jumps = [first, jump("kv-previous-difference", "◇ ↑", "previous difference (I)", () => this.marked(-1)), jump("kv-next-difference", "◇ ↓", "next difference (i)", () => this.marked(1))];
+    for (const button of this.jumps) button.disabled = !length;
     this.root.classList.add("kv-comparison");
     this.root.append(
-      h("header", { class: "kv-header" }, h("h2", { text: payload.title }), jump, h("span", { class: "kv-space" }), this.lanes.button),
+      h("header", { class: "kv-header" }, h("h2", { text: payload.title }), ...this.jumps, h("span", { class: "kv-space" }), this.lanes.button),
       this.transport.element,
       this.makeHelp(payload.left.spec_line),
+      ...this.drawers.map((drawer) => drawer.element),
       h("div", { class: "kv-sides" }, this.left.element, this.right.element),
       this.sentence.element,
       h("div", { class: "kv-strips" }, this.left.overview.element, this.right.overview.element),
@@ -116,37 +180,105 @@ export class Compare extends Frame {
     this.ends = payload.bigs.map((big) => big.to - 1);
   }
 
+  // -- drawing ----------------------------------------------------------------------------------------
+
   paint() {
     const [left, right] = this.pairs[this.at];
-    const { difference, grain } = this;
-    const differs = Boolean(difference) && (grain === "small" ? difference.at === this.at : this.sameBig(difference.at, this.at));
-    const lanes = lanesOf(this.payload.left, this.allLanes);
-    this.left.draw(left, grain, differs, lanes);
-    this.right.draw(right, grain, differs, lanesOf(this.payload.right, this.allLanes));
+    const { grain } = this;
+    const found = this.differenceHere();
+    const lanes = [lanesOf(this.payload.left, this.allLanes), lanesOf(this.payload.right, this.allLanes)];
+    this.align(lanes);
+    this.left.draw(left, grain, found && this.wordFor(0), lanes[0], this.rows(0));
+    this.right.draw(right, grain, found && this.wordFor(1), lanes[1], this.rows(1));
     this.left.cards.compareWith(this.right.cards);
     this.right.cards.compareWith(this.left.cards);
+    this.left.verdicts.compareWith(this.right.verdicts);
+    this.right.verdicts.compareWith(this.left.verdicts);
     const big = this.bigOf(this.at);
     const title = this.payload.bigs[big]?.title ?? "";
     this.transport.update({ last: this.last, step: this.at, big: this.bigNumber(this.at), bigs: this.payload.bigs.length, ends: this.ends, title });
-    this.say(big, left, right, differs);
+    this.say(big, left, right, found);
+    for (const drawer of this.drawers) if (drawer.open) drawer.update();
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
   }
 
-  say(big, left, right, differs) {
+  /** Gives both diagrams the same rows: the higher of two is the height of both. */
+  align(lanes) {
+    const sides = [this.left, this.right];
+    sides.forEach((side, n) => side.layout(lanes[n]));
+    const [left, right] = sides.map((side) => side.sequence);
+    if (!left.spaces || !right.spaces) {
+      for (const { sequence } of sides) sequence.space(null);
+      this.tops = new Float64Array(this.pairs.length + 1);
+      const spaces = sides.map(({ line }) => new Float64Array(line.steps.length));
+      const bottoms = [left.top[0], right.top[0]];
+      let top = left.top[0];
+      this.pairs.forEach((pair, at) => {
+        this.tops[at] = top;
+        let high = 0;
+        sides.forEach(({ sequence }, n) => {
+          const step = pair[n];
+          if (!this.acts(at, n)) return;
+          const own = sequence.top[step + 1] - sequence.top[step];
+          spaces[n][step] = top - bottoms[n];
+          bottoms[n] = top + own;
+          high = Math.max(high, own);
+        });
+        top += high;
+      });
+      this.tops[this.pairs.length] = top;
+      sides.forEach(({ sequence, apart }, n) => {
+        sequence.space(spaces[n]);
+        apart.clear();
+      });
+    }
+    for (const { sequence } of sides) sequence.floor = this.tops[this.at + 1];
+  }
+
+  acts(at, side) {
+    return at === 0 || this.pairs[at][side] !== this.pairs[at - 1][side];
+  }
+
+  rows(side) {
+    const rows = [];
+    for (let at = Math.max(0, this.at - MARKED_ROWS); at <= this.at; at++) {
+      const mark = this.payload.marks[at];
+      if (mark !== "=") rows.push({ at, mark, top: this.tops[at], bottom: this.tops[at + 1], waits: !this.acts(at, side) });
+    }
+    return rows;
+  }
+
+  /** The difference at the cursor; after a big step, the first one in it. */
+  differenceHere() {
+    const from = this.grain === "big" && this.endsBig(this.at) ? this.payload.bigs[this.bigOf(this.at)].from : this.at;
+    return this.differences.find((one) => one.at <= this.at && from < one.to);
+  }
+
+  wordFor(side) {
+    if (this.grain === "big" && this.endsBig(this.at)) return "◇ differs in this step";
+    if (!this.acts(this.at, side)) return "◇ waits";
+    return this.payload.marks[this.at] === "!" ? "◇ differs here" : this.payload.marks[this.at] === "=" ? "◇ verdicts differ" : "◇ only here";
+  }
+
+  say(big, left, right, found) {
     const { sentence } = this;
     const one = this.left.line.steps[left].sentence;
     const other = this.right.line.steps[right].sentence;
     const same = one === other;
-    const words = differs ? this.difference.sentence : same ? one : `Left: ${one} Right: ${other}`;
+    const waits = [0, 1].find((side) => !this.acts(this.at, side));
+    const both = waits === undefined ? `Left: ${one} Right: ${other}` : waits ? `Only left: ${one}` : `Only right: ${other}`;
+    const words = found ? (found.at === this.at || this.grain === "big" ? found.sentence : both) : same ? one : both;
     text(sentence.context, this.payload.bigs[big] ? `${big + 1} · ${this.payload.bigs[big].title}` : "");
     text(sentence.words, words);
-    const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.payload.design?.name ?? side.which}: ${v.reason || v.sentence}`));
+    const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.name}: ${v.reason || v.sentence}`));
     show(sentence.alarm, alarms.length > 0);
     text(sentence.alarm, alarms.join(" · "));
-    const at = same ? this.left.line.steps[left] : { ...this.left.line.steps[left], sentence: words };
+    const at = same ? this.left.line.steps[left] : { ...(waits === 0 ? this.right.line.steps[right] : this.left.line.steps[left]), sentence: words };
     sentence.at = at;
     if (!sentence.why.hidden) sentence.drawWhy(at);
   }
+
+  // -- moving -----------------------------------------------------------------------------------------
 
   get last() {
     return this.pairs.length - 1;
@@ -165,17 +297,27 @@ export class Compare extends Frame {
     return this.payload.bigs.some((big) => big.to - 1 === at);
   }
 
-  sameBig(a, b) {
-    return this.bigOf(a) === this.bigOf(b);
-  }
-
   bigForward(at) {
+    if (!this.payload.bigs.length) return at + 1;
     return this.payload.bigs.find((big) => big.to - 1 > at)?.to - 1 || this.last;
   }
 
   bigBack(at) {
+    if (!this.payload.bigs.length) return at - 1;
     const here = this.bigOf(at);
-    return here >= 0 ? this.payload.bigs[here].from - 1 : 0;
+    return here >= 0 ? this.payload.bigs[here].from - 1 : this.payload.bigs.findLast((big) => big.to - 1 < at)?.to - 1 || 0;
+  }
+
+  /** Goes to the n-th difference, counted from 1. */
+  press(n) {
+    const found = this.differences[n - 1];
+    if (found) this.go(found.at, "small");
+  }
+
+  /** Goes to the next or the previous difference. */
+  marked(way) {
+    const found = way > 0 ? this.differences.find((one) => one.at > this.at) : this.differences.findLast((one) => one.at < this.at);
+    if (found) this.go(found.at, "small");
   }
 
   goSide(which, step) {
@@ -184,10 +326,18 @@ export class Compare extends Frame {
     this.go(found < 0 ? this.last : found, "small");
   }
 
+  /** Asks Python to hold other branches together; its answer is another payload. */
+  showLine(side, id) {
+    const lines = [...this.payload.lines];
+    lines[side] = id;
+    this.keep({ lines, step: 0 });
+    this.save();
+  }
+
   playStops() {
     const step = (side, k) => side.line.steps[k];
     const [left, right] = this.pairs[this.at];
-    return [step(this.left, left), step(this.right, right)].some((s) => s.kind === "fault" || s.tone === "broken");
+    return [step(this.left, left), step(this.right, right)].some((one) => one.kind === "fault" || one.tone === "broken");
   }
 
   heardStep() {
@@ -208,6 +358,7 @@ export class Compare extends Frame {
   }
 
   closeMore() {
+    if (this.closeDrawer()) return true;
     for (const side of [this.left, this.right]) {
       if (!side.verdicts.panel.hidden) {
         side.verdicts.toggle(false);

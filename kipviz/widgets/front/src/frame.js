@@ -29,6 +29,7 @@ export class Frame {
       () => this.guard(() => this.transport.drawPlay(Boolean(this.player.timer), this.player.perSecond)),
     );
     this.heard = [];
+    this.drawers = [];
     this.grain = "small";
     listen(this, this.root);
   }
@@ -188,6 +189,21 @@ export class Frame {
     attr(this.transport.whyButton, "aria-expanded", String(this.sentence.toggle(open)));
   }
 
+  /** Opens one drawer and closes the others; an open one is closed. */
+  toggleDrawer(name) {
+    if (!this.drawers.some((drawer) => drawer.name === name)) return;
+    for (const drawer of this.drawers) drawer.toggle(drawer.name === name && !drawer.open);
+    this.draw();
+  }
+
+  closeDrawer() {
+    const drawer = this.drawers.find((one) => one.open);
+    if (!drawer) return false;
+    this.toggleDrawer(drawer.name);
+    this.focus();
+    return true;
+  }
+
   toggleLanes() {
     this.allLanes = !this.allLanes;
     this.keep({ all_lanes: this.allLanes });
@@ -212,6 +228,7 @@ export class Frame {
   pickBranch() {}
   nextBranch() {}
   press() {}
+  marked() {}
 }
 
 /** The lanes on screen: the first screen's (four at most), or all. */

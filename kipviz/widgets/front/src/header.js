@@ -65,6 +65,17 @@ export class Verdicts {
     node.onclick = () => this.app.guard(() => this.toggle());
   }
 
+  /** Marks the verdicts of which the other side of a comparison says something else. */
+  compareWith(other) {
+    const said = new Map(other.alive.map((verdict) => [verdict.property, verdict.state]));
+    for (const [name, node] of this.list.nodes) {
+      const mine = this.alive.find((verdict) => verdict.property === name);
+      const unlike = Boolean(mine) && said.get(name) !== mine.state;
+      node.classList.toggle("kv-unlike-chip", unlike);
+      if (unlike) attr(node, "aria-label", `${name}: ${STATE_WORD[mine.state] ?? mine.state}, the other side differs`);
+    }
+  }
+
   toggle(open = this.panel.hidden) {
     show(this.panel, open);
   }

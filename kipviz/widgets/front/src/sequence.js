@@ -96,14 +96,21 @@ export class Sequence {
     this.gap = lanes.length > 1 ? gap : width;
     this.x = new Map(lanes.map((lane, n) => [lane.id, lanes.length > 1 ? side + gap * n : width / 2]));
     this.names = new Map(this.app.payload.lanes.map((lane) => [lane.id, lane.title]));
-    this.place();
-    for (const list of [this.downs, this.locals, this.messages, this.notes, this.wire]) list.clear();
+    this.space(null);
     this.rails.replaceChildren(
       ...lanes.map((lane) => s("line", { x1: this.x.get(lane.id), x2: this.x.get(lane.id), y1: 0, y2: 5000 })),
     );
     this.head.draw(lanes, (lane) => lane.id);
     attr(this.cursorLine, "x2", width);
     attr(this.band, "width", width);
+    this.scrolled = undefined;
+  }
+
+  /** Places all rows, each with so much room before it: a comparison keeps two diagrams level. */
+  space(spaces) {
+    this.spaces = spaces;
+    this.place();
+    for (const list of [this.downs, this.locals, this.messages, this.notes, this.wire]) list.clear();
     this.scrolled = undefined;
   }
 
@@ -115,6 +122,7 @@ export class Sequence {
     this.ends = new Float64Array(line.steps.length); // y from which a step's own messages leave
     let y = TOP;
     for (let k = 0; k < line.steps.length; k++) {
+      y += this.spaces?.[k] ?? 0;
       this.top[k] = y;
       const arrived = (line.arrivals.get(k) ?? []).filter((m) => this.seen(m));
       for (const message of arrived) {
@@ -169,7 +177,7 @@ export class Sequence {
   // -- one step -----------------------------------------------------------------------------------
 
   update(line, step, since) {
-    const under = this.top[step + 1];
+    const under = this.floor ?? this.top[step + 1];
     const wire = line.wire.at(step).filter((m) => this.seen(m));
     const room = Math.max(this.height * CURSOR_AT, 120);
     if (this.shown?.[0] !== line || this.shown[1] !== step) this.peeked = 0;

@@ -204,12 +204,6 @@ export class Stepper extends Frame {
     this.choices.toggleFaults();
   }
 
-  /** Opens one drawer and closes the others; an open one is closed. */
-  toggleDrawer(name) {
-    for (const drawer of this.drawers) drawer.toggle(drawer.name === name && !drawer.open);
-    this.draw();
-  }
-
   toggleLanes() {
     if (this.lanes.hidden > 0) super.toggleLanes();
   }
@@ -297,12 +291,7 @@ export class Stepper extends Frame {
   }
 
   closeMore() {
-    const drawer = this.drawers.find((one) => one.open);
-    if (drawer) {
-      this.toggleDrawer(drawer.name);
-      this.focus();
-      return true;
-    }
+    if (this.closeDrawer()) return true;
     if (this.choices.open) {
       this.choices.toggleFaults(false);
       return true;
