@@ -4,25 +4,33 @@ The first counterexample found is a shortest one. A state of the search is the w
 what the properties remember, so that a verdict never depends on the way that led there. "For
 ever" is decided on the finished graph: a state from which no path without a new fault leads to
 one where nothing is pending.
+
+A search that stops, by a bound or because somebody cancels it, keeps everything: run it again and
+it goes on where it stopped, in memory or from a file (`checking.kept`).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kipviz.checking.liveness import settle
-from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.model import ClusterModel
-from kipviz.core.values import Value
-from kipviz.properties.pending import Open
-from kipviz.properties.verdict import BROKEN, HOLDS
+from kipviz.checking import memory
+from kipviz.checking.forever import Forever
+from kipviz.checking.found import Bounds, Counterexample, Explored
+from kipviz.checking.graph import NOWHERE, Graph
+from kipviz.checking.reductions import Reduction
+from kipviz.core.model import Model
+from kipviz.core.values import digest_of
+from kipviz.properties.pending import NothingPending
+from kipviz.properties.verdict import BROKEN, HOLDS, Property
 from kipviz.scenarios.scenario import PROPERTIES
 
-Key = tuple[bytes, ...]
+ProgressTold = Callable[[int, int], bool]
+Waiting = tuple[int, Any, tuple[Any, ...], int]
+
 PROGRESS_EVERY = 256
+FULL_STATES_MAX = 100_000
 FREE_KINDS = (
     "deliver",
     "load",
@@ -33,198 +41,247 @@ FREE_KINDS = (
     "refresh",
     "expiry",
 )
-
-
-class Counterexample(Value, frozen=True):
-    """A shortest run that breaks a property, as actions from the start."""
-
-    property: str
-    reason: str
-    actions: tuple[Any, ...]
-
-
-class Explored(Value, frozen=True):
-    """What a search found.
-
-    `complete` says that every reachable state was visited: only then does the absence of a
-    counterexample mean that the properties hold, for this cluster and this fault budget.
-    `undecided` counts the states of which it stayed open whether what is pending is so for ever.
-    """
-
-    states: int
-    transitions: int
-    depth: int
-    complete: bool
-    counterexamples: tuple[Counterexample, ...]
-    undecided: int = 0
-
-    @property
-    def sentence(self) -> str:
-        """The result in words."""
-        size = f"{self.states:,} states, {self.transitions:,} transitions, depth {self.depth}"
-        if not self.complete:
-            size = f"{size}, not complete"
-        if self.undecided:
-            size = f"{size}, {self.undecided:,} of them undecided"
-        if not self.counterexamples:
-            sure = self.complete and not self.undecided
-            word = "no property is broken" if sure else "no property is broken so far"
-            return f"{size}: {word}"
-        broken = "; ".join(
-            f"{c.property} breaks after {len(c.actions)} steps: {c.reason}"
-            for c in self.counterexamples
-        )
-        return f"{size}: {broken}"
-
-
-class _Graph:
-    """The part of the state space that has been seen."""
-
-    def __init__(self) -> None:
-        self.parent: dict[Key, tuple[Key, ClusterAction] | None] = {}
-        self.back: dict[Key, list[Key]] = {}
-        self.calm: list[Key] = []
-        self.due: dict[Key, tuple[Any, Open]] = {}
-
-    def path(self, key: Key) -> tuple[ClusterAction, ...]:
-        """Give the way on which a state was first reached."""
-        actions: list[ClusterAction] = []
-        step = self.parent[key]
-        while step is not None:
-            key, action = step
-            actions.append(action)
-            step = self.parent[key]
-        return tuple(reversed(actions))
+CANCELLED = "cancelled"
 
 
 def explore(
-    model: ClusterModel,
+    model: Model,
     states_max: int = 200_000,
-    progress: Callable[[int, int], bool] | None = None,
+    progress: ProgressTold | None = None,
+    reductions: Iterable[Reduction] = (),
+    properties: tuple[Property, ...] = PROPERTIES,
 ) -> Explored:
-    """Visit every state that a cluster can reach.
+    """Visit every state that a model can reach.
 
-    `progress` is called with (states, depth) before every 256th state; when it gives False the
-    search stops and what was found so far is kept.
+    `progress` is called with (states, depth) before every 256th state and while "for ever" is
+    judged; when it gives False the search stops and what was found so far is kept.
 
     Raises:
-        ValueError: if states_max is not a whole number from 1.
+        ValueError: if states_max is not a whole number from 1, or a reduction does not fit.
     """
-    if type(states_max) is not int or states_max < 1:
-        raise ValueError(f"states_max is a whole number from 1, not {states_max!r}")
-    graph, transitions, depth, found = _Graph(), 0, 0, dict[str, Counterexample]()
-    world = model.initial()
-    states = tuple(p.initial(world) for p in PROPERTIES)
-    first = _key(world, states)
-    graph.parent[first] = None
-    _note(graph, first, world, states, found)
-    queue: deque[tuple[Key, Any, tuple[Any, ...], int]] = deque([(first, world, states, 0)])
-    complete = True
-    for visited in count():
-        if not queue:
-            break
-        key, world, states, depth = queue.popleft()
-        if len(graph.parent) >= states_max or (
-            progress is not None
-            and visited % PROGRESS_EVERY == 0
-            and not progress(len(graph.parent), depth)
-        ):
-            complete = False
-            break
-        for action, after, observed in _successors(model, world, states):
-            transitions += 1
-            next_key = _key(after, observed)
-            if action.KIND in FREE_KINDS:
-                graph.back.setdefault(next_key, []).append(key)
-            if next_key in graph.parent:
-                continue
-            graph.parent[next_key] = (key, action)
-            if _note(graph, next_key, after, observed, found):
-                # Below a broken promise there is nothing more to learn about it.
-                queue.append((next_key, after, observed, depth + 1))
-    undecided = _judge_liveness(model, graph, found) if complete else 0
-    order = [p.name for p in PROPERTIES if p.name in found]
-    return Explored(
-        len(graph.parent),
-        transitions,
-        depth,
-        complete,
-        tuple(found[name] for name in order),
-        undecided,
-    )
+    search = Search(model, properties, reductions)
+    return search.run(Bounds(states_max=states_max), progress)
 
 
-def _successors(
-    model: ClusterModel, world: Any, states: tuple[Any, ...]
-) -> Iterator[tuple[ClusterAction, Any, tuple[Any, ...]]]:
-    for action in model.enabled(world):
-        outcome = model.step(world, action)
-        observed = tuple(
-            p.observe(s, action, outcome) for p, s in zip(PROPERTIES, states, strict=True)
+class DigestsCollide(Exception):
+    """Two different states have one digest; the sentence says after how many states."""
+
+
+class _PropertyRaised(Exception):
+    """A property that does not judge but raise."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(f"property {name!r} raised {_sentence_of(error)}")
+
+
+class Search:
+    """A search that can be stopped at any moment and taken up again.
+
+    `full_states` keeps the states themselves, up to 100,000 of them, and compares whenever two
+    digests are equal: that proves the digests right for that space.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        properties: tuple[Property, ...] = PROPERTIES,
+        reductions: Iterable[Reduction] = (),
+        *,
+        full_states: bool = False,
+    ) -> None:
+        """Note the first state.
+
+        Raises:
+            ValueError: if a reduction does not fit the model.
+        """
+        self.model = model
+        self.properties = properties
+        self.reductions = tuple(reductions)
+        self.graph = Graph()
+        self.queue: deque[Waiting] = deque()
+        self.found: dict[str, Counterexample] = {}
+        self.transitions = 0
+        self.depth = 0
+        self._failure = ""
+        self._forever: Forever | None = None
+        self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
+        self._progress_at = _place_of(NothingPending.name, properties)
+        for reduction in self.reductions:
+            reduction.fit(model, full_states=full_states)
+        self._renamed = next((r.key for r in self.reductions if r.key is not None), None)
+        self._alone = next((r.alone for r in self.reductions if r.alone is not None), None)
+        self._start()
+
+    def run(self, bounds: Bounds = Bounds(), progress: ProgressTold | None = None) -> Explored:  # noqa: B008  a value never changes
+        """Search until everything is visited, a bound is reached or `progress` gives False."""
+        stopped = self._failure or self._spread(bounds, progress)
+        undecided = 0
+        if not stopped and self._progress_at >= 0:
+            if self._forever is None:
+                self._forever = Forever(self, self._progress_at)
+            stopped = "" if self._forever.judge(self._asking(progress)) else CANCELLED
+            undecided = self._forever.undecided
+        return Explored(
+            len(self.graph),
+            self.transitions,
+            self.depth,
+            not stopped,
+            tuple(self.found[p.name] for p in self.properties if p.name in self.found),
+            undecided,
+            stopped,
+            tuple(r.name for r in self.reductions),
         )
-        yield action, outcome.world, observed
 
+    # -- the levels ----------------------------------------------------------------------------
 
-def _key(world: Any, states: tuple[Any, ...]) -> Key:
-    return (world.digest, *(s.digest for s in states))
+    def _start(self) -> None:
+        world = self.model.initial()
+        try:
+            states = tuple(p.initial(world) for p in self.properties)
+            key = self.key(world, states)
+            number = self.graph.add(key, NOWHERE, 0)
+            self._keep(number, world, states)
+            self.note(number, world, states, 0)
+        except Exception as error:  # noqa: BLE001  bad input is an answer, not a crash
+            self._failure = f"the start cannot be judged: {_sentence_of(error)}"
 
+    def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> str:
+        """Visit what waits, level by level; say why it stopped, or nothing when none is left."""
+        room, visited, queue = bounds.memory(), 0, self.queue
+        while queue:
+            number, world, states, depth = queue[0]
+            if len(self.graph) >= bounds.states_max:
+                return f"the bound of {bounds.states_max:,} states"
+            if depth >= bounds.depth_max:
+                return f"the bound of depth {bounds.depth_max:,}"
+            if visited % PROGRESS_EVERY == 0:
+                if room is not None and memory.used() > room:
+                    return f"the memory bound of {memory.in_words(room)}"
+                if progress is not None and not progress(len(self.graph), depth):
+                    return CANCELLED
+            visited += 1
+            self.depth = depth
+            try:
+                self._expand(number, world, states, depth)
+            except Exception as error:  # noqa: BLE001  what was found so far is kept
+                steps = len(self.graph.way(number)) + 1
+                self._failure = f"after {steps} steps {_told(error)}"
+                return self._failure
+            queue.popleft()
+        return ""
 
-def _note(
-    graph: _Graph,
-    key: Key,
-    world: Any,
-    states: tuple[Any, ...],
-    found: dict[str, Counterexample],
-) -> bool:
-    """Judge a new state; say whether the search should go on from it."""
-    for prop, state in zip(PROPERTIES, states, strict=True):
-        finding = prop.finding(state)
-        if finding.status == BROKEN:
-            if prop.name not in found:
-                found[prop.name] = Counterexample(prop.name, finding.reason, graph.path(key))
-            return False
-        if prop is PROPERTIES[1]:
-            if finding.status == HOLDS:
-                graph.calm.append(key)
+    def _expand(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        graph, model = self.graph, self.model
+        for at, action, after, observed in self._successors(world, states):
+            self.transitions += 1
+            key = self.key(after, observed)
+            known = graph.numbers.get(key)
+            if known is None:
+                next_number = graph.add(key, number, at)
+                self._keep(next_number, after, observed)
+                self.note(next_number, after, observed, depth + 1)
             else:
-                graph.due[key] = (world, state)
-    return True
+                next_number = known
+                self._compare(known, after, observed)
+            if model.kind(action) in FREE_KINDS:
+                graph.link(number, next_number)
+
+    def _successors(
+        self, world: Any, states: tuple[Any, ...]
+    ) -> Iterator[tuple[int, Any, Any, tuple[Any, ...]]]:
+        """Give what can come next, or only a step that nothing else can get in the way of."""
+        model = self.model
+        enabled = model.enabled(world)
+        if self._alone is not None:
+            lone = self._alone(world, enabled)
+            if lone is not None:
+                after, observed = self.take(world, states, lone)
+                # A step that a property takes notice of is no step to put before all others.
+                if all(s is o or s == o for s, o in zip(states, observed, strict=True)):
+                    yield enabled.index(lone), lone, after, observed
+                    return
+        for at, action in enumerate(enabled):
+            yield at, action, *self.take(world, states, action)
+
+    def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Give the world and what the properties remember after one action."""
+        outcome = self.model.step(world, action)
+        observed = []
+        for prop, state in zip(self.properties, states, strict=True):
+            try:
+                observed.append(prop.observe(state, action, outcome))
+            except Exception as error:
+                raise _PropertyRaised(prop.name, error) from error
+        return outcome.world, tuple(observed)
+
+    # -- states --------------------------------------------------------------------------------
+
+    def key(self, world: Any, states: tuple[Any, ...]) -> bytes:
+        """Give the sixteen bytes by which a state is known."""
+        if self._renamed is not None:
+            return self._renamed(world, states)
+        mark = self.model.search_key(world)
+        return digest_of(mark + b"".join([s.digest for s in states])) if states else mark
+
+    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        """Judge a new state, and let it wait for its turn if there is more to learn below it."""
+        for at, (prop, state) in enumerate(zip(self.properties, states, strict=True)):
+            try:
+                finding = prop.finding(state)
+            except Exception as error:
+                raise _PropertyRaised(prop.name, error) from error
+            if finding.status == BROKEN:
+                self.graph.broken(number)
+                if prop.name not in self.found:
+                    self.found[prop.name] = Counterexample(
+                        prop.name, finding.reason, self.story(number)
+                    )
+                return
+            if at == self._progress_at and finding.status == HOLDS:
+                self.graph.calm[number] = 1
+        self.queue.append((number, world, states, depth))
+
+    def story(self, number: int) -> tuple[Any, ...]:
+        """Give the actions that first led to a state."""
+        world, actions = self.model.initial(), []
+        for place in self.graph.way(number):
+            action = self.model.enabled(world)[place]
+            actions.append(action)
+            world = self.model.step(world, action).world
+        return tuple(actions)
+
+    def state(self, number: int) -> tuple[Any, tuple[Any, ...]]:
+        """Give a state again: its world and what the properties remember."""
+        world = self.model.initial()
+        states = tuple(p.initial(world) for p in self.properties)
+        for place in self.graph.way(number):
+            world, states = self.take(world, states, self.model.enabled(world)[place])
+        return world, states
+
+    def _keep(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
+        if self._full is not None and number < FULL_STATES_MAX:
+            self._full.append((world, states))
+
+    def _compare(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
+        if self._full is None or number >= len(self._full):
+            return
+        if self._full[number] != (world, states):
+            raise DigestsCollide(f"two different states among {len(self.graph):,} have one digest")
+
+    def _asking(self, progress: ProgressTold | None) -> Callable[[], bool]:
+        return lambda: progress is None or progress(len(self.graph), self.depth)
 
 
-def _judge_liveness(model: ClusterModel, graph: _Graph, found: dict[str, Counterexample]) -> int:
-    """Find the nearest state in which something is pending for ever; count the undecided ones.
-
-    Most states lead back to calm within the graph. For the others the budget may be what stops
-    them: timers go on in a real cluster, so `settle` tries them with timers unbounded, deepest
-    first, because what leads to a state that settles settles, too.
-    """
-    can_settle = set(graph.calm)
-    _spread(graph, can_settle, list(graph.calm))
-    stuck: dict[Key, str] = {}
-    dead_ends: set[tuple[bytes, bytes]] = set()
-    undecided = 0
-    for key, (world, pending) in reversed(graph.due.items()):
-        if key in can_settle:
-            continue
-        settled = settle(model, world, pending, dead_ends)
-        if settled.answer == "for ever":
-            stuck[key] = settled.what
-            continue
-        undecided += settled.answer == "undecided"
-        can_settle.add(key)
-        _spread(graph, can_settle, [key])
-    for key in graph.due:
-        if key in stuck and key not in can_settle:
-            name = PROPERTIES[1].name
-            reason = f"{stuck[key]}, and no continuation without a new fault resolves it"
-            found[name] = Counterexample(name, reason, graph.path(key))
-            break
-    return undecided
+def _place_of(name: str, properties: tuple[Property, ...]) -> int:
+    return next((at for at, prop in enumerate(properties) if prop.name == name), -1)
 
 
-def _spread(graph: _Graph, can_settle: set[Key], stack: list[Key]) -> None:
-    while stack:
-        for before in graph.back.get(stack.pop(), ()):
-            if before not in can_settle:
-                can_settle.add(before)
-                stack.append(before)
+def _told(error: Exception) -> str:
+    if isinstance(error, _PropertyRaised | DigestsCollide):
+        return str(error)
+    return f"the model raised {_sentence_of(error)}: the design's slots do not go together"
+
+
+def _sentence_of(error: Exception) -> str:
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

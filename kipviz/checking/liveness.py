@@ -9,6 +9,7 @@ none does, it is pending for ever.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from kipviz.cluster.actions import ClusterAction
@@ -23,12 +24,15 @@ ORDER = ("deliver", "load", "replicate", "sender", "repair", "application", "ref
 TIMERS = FaultBudget(expire_lock=1_000, time_out=1_000)
 SETTLE_MAX = 2_000
 SEARCH_MAX = 3_000
+ASK_EVERY = 64
 _PROPERTY = NothingPending()
 
 
 class Settled(Value, frozen=True):
-    """The answer: "resolved", "for ever" (proved), or "undecided" when the bound came first.
+    """What came of asking the future.
 
+    `answer` is "resolved", "for ever" (proved), "undecided" when the bound came first, or
+    "cancelled" when somebody did not want to wait.
     `steps` is how long the continuation was that resolved it, or how many worlds were tried.
     """
 
@@ -42,17 +46,19 @@ def settle(
     world: World,
     pending: Open,
     dead_ends: set[tuple[bytes, bytes]] | None = None,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Settled:
     """Say whether what is pending is resolved in some future without new faults.
 
     `dead_ends` remembers, between calls, the situations that were proved to resolve nothing.
+    `go_on` is asked now and then whether the answer is still wanted.
     """
     dead_ends = set() if dead_ends is None else dead_ends
     world = world.but(budget=TIMERS)
     quick = _go_on(model, world, pending)
     if quick is not None:
         return Settled("resolved", "", quick)
-    return _search(model, world, pending, dead_ends)
+    return _search(model, world, pending, dead_ends, go_on)
 
 
 def _go_on(model: ClusterModel, world: World, pending: Open) -> int | None:
@@ -74,13 +80,17 @@ def _go_on(model: ClusterModel, world: World, pending: Open) -> int | None:
 
 
 def _search(
-    model: ClusterModel, world: World, pending: Open, dead_ends: set[tuple[bytes, bytes]]
+    model: ClusterModel,
+    world: World,
+    pending: Open,
+    dead_ends: set[tuple[bytes, bytes]],
+    go_on: Callable[[], bool],
 ) -> Settled:
     """Try every continuation, breadth first, until one resolves everything or none is left."""
     first = (world, pending)
     seen = {(world.digest, pending.digest)}
     queue: deque[tuple[World, Open]] = deque([first])
-    fewest = pending
+    fewest, tried = pending, 0
     while queue:
         world, pending = queue.popleft()
         if not pending.things:
@@ -89,6 +99,9 @@ def _search(
             fewest = pending
         if len(seen) > SEARCH_MAX:
             return Settled("undecided", _due(fewest), len(seen))
+        if tried % ASK_EVERY == 0 and not go_on():
+            return Settled("cancelled", _due(fewest), len(seen))
+        tried += 1
         for action in _ordered(model, world):
             outcome = model.step(world, action)
             after = outcome.world.but(budget=TIMERS)

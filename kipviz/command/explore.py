@@ -9,7 +9,7 @@ from kipviz.command.arguments import add_json, count
 from kipviz.command.output import Progress, answer, check_place
 
 if TYPE_CHECKING:
-    from kipviz.checking.explore import Counterexample, Explored
+    from kipviz.checking.found import Counterexample, Explored
     from kipviz.checking.runs import Run
 
 HELP = "visit every state that a scenario's cluster can reach"

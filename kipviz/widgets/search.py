@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from kipviz.checking import runs
 from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Counterexample, Explored, explore
+from kipviz.checking.explore import explore
+from kipviz.checking.found import Counterexample, Explored
 from kipviz.cluster.spec import FaultBudget
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from kipviz.checking import explore as searching
+from kipviz.checking import forever
 from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Counterexample, Explored, explore
+from kipviz.checking.explore import explore
+from kipviz.checking.found import Counterexample, Explored
 from kipviz.checking.liveness import Settled, settle
 from kipviz.cluster.actions import ExpireLock
 from kipviz.cluster.model import ClusterModel
@@ -58,8 +60,8 @@ def check_that_it_holds(space: Space) -> None:
     assert size(found) == (space.states, space.transitions, space.depth)
     assert (found.complete, found.undecided, found.counterexamples) == (True, 0, ())
     assert found.sentence == (
-        f"{space.states:,} states, {space.transitions:,} transitions, depth {space.depth}: "
-        "no property is broken"
+        f"{space.states:,} states, {space.transitions:,} transitions, depth {space.depth}, "
+        "untimed: no property is broken"
     )
 
 
@@ -169,6 +171,12 @@ class Ways:
     def step(self, world: Place, action: Way) -> Outcome:
         return Outcome(Place(action.to), ())
 
+    def kind(self, action: Way) -> str:
+        return action.KIND
+
+    def search_key(self, world: Place) -> bytes:
+        return world.digest
+
 
 class Due:
     """A property of places: what is called "due" is pending there."""
@@ -187,9 +195,8 @@ class Due:
 
 def explored(monkeypatch: pytest.MonkeyPatch, **ways: tuple[Way, ...]) -> list[int]:
     """How long the counterexamples are, where whatever is asked for the future is "for ever"."""
-    monkeypatch.setattr(searching, "PROPERTIES", (Due(), Due()))
-    monkeypatch.setattr(searching, "settle", lambda *_: Settled("for ever", "it", 1))
-    found = explore(Ways(**ways))  # type: ignore[arg-type]
+    monkeypatch.setattr(forever, "settle", lambda *_: Settled("for ever", "it", 1))
+    found = explore(Ways(**ways), properties=(Due(),))  # type: ignore[arg-type]
     return [len(c.actions) for c in found.counterexamples]
 
 
@@ -228,7 +235,9 @@ def test_a_search_that_is_cut_off_says_that_it_is_not_complete(states_max: int) 
     found = explore(model_of(CALM), states_max)
     assert not found.complete
     assert states_max <= found.states < states_max + 10
-    assert found.sentence.endswith("not complete: no property is broken so far")
+    assert found.sentence.endswith(
+        f"not complete (the bound of {states_max:,} states), untimed: no property is broken so far"
+    )
 
 
 def test_a_search_with_room_for_every_state_is_complete() -> None:
@@ -246,7 +255,7 @@ def test_a_search_that_is_cancelled_keeps_what_it_has_found() -> None:
     assert not found.complete
     assert found.states < FINDING_D.states
     assert [c.property for c in found.counterexamples] == [ATOMIC]
-    assert "not complete: atomic breaks after" in found.sentence
+    assert "not complete (cancelled), untimed: atomic breaks after" in found.sentence
     assert calls[0] == (1, 0)
     assert calls == sorted(calls)
 
@@ -261,7 +270,7 @@ def test_a_state_whose_future_is_undecided_is_no_proof(monkeypatch: pytest.Monke
     def undecided(*given: object) -> Settled:
         return Settled("undecided", "something", 3_000)
 
-    monkeypatch.setattr(searching, "settle", undecided)
+    monkeypatch.setattr(forever, "settle", undecided)
     found = explore(model_of(FINDING_I))
     assert found.counterexamples == ()
     assert found.undecided > 0

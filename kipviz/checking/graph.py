@@ -1,0 +1,108 @@
+"""The part of a state space that a search has seen, kept small.
+
+A state is known by 16 bytes and a number; what is kept of it is where it was first reached from,
+by which of the actions that were possible there, and whether something was pending. Worlds are
+not kept: the way to a state is told by its actions, and taking them again gives the world.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+NOWHERE = 0xFFFF_FFFF
+
+
+class Graph:
+    """States by number, in the order in which a breadth-first search found them.
+
+    Attributes:
+        numbers: the number of each state, by its key.
+        came_from: for each state the number of the one it was first reached from.
+        by: for each state the place of the action that led to it, among those possible there.
+        calm: for each state 1 if nothing was pending in it, 2 if a promise was broken in it.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {}
+        self.came_from = array("I")
+        self.by = array("H")
+        self.calm = bytearray()
+        self._from = array("I")
+        self._to = array("I")
+
+    def __len__(self) -> int:
+        return len(self.came_from)
+
+    def add(self, key: bytes, came_from: int, by: int) -> int:
+        """Note a new state; give its number."""
+        number = self.numbers[key] = len(self.came_from)
+        self.came_from.append(came_from)
+        self.by.append(by)
+        self.calm.append(0)
+        return number
+
+    def broken(self, number: int) -> None:
+        """Note that a promise is broken in a state: nothing below it is of interest."""
+        self.calm[number] = 2
+
+    def link(self, before: int, after: int) -> None:
+        """Note that a state follows another one without a new fault."""
+        self._from.append(before)
+        self._to.append(after)
+
+    def way(self, number: int) -> tuple[int, ...]:
+        """Give how a state was first reached: the place of each action among those possible."""
+        places: list[int] = []
+        while self.came_from[number] != NOWHERE:
+            places.append(self.by[number])
+            number = self.came_from[number]
+        return tuple(reversed(places))
+
+    def spreading_back(self) -> Callable[[bytearray, list[int]], None]:
+        """Give a function that marks all states from which marked ones can be reached by links."""
+        count = len(self)
+        starts = array("I", bytes(4 * (count + 1)))
+        for after in self._to:
+            starts[after + 1] += 1
+        for at in range(count):
+            starts[at + 1] += starts[at]
+        sources, filled = array("I", bytes(4 * len(self._to))), starts[:]
+        for before, after in zip(self._from, self._to, strict=True):
+            sources[filled[after]] = before
+            filled[after] += 1
+
+        def spread(marked: bytearray, stack: list[int]) -> None:
+            while stack:
+                at = stack.pop()
+                for before in sources[starts[at] : starts[at + 1]]:
+                    if not marked[before]:
+                        marked[before] = 1
+                        stack.append(before)
+
+        return spread
+
+    def packed(self) -> dict[str, Any]:
+        """Give everything as plain bytes, the keys in the order of their numbers."""
+        return {
+            "keys": b"".join(self.numbers),
+            "came_from": self.came_from.tobytes(),
+            "by": self.by.tobytes(),
+            "calm": bytes(self.calm),
+            "from": self._from.tobytes(),
+            "to": self._to.tobytes(),
+        }
+
+    @staticmethod
+    def unpacked(packed: dict[str, Any], key_size: int) -> Graph:
+        """Give the graph that was packed."""
+        graph, keys = Graph(), packed["keys"]
+        graph.numbers = {
+            keys[at : at + key_size]: at // key_size for at in range(0, len(keys), key_size)
+        }
+        graph.came_from = array("I", packed["came_from"])
+        graph.by = array("H", packed["by"])
+        graph.calm = bytearray(packed["calm"])
+        graph._from, graph._to = array("I", packed["from"]), array("I", packed["to"])
+        return graph

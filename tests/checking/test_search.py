@@ -1,0 +1,280 @@
+"""A search that stops and goes on, its bounds, its digests, and what it says to bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipviz.checking import explore as searching
+from kipviz.checking import kept, memory
+from kipviz.checking.explore import DigestsCollide, Search, explore
+from kipviz.checking.found import Bounds, Explored
+from kipviz.core.model import Outcome
+from kipviz.designs.catalogue import design
+from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+from tests.checking.counts import CALM, FINDING_D, FINDING_I, ONE_LOCK
+from tests.checking.test_explore import model_of
+
+EVERYTHING = Bounds()
+
+
+def cancelled_at(calls: int) -> Callable[[int, int], bool]:
+    """Progress that is content for so many calls, and then not any more."""
+    left = iter(range(calls))
+
+    def go_on(states: int, depth: int) -> bool:
+        return next(left, None) is not None
+
+    return go_on
+
+
+# -- going on ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", [CALM, FINDING_I, FINDING_D], ids=lambda s: s.design)
+def test_a_search_that_goes_on_after_bounds_finds_what_one_without_finds(space: Any) -> None:
+    search = Search(model_of(space))
+    for states_max in range(50, 400, 50):
+        assert not search.run(Bounds(states_max=states_max)).complete
+    assert search.run(EVERYTHING) == explore(model_of(space))
+
+
+def test_a_search_that_goes_on_after_being_cancelled_finds_the_same_wherever_it_was() -> None:
+    whole = explore(model_of(FINDING_I))
+    for calls in range(12):
+        search = Search(model_of(FINDING_I))
+        first = search.run(EVERYTHING, cancelled_at(calls))
+        assert not first.complete
+        assert first.stopped == "cancelled"
+        assert search.run(EVERYTHING) == whole
+
+
+def test_a_search_can_be_cancelled_while_it_judges_what_is_for_ever() -> None:
+    search = Search(model_of(FINDING_I))
+    found = search.run(EVERYTHING, cancelled_at(5))
+    assert (found.states, found.complete) == (FINDING_I.states, False)
+    assert found.counterexamples == ()
+
+
+@pytest.mark.parametrize("states_max", [1, 40, 1_000, 2_700])
+def test_a_search_goes_on_from_a_file(states_max: int, tmp_path: Path) -> None:
+    file = tmp_path / "search"
+    search = Search(model_of(FINDING_D))
+    before = search.run(Bounds(states_max=states_max))
+    kept.save(search, file)
+    again = kept.load(file, model_of(FINDING_D))
+    assert again.run(Bounds(states_max=1)).states == before.states
+    assert again.run(EVERYTHING) == explore(model_of(FINDING_D))
+
+
+def test_the_same_search_is_the_same_file(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        search = Search(model_of(CALM))
+        search.run(Bounds(states_max=300))
+        kept.save(search, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
+    search = Search(model_of(FINDING_D))
+    search.run(Bounds(states_max=500))
+    kept.save(search, tmp_path / "search")
+    with pytest.raises(kept.SearchFileError, match="is of another model: state"):
+        kept.load(tmp_path / "search", model_of(CALM))
+    with pytest.raises(kept.SearchFileError, match="was searched otherwise"):
+        kept.load(tmp_path / "search", model_of(FINDING_D), properties=PROPERTIES[:1])
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x80"])
+def test_a_file_that_is_no_search_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "search").write_bytes(content)
+    with pytest.raises(kept.SearchFileError, match=r"search is no search of kipviz"):
+        kept.load(tmp_path / "search", model_of(CALM))
+
+
+# -- digests -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", [CALM, FINDING_I, ONE_LOCK], ids=lambda s: s.faults + s.design)
+def test_full_states_prove_the_digests_right(space: Any) -> None:
+    full = Search(model_of(space), full_states=True).run(EVERYTHING)
+    assert full == explore(model_of(space))
+
+
+def test_two_states_with_one_digest_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(CALM)
+    monkeypatch.setattr(model, "search_key", lambda _: bytes(16))
+    found = Search(model, (), full_states=True).run(EVERYTHING)
+    assert not found.complete
+    assert found.stopped == "after 1 steps two different states among 1 have one digest"
+    assert issubclass(DigestsCollide, Exception)
+
+
+# -- bounds ------------------------------------------------------------------------------------
+
+
+def test_a_search_to_a_depth_has_seen_what_is_that_deep_and_says_so() -> None:
+    found = Search(model_of(CALM)).run(Bounds(depth_max=5))
+    assert found.stopped == "the bound of depth 5"
+    assert found.depth == 4
+    assert 5 < found.states < CALM.states
+    assert Search(model_of(CALM)).run(Bounds(depth_max=CALM.depth + 1)).complete
+
+
+class Counting:
+    """A model without end: it counts."""
+
+    def initial(self) -> int:
+        return 0
+
+    def enabled(self, world: int) -> tuple[str, ...]:
+        return ("one more",)
+
+    def step(self, world: int, action: str) -> Outcome:
+        return Outcome(world + 1)
+
+    def search_key(self, world: int) -> bytes:
+        return world.to_bytes(16, "big")
+
+    def kind(self, action: str) -> str:
+        return "deliver"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        (Bounds(states_max=1_000), "to depth 998, not complete (the bound of 1,000 states)"),
+        (Bounds(depth_max=300), "to depth 299, not complete (the bound of depth 300)"),
+        (Bounds(memory_max=1), "to depth 0, not complete (the memory bound of 0 MiB)"),
+    ],
+)
+def test_a_state_space_without_end_stops_at_its_bound_and_says_at_which(
+    bounds: Bounds, said: str
+) -> None:
+    found = Search(Counting(), ()).run(bounds)  # type: ignore[arg-type]
+    assert said in found.sentence
+    assert found.sentence.endswith("untimed: no property is broken so far")
+
+
+def test_a_search_that_ran_out_of_memory_keeps_what_it_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes = iter([10, 20, 30, 999])
+    monkeypatch.setattr(memory, "used", lambda: next(sizes))
+    search = Search(model_of(FINDING_D))
+    found = search.run(Bounds(memory_max=500))
+    assert found.states > 3 * searching.PROGRESS_EVERY
+    assert found.stopped == "the memory bound of 0 MiB"
+    monkeypatch.undo()
+    assert search.run(EVERYTHING) == explore(model_of(FINDING_D))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("states_max", 0), ("depth_max", -1), ("memory_max", 1.5)]
+)
+def test_a_bound_that_is_none_is_answered_with_one_sentence(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} is a whole number from [01], not "):
+        Bounds(**{name: value})
+
+
+def test_the_memory_bound_is_that_of_the_tightest_limit(tmp_path: Path) -> None:
+    def write(place: str, text: str) -> None:
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(text, encoding="ascii")
+
+    assert memory.bound(tmp_path) is None
+    write("proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:   1000000 kB\n")
+    write("proc/self/cgroup", "4:cpu,memory:/box/inner\n0::/nest\n")
+    machine = memory.bound(tmp_path)
+    assert machine is not None
+    write("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "500000000\n")
+    write("sys/fs/cgroup/memory/box/memory.usage_in_bytes", "100000000\n")
+    old = memory.bound(tmp_path)
+    write("sys/fs/cgroup/memory.max", "max\n")
+    write("sys/fs/cgroup/nest/memory.max", "200000000\n")
+    write("sys/fs/cgroup/nest/memory.current", "150000000\n")
+    new = memory.bound(tmp_path)
+    assert old is not None
+    assert new is not None
+    assert abs((machine - old) - 0.8 * (1_024_000_000 - 400_000_000)) < 50_000_000
+    assert abs((old - new) - 0.8 * 350_000_000) < 50_000_000
+
+
+def test_on_this_machine_somebody_knows_the_memory() -> None:
+    bound = memory.bound()
+    assert bound is None or bound > memory.used() >= 0
+
+
+# -- bad input ---------------------------------------------------------------------------------
+
+
+class Raises:
+    """A property that cannot do its sums from some step on."""
+
+    name = "sums"
+    sentence = "Sums can be done."
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def initial(self, world: Any) -> Any:
+        return PROPERTIES[1].initial(world)
+
+    def observe(self, state: Any, action: Any, outcome: Outcome) -> Any:
+        self.after -= 1
+        assert self.after, "no more sums"
+        return state
+
+    def finding(self, state: Any) -> Finding:
+        return Finding(HOLDS)
+
+
+def test_a_property_that_raises_ends_the_search_and_what_was_found_is_kept() -> None:
+    found = explore(model_of(CALM), properties=(*PROPERTIES, Raises(500)))
+    assert not found.complete
+    assert found.states > 100
+    assert "property 'sums' raised AssertionError: no more sums" in found.stopped
+    assert found.stopped.startswith("after ")
+
+
+def test_a_property_that_raises_at_the_start_is_said_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Raises, "initial", lambda *_: 1 / 0)
+    found = explore(model_of(CALM), properties=(Raises(1),))
+    assert found.stopped == "the start cannot be judged: ZeroDivisionError: division by zero"
+    assert (found.states, found.complete) == (0, False)
+
+
+def test_slots_that_contradict_each_other_are_said_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = model_of(CALM)
+    take = model.step
+
+    def step(world: Any, action: Any) -> Outcome:
+        if action.KIND == "load":
+            raise AssertionError("no such state")
+        return take(world, action)
+
+    monkeypatch.setattr(model, "step", step)
+    monkeypatch.setattr(model, "enabled", lambda w, known=model.enabled: known(w))
+    calm: Explored = explore(model)
+    assert calm.complete
+    crashing = scenario("kip-1289-small").model(design("repaired"), _crash())
+    take = crashing.step
+    monkeypatch.setattr(crashing, "step", step)
+    found = explore(crashing)
+    assert "the model raised AssertionError: no such state: the design's slots" in found.stopped
+    assert found.states > 1
+
+
+def _crash() -> Any:
+    from kipviz.checking.budgets import budget_of
+
+    return budget_of("crash_broker=1")
