@@ -9,6 +9,7 @@ What a notebook needs, each in one call:
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
     kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
+    kipviz.open(kipviz.permalink(stepper))                 this very step, as one line of text
 
 Importing the package loads none of this, so that every floor can be imported alone; each name is
 brought when it is used.
@@ -29,6 +30,7 @@ __all__ = [
     "open",
     "open_seeded",
     "open_trace",
+    "permalink",
     "save",
 ]
 
@@ -41,6 +43,7 @@ _HOMES = {
     "open": ("kipviz.widgets.lab", "open_run"),
     "open_seeded": ("kipviz.widgets.lab", "open_seeded"),
     "open_trace": ("kipviz.widgets.lab", "open_trace"),
+    "permalink": ("kipviz.widgets.lab", "permalink"),
     "save": ("kipviz.widgets.lab", "save"),
 }
 

@@ -58,7 +58,10 @@ def add_form(parser: argparse.ArgumentParser) -> None:
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Let a subcommand take a story, or a run from a file."""
     parser.add_argument(
-        "scenario", nargs="?", metavar="SCENARIO", help="see `kipviz list scenarios`"
+        "scenario",
+        nargs="?",
+        metavar="SCENARIO",
+        help="see `kipviz list scenarios`; or a permalink, kv1.…",
     )
     parser.add_argument("--design", metavar="DESIGN", help="the scenario's own if left out")
     parser.add_argument("--from-trace", metavar="FILE", help="a run that was saved, instead")

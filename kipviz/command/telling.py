@@ -10,8 +10,10 @@ from typing import Any
 from kipviz.checking import runs
 from kipviz.checking.budgets import counts_of
 from kipviz.checking.faults import UnknownFaults
+from kipviz.checking.permalink import head_of, is_link, open_link
 from kipviz.checking.runs import Judgement, Run
 from kipviz.command.refused import Refused
+from kipviz.core.linkcode import BadLink
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
 from kipviz.designs.options import UnknownDesign
@@ -30,6 +32,7 @@ _WORDS = (
     Unplayable,
     ScriptError,
     TraceFileError,
+    BadLink,
 )
 
 
@@ -50,9 +53,14 @@ def run_of(arguments: argparse.Namespace) -> Run:
     """
     if arguments.from_trace is None:
         if arguments.scenario is None:
-            raise Refused("name a SCENARIO, or a file with --from-trace")
+            raise Refused("name a SCENARIO, give a permalink, or a file with --from-trace")
         with refusing():
-            return runs.play(arguments.scenario, arguments.design)
+            if not is_link(arguments.scenario):
+                return runs.play(arguments.scenario, arguments.design)
+            linked = open_link(arguments.scenario)
+        if arguments.design not in (None, linked.design.name):
+            raise Refused(f"the permalink is about the design {linked.design.name}")
+        return linked
     with refusing():
         run = runs.load(arguments.from_trace)
     told = (("scenario", run.scenario.name), ("design", run.design.name))
@@ -75,7 +83,7 @@ def save(run: Run, path: str) -> None:
 
 def payload_of(run: Run) -> dict[str, Any]:
     """Give what a stepper shows of a run's line."""
-    told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told)
+    told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told, head_of(run))
     return told
 
 

@@ -5,8 +5,10 @@ The main line is told once and whole; a branch sends only what differs after the
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Any
 
+from kipviz.checking.permalink import mark_of, pick_of
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, host_of
@@ -80,7 +82,7 @@ class Telling:
         self, k: int, node: str, before: World, action: Any, world: World, events: Any
     ) -> None:
         if k == 0:
-            self.steps.append(_start(node))
+            self.steps.append({**_start(node), **self._linked(k, before, action, world)})
             return
         words = tell(before, action, events)
         chapter = words.title if action.KIND in ("fault", "expiry", "repair") else ""
@@ -95,11 +97,19 @@ class Telling:
                 "tone": words.tone,
                 "chapter": chapter,
                 "interesting": words.interesting,
+                **self._linked(k, before, action, world),
             }
         )
         self._messages(k, events)
         self._notes(k, actor(action), events)
         self._downs(k, before, world)
+
+    def _linked(self, k: int, before: World, action: Any, world: World) -> Part:
+        """Give what the page needs of a step to make a permalink by itself."""
+        if k <= self._since:
+            return {}
+        mark = urlsafe_b64encode(mark_of(world)).decode().rstrip("=")
+        return {"mark": mark, "pick": pick_of(self._model, before, action) if k else 0}
 
     def _messages(self, k: int, events: Any) -> None:
         for event in events:
@@ -229,8 +239,12 @@ def payload(
     model: ClusterModel,
     trace: Trace,
     chapters: tuple[Chapter, ...],
+    head: str = "",
 ) -> tuple[Part, Lifetimes]:
-    """Tell the line that a trace stands on, whole; give the rows' lifetimes for branches, too."""
+    """Tell the line that a trace stands on, whole; give the rows' lifetimes for branches, too.
+
+    `head` is what a permalink says of the run before its steps; without it there is none.
+    """
     telling = Telling(model, -1, Lifetimes())
     telling.line(trace, trace.line)
     told = telling.suffix()
@@ -238,6 +252,7 @@ def payload(
         "format": 1,
         "title": scenario.title,
         "scenario": scenario.name,
+        "head": head,
         "spec_line": _spec_line(model),
         "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
         "lanes": _lanes(scenario, model),

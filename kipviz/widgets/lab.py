@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kipviz.checking import runs
+from kipviz.checking.permalink import head_of, is_link, open_link
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
 from kipviz.cluster.actions import ClusterAction
@@ -25,7 +26,7 @@ GO_ON_MAX = 200
 
 
 class TraceChanged(UserWarning):
-    """A trace file came out differently, because the model has moved on since it was saved."""
+    """A trace file or permalink came out differently, because the model has moved on since it was saved."""
 
 
 class Lab:
@@ -41,7 +42,8 @@ class Lab:
         main, *others = run.trace.branches()
         self.trace = run.trace.jump(main.tip)
         told = run.at(self.trace).told
-        self.payload, lives = tell(run.scenario, run.design, self.model, self.trace, told)
+        head = head_of(run)
+        self.payload, lives = tell(run.scenario, run.design, self.model, self.trace, told, head)
         self._lines: dict[int, tuple[tuple[int, ...], Lifetimes]] = {0: (self.trace.line, lives)}
         for other in others:
             assert other.parent is not None  # only the main run has none
@@ -51,12 +53,13 @@ class Lab:
     def run_at(self, branch: int, step: int) -> Run:
         """Give the run as it is by now, standing at a step of a line."""
         path = self._lines[branch][0]
-        return self._run.at(self.trace.jump(path[min(step, len(path) - 1)]))
+        # By way of the tip, so that the trace stands on this very line.
+        return self._run.at(self.trace.jump(path[-1]).jump(path[min(step, len(path) - 1)]))
 
-    def place_of(self, node: int) -> tuple[int, int]:
-        """Give the line and the step at which a node of the trace is shown."""
+    def place_of(self, node: int, line: tuple[int, ...] = ()) -> tuple[int, int]:
+        """Give the line and the step at which a node of the trace is shown, on `line` if it is."""
         step = self.trace.node(node).depth
-        for number, (path, _) in self._lines.items():
+        for number, (path, _) in sorted(self._lines.items(), key=lambda one: one[1][0] != line):
             if step < len(path) and path[step] == node:
                 return number, step
         return 0, 0
@@ -102,13 +105,20 @@ class Lab:
 
 
 def open_run(scenario: str, design: str | None = None) -> Stepper:
-    """Open a scenario in the stepper, under its own design or another one.
+    """Open a scenario in the stepper, under its own design or another one; or a permalink.
+
+    A permalink opens at the very step it was made at, with the branch it was made on. Where the
+    model has moved on since, a warning says what differs.
 
     Raises:
-        ValueError: if there is no such scenario or design, or the design makes a part of the
-            scenario's story impossible.
+        ValueError: if there is no such scenario or design, the design makes a part of the
+            scenario's story impossible, or the permalink is no whole one.
     """
-    return stepper_of(runs.play(scenario, design))
+    if not is_link(scenario):
+        return stepper_of(runs.play(scenario, design))
+    if design is not None:
+        raise ValueError("a permalink brings its own design: leave the other one out")
+    return _left(open_link(scenario))
 
 
 def open_seeded(
@@ -139,12 +149,25 @@ def open_trace(path: str | os.PathLike[str]) -> Stepper:
     Raises:
         TraceFileError: if the file cannot be read or is no whole trace file, in one sentence.
     """
-    run = runs.load(path)
+    return _left(runs.load(path))
+
+
+def _left(run: Run) -> Stepper:
+    """Open a run where it was left, and warn of what came out differently."""
     for change in run.changes:
-        warnings.warn(change, TraceChanged, stacklevel=2)
+        warnings.warn(change, TraceChanged, stacklevel=3)
     stepper = stepper_of(run)
-    stepper.branch, stepper.step = stepper.lab.place_of(run.trace.cursor)
+    stepper.branch, stepper.step = stepper.lab.place_of(run.trace.cursor, run.trace.line)
     return stepper
+
+
+def permalink(stepper: Stepper) -> str:
+    """Give the line of text that opens a stepper's run at this very step: kipviz.open("kv1.…").
+
+    Raises:
+        ValueError: if its run is of no scenario of the library, or the link would be too long.
+    """
+    return stepper.permalink()
 
 
 def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
@@ -154,7 +177,7 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
         ValueError: if there is no model behind the stepper.
         TraceFileError: if the file cannot be written.
     """
-    lab = getattr(stepper, "lab", None)
+    lab: Lab | None = stepper.lab
     if lab is None:
         raise ValueError(
             "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "

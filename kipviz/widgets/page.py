@@ -32,8 +32,8 @@ _MARKUP = re.compile(r"</script|<script|<!--", re.IGNORECASE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(payload: Mapping[str, Any]) -> str:
-    """Give the page of a stepper's payload, or of a comparison's.
+def page(payload: Mapping[str, Any], branch: int = 0, step: int = 0) -> str:
+    """Give the page of a stepper's payload, or of a comparison's; it opens at a step of a line.
 
     Raises:
         ValueError: if it is no payload, in one sentence.
@@ -51,6 +51,7 @@ def page(payload: Mapping[str, Any]) -> str:
         "payload": data,
         "module": module,
         "entry": entry,
+        "place": f"#step={step:d}&amp;branch={branch:d}",
     }
     # In one pass, so that nothing in a field is taken for a place of another one.
     template = TEMPLATE.read_text(encoding="utf-8")

@@ -52,7 +52,11 @@ class Why(_Part):
 
 
 class Step(_Part):
-    """One small step: one action of the model. The first one is the start."""
+    """One small step: one action of the model. The first one is the start.
+
+    A permalink is made of `pick`, the action's place among what was possible (or the action itself,
+    written out), and `mark`, the first eight bytes of the world's fingerprint in base64url.
+    """
 
     kind: str
     actor: str
@@ -63,6 +67,8 @@ class Step(_Part):
     tone: Tone = "calm"
     chapter: str = ""
     interesting: bool = False
+    pick: int | str = 0
+    mark: str = ""
 
 
 class Big(_Part):
@@ -213,6 +219,7 @@ class Payload(_Part):
     verdicts: list[VerdictInfo]
     choices: list[Choice]
     scenario: str = ""
+    head: str = ""
     spec_line: str = ""
     downs: list[Down] = []
     questions: list[Question] = []

@@ -17,6 +17,7 @@ import traitlets
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.sharing import permalink_of, steps_of
 
 FRONT = Path(__file__).parent / "static" / "stepper.js"
 
@@ -52,6 +53,9 @@ class Stepper(anywidget.AnyWidget):
     command = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 
+    lab: Any = None
+    """What answers for the run, if a model is behind it; see `kipviz.widgets.lab`."""
+
     def __init__(
         self, payload: Mapping[str, Any], respond: Respond | None = None, **traits: Any
     ) -> None:
@@ -59,6 +63,7 @@ class Stepper(anywidget.AnyWidget):
         self._known = payloads.read(payload)
         self._respond = respond
         super().__init__(payload=dict(payload), **traits)
+        self.on_msg(self._on_message)
 
     # -- asking for what is new ---------------------------------------------------------------------
 
@@ -174,6 +179,39 @@ class Stepper(anywidget.AnyWidget):
         """The steps of the current branch as a table for a plain terminal."""
         head = [self.payload["title"], self._about(), ""]
         return "\n".join([*head, *twin.table(self._line, self.step), "", repr(self)])
+
+    def permalink(self) -> str:
+        """Give the line of text that opens this run at this very step: kipviz.open("kv1.…").
+
+        Raises:
+            ValueError: when the run is of no scenario of the library, or is too long for a link.
+        """
+        return permalink_of(self.payload, self._branches, self.branch, self.step)
+
+    def steps(self) -> list[dict[str, Any]]:
+        """Give this line as rows, one for each step; `frame` makes them a DataFrame."""
+        return steps_of(self.payload, self._branches, self.branch)
+
+    def frame(self) -> Any:
+        """Give this line as a DataFrame of pandas, one row for each step."""
+        import pandas as pd
+
+        return pd.DataFrame(self.steps())
+
+    def _on_message(self, _widget: Any, content: Mapping[str, Any], _buffers: Any) -> None:
+        """Send the page a file; it goes as a message, so that it is not kept among the values."""
+        if content.get("do") != "file":
+            return
+        from kipviz.widgets.files import file_of
+
+        try:
+            payload = {**self.payload, "branches": self._branches}
+            branch, step = content.get("branch", 0), content.get("step", 0)
+            made = file_of(content.get("what", ""), payload, branch, step, self.lab)
+        except Exception as wrong:
+            self.send({"id": content.get("id"), "error": f"The file could not be made: {wrong}"})
+            raise
+        self.send({"id": content.get("id"), **made})
 
     def _about(self) -> str:
         design = self.payload["design"]

@@ -225,6 +225,7 @@ export class Frame {
   }
 
   toggleFaults() {}
+  toggleDrawer() {}
   pickBranch() {}
   nextBranch() {}
   press() {}

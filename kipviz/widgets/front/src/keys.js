@@ -27,6 +27,7 @@ export const KEYS = [
   { keys: ["]"], act: (app) => app.nextBranch(1) },
   { keys: ["a"], show: ["a"], what: "all lanes, or only the first four", act: (app) => app.toggleLanes() },
   { keys: ["w"], show: ["w"], what: "why: rule, guards, clause, Kafka class", act: (app) => app.toggleWhy() },
+  { keys: ["s"], show: ["s"], what: "share: link, files, pictures", act: (app) => app.toggleDrawer("share") },
   { keys: ["?"], show: ["?"], what: "this list", act: (app) => app.toggleHelp() },
   { keys: ["Escape"], show: ["Esc"], what: "close what is open, then leave", act: (app) => app.leave() },
 ];

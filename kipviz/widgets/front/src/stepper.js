@@ -10,6 +10,7 @@ import { Overview } from "./overview.js";
 import { Question } from "./question.js";
 import { Sentence } from "./sentence.js";
 import { Sequence } from "./sequence.js";
+import { Share } from "./share.js";
 import { Transport } from "./transport.js";
 
 const PATIENCE = 8000;
@@ -44,7 +45,7 @@ export class Stepper extends Frame {
     this.sentence = new Sentence(this);
     this.overview = new Overview(this);
     this.lanes = lanesButton(this, payload);
-    this.drawers = [];
+    this.drawers = [new Share(this)];
     this.transport.addTools(this.drawers.map((drawer) => drawer.button));
     this.detail = h("p", { class: "kv-detail", role: "status" });
     show(this.detail, false);

@@ -1,0 +1,295 @@
+"""A permalink: one line of text that opens a run again at this very step.
+
+It holds actions, as a trace file does, and four bits of the fingerprint of every world, so that a
+model which has moved on since is noticed at the step where it shows, and said in words.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+
+import kipviz
+from kipviz.checking.budgets import budget_of, budget_words
+from kipviz.checking.faults import FAULTS
+from kipviz.checking.runs import Run
+from kipviz.checking.task import Task
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.linkcode import (
+    LENGTH_MAX,
+    MARK_SIZE,
+    BadLink,
+    Link,
+    Part,
+    Taken,
+    joined,
+    read,
+    write,
+)
+from kipviz.core.model import NotEnabled
+from kipviz.core.trace import Node, Trace
+from kipviz.core.values import Value, fingerprint
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.script import Chapter
+
+LENGTH_WARNED = 1_500
+"""From here on some mail and chat programs cut a line."""
+
+OWN = "own"  # the budget of the scenario
+
+_encode = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder(ClusterAction)
+
+
+class TooLong(ValueError):
+    """A run that is too long for a permalink; the message says what to do instead."""
+
+
+class Head(Value, frozen=True, array_like=True):
+    """What was run: the start of everything that the actions then change.
+
+    `ends` are the steps at which the story's big steps end; `dice` is (faults, seed, steps_max) of
+    a seeded run.
+    """
+
+    scenario: str
+    design: str
+    budget: str
+    kafka: str
+    kipviz: str
+    ends: tuple[int, ...] = ()
+    dice: tuple[str, int, int] | None = None
+
+
+_head_decoder = msgspec.json.Decoder(Head)
+
+
+def is_link(text: str) -> bool:
+    """Say whether a text means to be a permalink, and no scenario's name."""
+    head, dot, _ = text.strip().partition(".")
+    return bool(dot) and head[:2] == "kv" and head[2:].isdecimal()
+
+
+# --- writing ---------------------------------------------------------------------------------------
+
+
+def head_of(run: Run) -> str:
+    """Give what a link says of a run before its steps; "" if the run cannot be opened by a link."""
+    scenario = run.scenario
+    try:
+        known = scenario_named(scenario.name) == scenario
+        known = known and design_named(run.design.name) == run.design
+    except ValueError:
+        return ""
+    if not known or run.model.spec != scenario.spec.but(budget=run.model.spec.budget):
+        return ""
+    dice = None
+    if run.task is not None:
+        dice = (run.task.faults, run.task.seed, run.task.steps_max)
+    head = Head(
+        scenario.name,
+        run.design.name,
+        _budget_words(scenario, run.budget),
+        run.model.spec.kafka_version,
+        kipviz.__version__,
+        tuple(chapter.end for chapter in run.chapters),
+        dice,
+    )
+    return _encode(head).decode()
+
+
+def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:
+    """Give the shortest words for a budget: most are the scenario's own or a profile's."""
+    if budget == scenario.spec.budget:
+        return OWN
+    return next((known.name for known in FAULTS if known.budget == budget), budget_words(budget))
+
+
+def pick_of(model: ClusterModel, before: World, action: ClusterAction) -> int | str:
+    """Give an action as its place among the enabled ones, or written out if it is none of them."""
+    enabled = model.enabled(before)
+    return enabled.index(action) if action in enabled else _encode(action).decode()
+
+
+def mark_of(world: World) -> bytes:
+    """Give the first bytes of a world's fingerprint."""
+    return fingerprint(world)[:MARK_SIZE]
+
+
+def check_of(mark: bytes) -> int:
+    """Give the four bits of a mark that every step carries."""
+    return mark[0] >> 4
+
+
+def permalink(run: Run) -> str:
+    """Give the link to where a run stands, with the line it stands on.
+
+    Raises:
+        ValueError: if its scenario is none of the library.
+        TooLong: if the link would have more letters than mail and chat programs let through.
+    """
+    trace = run.trace
+    chain: list[Part] = []
+    branches = {branch.tip: branch for branch in trace.branches()}
+    by_id = {branch.id: branch for branch in branches.values()}
+    branch = branches[trace.line[-1]]
+    while True:
+        own = trace.path(branch.tip)[branch.at :]
+        chain.append(Part(branch.at, tuple(_steps(run.model, [trace.node(n) for n in own]))))
+        if branch.parent is None:
+            break
+        branch = by_id[branch.parent]
+    start = mark_of(trace.node(0).world)
+    return sealed(head_of(run), start, mark_of(trace.world), trace.depth, chain[::-1])
+
+
+def sealed(head: str, start: bytes, mark: bytes, step: int, chain: list[Part]) -> str:
+    """Give the text of a link, and see that it is not too long.
+
+    Raises:
+        ValueError: if there is no head: nobody could open the link.
+        TooLong: if it has more letters than mail and chat programs let through.
+    """
+    if not head:
+        raise ValueError(
+            "a permalink names a scenario of the library, and this run is of no such scenario: "
+            "save it as a trace file"
+        )
+    text = write(Link(head, start[0], mark, step, joined(chain)))
+    if len(text) > LENGTH_MAX:
+        raise TooLong(
+            f"the permalink would have {len(text):,} letters, and {LENGTH_MAX:,} is the most that "
+            "travels safely: save the run as a trace file"
+        )
+    return text
+
+
+def _steps(model: ClusterModel, nodes: list[Node]) -> list[Taken]:
+    return [
+        Taken(pick_of(model, before.world, node.action), check_of(mark_of(node.world)))
+        for before, node in itertools.pairwise(nodes)
+    ]
+
+
+# --- opening ---------------------------------------------------------------------------------------
+
+
+def open_link(text: str) -> Run:
+    """Replay a permalink; `changes` of the run say where the model has moved on since.
+
+    Raises:
+        BadLink: if the text is no whole permalink, or names something that there is not.
+    """
+    link = read(text)
+    scenario, model, head = _opened(link.head)
+    replay = _Replay(model, link)
+    changes = replay.changes
+    if head.kafka != model.spec.kafka_version:
+        changes.insert(
+            0,
+            f"the permalink was made with a model of Kafka {head.kafka}, and this is one of Kafka "
+            f"{model.spec.kafka_version}",
+        )
+    if changes and head.kipviz != kipviz.__version__:
+        changes.append(f"it was made with kipviz {head.kipviz}, and this is {kipviz.__version__}")
+    task = None if head.dice is None else Task(head.scenario, head.design, *head.dice)
+    chapters = _chapters(scenario, head.ends, link.parts[0].last)
+    design = design_named(head.design)
+    return Run(scenario, design, model, replay.trace, chapters, task, changes=tuple(changes))
+
+
+def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
+    try:
+        head = _head_decoder.decode(text)
+        scenario = scenario_named(head.scenario)
+        budget = None if head.budget == OWN else budget_of(head.budget)
+        model = scenario.model(design_named(head.design), budget)
+    except msgspec.DecodeError as wrong:
+        raise BadLink(f"this permalink is not one of kipviz: {wrong}") from None
+    except (ValueError, BadSpec) as wrong:
+        raise BadLink(f"this permalink cannot be opened: {wrong}") from None
+    return scenario, model, head
+
+
+def _chapters(scenario: Scenario, ends: tuple[int, ...], last: int) -> tuple[Chapter, ...]:
+    """Give the big steps again; a story that has other beats by now is told in small steps."""
+    begins = (0, *ends)
+    rising = all(one <= other <= last for one, other in zip(begins, ends, strict=False))
+    if len(ends) != len(scenario.beats) or not rising:
+        return ()
+    return tuple(
+        Chapter(beat.title, beat.say, first, end)
+        for beat, first, end in zip(scenario.beats, begins, ends, strict=False)
+    )
+
+
+class _Replay:
+    """Takes the choices of a link again, and notes where the model answers otherwise."""
+
+    def __init__(self, model: ClusterModel, link: Link) -> None:
+        self.model = model
+        self.changes: list[str] = []
+        self.trace = Trace.start(model, PROPERTIES)
+        self._line = [0]  # the nodes of the line so far
+        self._differs: int | None = None  # the first step of the line that is not as it was
+        if mark_of(self.trace.world)[0] != link.start:
+            self._note(0, "already the start is another one")
+        for part in link.parts:
+            self._follow(part)
+        self.trace = self.trace.jump(self._line[-1])
+        self.trace = self.trace.jump(self._line[min(link.step, len(self._line) - 1)])
+        same = self.trace.depth == link.step and mark_of(self.trace.world) == link.mark
+        if not same and not self.changes:
+            self._note(link.step, f"the state at step {link.step} is another one")
+
+    def _follow(self, part: Part) -> None:
+        """Take the steps of one part, as far as they are possible."""
+        if part.at >= len(self._line):
+            self._note(part.at, f"the branch after step {part.at} is left out with what it leaves")
+            return
+        del self._line[part.at + 1 :]
+        if self._differs is not None and self._differs > part.at:
+            self._differs = None
+        self.trace = self.trace.jump(self._line[-1])
+        for step, taken in enumerate(part.taken, start=part.at + 1):
+            why = self._take(taken)
+            if why:
+                self._note(step, f"step {step} is not possible any more ({why}); it is left out")
+                return
+            self._line.append(self.trace.cursor)
+            if self._differs is None and check_of(mark_of(self.trace.world)) != taken.check:
+                before = self.trace.node(self._line[-2]).world
+                name = label(before, self.trace.action)
+                self._note(step, f"step {step}, {name}, leads to another state than it did")
+
+    def _take(self, taken: Taken) -> str:
+        """Take one step; say why not if it is not possible."""
+        action: Any
+        if isinstance(taken.pick, str):
+            try:
+                action = _decoder.decode(taken.pick)
+            except msgspec.DecodeError:
+                return "there is no such action"
+        else:
+            enabled = self.model.enabled(self.trace.world)
+            if taken.pick >= len(enabled):
+                return f"it took choice {taken.pick + 1}, and there are {len(enabled)} now"
+            action = enabled[taken.pick]
+        try:
+            self.trace = self.trace.take(action)
+        except NotEnabled as wrong:
+            return wrong.why
+        return ""
+
+    def _note(self, step: int, what: str) -> None:
+        if self._differs is None or step < self._differs:
+            self._differs = step
+        self.changes.append(f"the model has changed since this permalink was made: {what}")

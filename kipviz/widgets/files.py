@@ -1,0 +1,46 @@
+"""The files that the page asks the kernel for: a run as a page, a trace file or a test."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kipviz.checking import runs
+from kipviz.views.pytest_source import pytest_source
+from kipviz.widgets.page import page
+
+if TYPE_CHECKING:
+    from kipviz.widgets.lab import Lab
+
+KINDS = {"html": "text/html", "trace": "application/json", "pytest": "text/x-python"}
+
+
+def file_of(
+    what: str, payload: Mapping[str, Any], branch: int, step: int, lab: Lab | None
+) -> dict[str, str]:
+    """Give a file's name, type and text; `payload` has all branches, `lab` the model if there is one.
+
+    Raises:
+        ValueError: if there is no such kind of file, or it needs a model and there is none.
+    """
+    if what not in KINDS:
+        raise ValueError(f"There is no file of the kind {what!r}; there are {', '.join(KINDS)}.")
+    stem = f"{payload.get('scenario') or 'run'}-step-{step}"
+    if what == "html":
+        return _file(f"{stem}.html", what, page(payload, branch, step))
+    if lab is None:
+        raise ValueError("This stepper shows a recorded run: there is no model behind it to ask.")
+    run = lab.run_at(branch, step)
+    if what == "trace":
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "run.trace")
+            runs.save(run, path)
+            return _file(f"{stem}.trace", what, path.read_text(encoding="utf-8"))
+    name = f"test_{stem.replace('-', '_')}.py"
+    return _file(name, what, pytest_source(run, runs.judge(run)))
+
+
+def _file(name: str, what: str, text: str) -> dict[str, str]:
+    return {"name": name, "type": KINDS[what], "text": text}
