@@ -225,7 +225,6 @@ export class Frame {
   }
 
   toggleFaults() {}
-  toggleDrawer() {}
   pickBranch() {}
   nextBranch() {}
   press() {}
