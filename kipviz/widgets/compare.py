@@ -25,7 +25,7 @@ class Compare(anywidget.AnyWidget):
         payload: both payloads, the pairs of steps that belong together, and the differences.
         lines: the branch shown on the left and on the right, 0 for the main run.
         step: the cursor, a place in the pairs.
-        selection, all_lanes: as in the stepper.
+        selection, all_lanes, presenter: as in the stepper.
     """
 
     _esm = FRONT.read_text(encoding="utf-8")
@@ -35,6 +35,7 @@ class Compare(anywidget.AnyWidget):
     step = traitlets.Int(0).tag(sync=True)
     selection = traitlets.Dict().tag(sync=True)
     all_lanes = traitlets.Bool(False).tag(sync=True)
+    presenter = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ class Stepper(anywidget.AnyWidget):
         selection: what the reader clicked: ``{"kind": "message", "id": ...}`` or ``{}``.
         answers: the reader's answers to the questions: question id -> number of the option.
         all_lanes: whether all lanes are shown, or only those of the first screen.
+        presenter: whether the page is in presenter mode: large type, and a remote's keys step.
         command: the page's last wish; setting it is how the page asks for a branch.
         answer: Python's last answer: ``{"id", "branch"}`` or ``{"id", "error"}``.
     """
@@ -50,6 +51,7 @@ class Stepper(anywidget.AnyWidget):
     selection = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     all_lanes = traitlets.Bool(False).tag(sync=True)
+    presenter = traitlets.Bool(False).tag(sync=True)
     command = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 

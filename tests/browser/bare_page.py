@@ -53,7 +53,15 @@ import(URL.createObjectURL(source)).then((module) => {{
 def state_of(payload: dict[str, Any], **traits: Any) -> dict[str, Any]:
     """What the synced traits are when a stepper is first drawn."""
     blank = {"branches": [], "step": 0, "branch": 0, "selection": {}, "answers": {}}
-    return {"payload": payload, **blank, "all_lanes": False, "command": {}, "answer": {}, **traits}
+    return {
+        "payload": payload,
+        **blank,
+        "all_lanes": False,
+        "presenter": False,
+        "command": {},
+        "answer": {},
+        **traits,
+    }
 
 
 def write_page(path: Path, payload: dict[str, Any], *, theme: str = "", **traits: Any) -> Path:

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync, mkdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "static", "stepper.js");
@@ -32,6 +32,17 @@ function hash() {
   return sum.digest("hex");
 }
 
+// The style sheet goes in as a text, which the bundler leaves as it is; without its blanks it is a sixth smaller.
+const smallStyle = {
+  name: "small style",
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code, loader: "text" };
+    });
+  },
+};
+
 const result = await build({
   entryPoints: [join(here, "src", "index.js")],
   bundle: true,
@@ -39,7 +50,7 @@ const result = await build({
   target: "es2022",
   minify: true,
   charset: "utf8",
-  loader: { ".css": "text" },
+  plugins: [smallStyle],
   legalComments: "none",
   write: false,
 });

@@ -25,7 +25,7 @@ class Side {
     this.lines = new Lines(payload, []);
     this.line = this.lines.get(frame.payload.lines?.[this.number] ?? 0);
     this.verdicts = new Verdicts(this);
-    this.sequence = new Sequence(this);
+    this.sequence = new Sequence(this, { folding: false }); // two diagrams are kept level row by row
     this.cards = new Cards(this);
     this.overview = new Overview(this);
     this.words = h("p", { class: "kv-side-say" });

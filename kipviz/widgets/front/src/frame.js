@@ -6,8 +6,10 @@ import { listen } from "./keys.js";
 import { Errors, Help } from "./panels.js";
 import { Player } from "./transport.js";
 import css from "./style.css";
+import tools from "./tools.css";
 
 const SAVE_EVERY = 150;
+export const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
 let made = 0;
 
 export class Frame {
@@ -22,7 +24,10 @@ export class Frame {
       "aria-label": `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`,
       "data-lm-suppress-shortcuts": "true",
     });
-    this.root.append(h("style", { text: css }), this.errors.element);
+    this.cover = h("div", { class: "kv-cover", role: "status" }, h("p", { text: "paused: any key goes on" }));
+    show(this.cover, false);
+    this.cover.addEventListener("click", () => this.uncover());
+    this.root.append(h("style", { text: css + tools }), this.errors.element, this.cover);
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),
@@ -32,6 +37,8 @@ export class Frame {
     this.drawers = [];
     this.grain = "small";
     listen(this, this.root);
+    this.hear("presenter", () => this.heardPresenter());
+    this.root.classList.toggle("kv-presenter", this.presenting);
   }
 
   name(part) {
@@ -89,7 +96,7 @@ export class Frame {
   resize() {
     const width = this.root.clientWidth;
     if (width === 0) return;
-    const page = window.innerWidth;
+    const page = window.innerWidth / (this.presenting ? PRESENTING : 1);
     const size = page < 900 || width < 720 ? "one" : page < 1200 || width < 1000 ? "two" : "three";
     const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.54)));
     const same = width === this.wide && size === this.size && tall === this.tall;
@@ -159,6 +166,13 @@ export class Frame {
     this.draw();
   }
 
+  /** The keys of a presenter's remote: a step while presenting, else a look further up. */
+  page(way) {
+    if (!this.presenting) this.peek(way);
+    else if (way > 0) this.onward(false);
+    else this.backward(false);
+  }
+
   /** Shows what lies above in the diagram, most of its height at a time. */
   peek(way) {
     for (const sequence of this.sequences) sequence.peek(way * 0.8 * sequence.height);
@@ -172,6 +186,36 @@ export class Frame {
 
   holdsBefore() {
     return false;
+  }
+
+  // -- presenting -------------------------------------------------------------------------------------
+
+  get presenting() {
+    return Boolean(this.model.get("presenter"));
+  }
+
+  present() {
+    this.keep({ presenter: !this.presenting });
+  }
+
+  heardPresenter() {
+    this.root.classList.toggle("kv-presenter", this.presenting);
+    attr(this.transport.presentButton, "aria-pressed", String(this.presenting));
+    this.wide = 0;
+    this.resize();
+  }
+
+  /** A black screen, for when the class should look at the speaker. */
+  blank() {
+    this.player.pause();
+    show(this.cover, true);
+  }
+
+  /** Takes the black screen away; says whether there was one. */
+  uncover(key) {
+    if (this.cover.hidden || key === "Shift") return false;
+    show(this.cover, false);
+    return true;
   }
 
   // -- panels -----------------------------------------------------------------------------------------
@@ -224,8 +268,37 @@ export class Frame {
     return false;
   }
 
+  /** The notable steps, in order; none where there is no one line. */
+  get notables() {
+    return [];
+  }
+
+  notable(way) {
+    const found = way > 0 ? this.notables.find((k) => k > this.at) : this.notables.findLast((k) => k < this.at);
+    if (found !== undefined) this.go(found, "small");
+  }
+
+  pickBranch() {
+    if (this.presenting) this.blank();
+  }
+
+  askPlace() {
+    this.transport.askPlace();
+  }
+
+  /** The step that somebody typed: a number, or words of a title. */
+  stepCalled(words) {
+    if (/^\d+$/.test(words)) return Number(words) <= this.last ? Number(words) : undefined;
+    return words ? this.titled(words) : undefined;
+  }
+
+  titled() {}
+
+  toggleFold() {}
+  toggleFolds() {}
+  toggleDrawer() {}
+  selectNext() {}
   toggleFaults() {}
-  pickBranch() {}
   nextBranch() {}
   press() {}
   marked() {}

@@ -8,13 +8,18 @@ const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 /** Every key there is: what it is called, how the help shows it, and what it does. */
 export const KEYS = [
   { show: ["→", "←"], what: "one step of the flow, forward or back; with Shift one message" },
-  { keys: ["ArrowRight"], act: (app, event) => app.onward(event.shiftKey) },
-  { keys: ["ArrowLeft"], act: (app, event) => app.backward(event.shiftKey) },
+  { keys: ["ArrowRight", "l", "n"], act: (app, event) => app.onward(event.shiftKey) },
+  { keys: ["ArrowLeft", "h", "p"], act: (app, event) => app.backward(event.shiftKey) },
+  { keys: ["i"], show: ["i", "I"], what: "the next, the previous interesting step", act: (app) => app.notable(1) },
+  { keys: ["I"], act: (app) => app.notable(-1) },
   { keys: ["Home"], show: ["Home", "End"], what: "the first, the last step", act: (app) => app.first() },
   { keys: ["End"], act: (app) => app.end() },
-  { keys: ["PageUp"], show: ["PgUp", "PgDn"], what: "look further up in the diagram, and back", act: (app) => app.peek(-1) },
-  { keys: ["PageDown"], act: (app) => app.peek(1) },
-  { keys: [" "], show: ["Space"], what: "play or pause", act: (app) => app.player.toggle() },
+  { keys: ["g"], show: ["g"], what: "go to a step: its number, or words of its title", act: (app) => app.askPlace() },
+  { keys: ["PageUp"], show: ["PgUp", "PgDn"], what: "look further up in the diagram, and back; presenting: a step", act: (app) => app.page(-1) },
+  { keys: ["PageDown"], act: (app) => app.page(1) },
+  { keys: ["ArrowUp"], show: ["↑", "↓"], what: "select the message above, below", act: (app) => app.selectNext(-1) },
+  { keys: ["ArrowDown"], act: (app) => app.selectNext(1) },
+  { keys: [" ", "."], show: ["Space", "."], what: "play or pause", act: (app) => app.player.toggle() },
   { keys: ["+", "="], show: ["+", "−"], what: "faster, slower", act: (app) => app.player.speed(1) },
   { keys: ["-", "−"], act: (app) => app.player.speed(-1) },
   { keys: DIGITS, show: ["1", "…", "9"], what: "choose what happens next; in a comparison, go to a difference", act: (app, event) => app.press(Number(event.key)) },
@@ -22,12 +27,20 @@ export const KEYS = [
   { keys: ["I"], act: (app) => app.marked(-1) },
   { keys: ["r"], show: ["r"], what: "verdicts side by side, in a comparison", act: (app) => app.toggleDrawer("verdicts") },
   { keys: ["f"], show: ["f"], what: "the list of faults", act: (app) => app.toggleFaults() },
-  { keys: ["b"], show: ["b", "[", "]"], what: "branches: list, previous, next", act: (app) => app.pickBranch() },
+  { keys: ["/"], show: ["/"], what: "find: search, filters, chapters, run until", act: (app) => app.toggleDrawer("find") },
+  { keys: ["t"], show: ["t"], what: "the tree of branches", act: (app) => app.toggleDrawer("tree") },
+  { keys: ["m"], show: ["m"], what: "the diagram as a table", act: (app) => app.toggleDrawer("table") },
+  { keys: ["Enter"], show: ["Enter"], what: "open or close the folded steps at the cursor", act: (app) => app.toggleFold() },
+  { keys: ["z"], show: ["z"], what: "show every repeat, or fold them all", act: (app) => app.toggleFolds() },
+  { keys: ["b"], show: ["b", "[", "]"], what: "branches: list, previous, next; presenting: b is a black screen", act: (app) => app.pickBranch() },
   { keys: ["["], act: (app) => app.nextBranch(-1) },
   { keys: ["]"], act: (app) => app.nextBranch(1) },
+  { keys: ["{"], show: ["{", "}"], what: "the same step on the previous, the next branch", act: (app) => app.nextBranch(-1, true) },
+  { keys: ["}"], act: (app) => app.nextBranch(1, true) },
   { keys: ["a"], show: ["a"], what: "all lanes, or only the first four", act: (app) => app.toggleLanes() },
   { keys: ["w"], show: ["w"], what: "why: rule, guards, clause, Kafka class", act: (app) => app.toggleWhy() },
   { keys: ["s"], show: ["s"], what: "share: link, files, pictures", act: (app) => app.toggleDrawer("share") },
+  { keys: ["P"], show: ["P"], what: "presenter mode: large type, and a remote steps", act: (app) => app.present() },
   { keys: ["?"], show: ["?"], what: "this list", act: (app) => app.toggleHelp() },
   { keys: ["Escape"], show: ["Esc"], what: "close what is open, then leave", act: (app) => app.leave() },
 ];
@@ -40,6 +53,7 @@ export function listen(app, root) {
     const { tagName } = event.target;
     if (event.key !== "Escape" && OWN.has(tagName) && !(event.shiftKey && event.key.startsWith("Arrow"))) return;
     if (tagName === "BUTTON" && PRESS.has(event.key)) return;
+    if (app.uncover(event.key)) return event.preventDefault();
     const act = acts.get(event.key);
     if (!act) return;
     event.preventDefault();

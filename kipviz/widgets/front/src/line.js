@@ -52,7 +52,8 @@ export class Line {
       const key = cellKey(row.card, row.id);
       if (!this.born.has(key)) this.born.set(key, this.born.size);
     }
-    this.marked = this.steps.flatMap((step, k) => (step.interesting ? [k] : []));
+    this.flags = flagsOf(this);
+    this.marked = this.steps.flatMap((step, k) => (step.interesting || this.flags.has(k) ? [k] : []));
     this.bigAt = new Int32Array(this.steps.length).fill(-1);
     this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
   }
@@ -71,6 +72,32 @@ export class Line {
 
   choicesAt(step) {
     return this.liveChoices.at(step).flatMap((choice) => choice.items);
+  }
+
+  message(id) {
+    this.byId ??= new Map(this.messages.map((message) => [message.id, message]));
+    return this.byId.get(id);
+  }
+
+  /** Where the line has something to jump to: big steps, faults and the states that were reached. */
+  get chapters() {
+    this.told ??= chaptersOf(this);
+    return this.told;
+  }
+
+  /** Everything that is said at a step, in small letters, to be searched. */
+  get texts() {
+    this.written ??= this.steps.map((step, k) => {
+      const messages = [...(this.departures.get(k) ?? []), ...(this.arrivals.get(k) ?? [])].map((m) => `${m.label} ${m.detail ?? ""}`);
+      const notes = (this.notesAt.get(k) ?? []).map((note) => `${note.text} ${note.sub ?? ""}`);
+      return [step.title, step.sentence, step.chapter, step.why?.rule?.replaceAll("_", " "), this.bigs[this.bigAt[k]]?.title, ...messages, ...notes].filter(Boolean).join("\n").toLowerCase();
+    });
+    return this.written;
+  }
+
+  get departures() {
+    this.sent ??= group(this.messages, (m) => m.sent);
+    return this.sent;
   }
 
   /** The step at which a big step forward ends; where no big steps are told, the next notable one. */
@@ -103,6 +130,43 @@ export class Line {
     const here = this.bigAt[step];
     return here >= 0 && step === this.bigs[here].to - 1;
   }
+}
+
+/** The steps that carry a flag: a property that breaks there, or a fault. */
+function flagsOf(line) {
+  const breaks = new Set(line.verdicts.filter((verdict) => verdict.state === "broken").map((verdict) => verdict.from));
+  const flags = new Map();
+  line.steps.forEach((step, k) => {
+    if (breaks.has(k) || step.tone === "broken") flags.set(k, "broken");
+    else if (step.kind === "fault") flags.set(k, "fault");
+  });
+  return flags;
+}
+
+function chaptersOf(line) {
+  const begins = new Map(line.bigs.map((big) => [big.from, big.title]));
+  const found = [];
+  line.steps.forEach((step, k) => {
+    const big = begins.get(k);
+    if (big) found.push({ step: k, title: big, kind: "big" });
+    const notes = (line.notesAt.get(k) ?? []).map((note) => note.text);
+    const flag = line.flags.get(k);
+    if (flag || step.chapter) found.push({ step: k, title: step.chapter || step.title, kind: flag ?? "fault" });
+    else if (notes.length) found.push({ step: k, title: notes.join(" · "), kind: "state" });
+  });
+  return found;
+}
+
+/** The first step at which two lines differ; they share everything before it. */
+export function parting(a, b) {
+  let low = 0;
+  let high = Math.min(a.last, b.last) + 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (a.steps[middle] === b.steps[middle]) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The step at which a message leaves the wire, or null while it is on it for ever. */
@@ -203,6 +267,42 @@ export class Lines {
     line = branchLine(this.get(branch.parent ?? 0), branch);
     this.made.set(id, line);
     return line;
+  }
+
+  /** The line that a branch really leaves: its parent, or what the parent shares up to there. */
+  stemOf(line) {
+    if (line.id === 0) return null;
+    let stem = this.get(line.parent ?? 0);
+    while (stem.id !== 0 && line.at <= stem.at) stem = this.get(stem.parent ?? 0);
+    return stem;
+  }
+
+  /** Every line after the one it leaves, with its depth. */
+  inTree() {
+    const lines = this.ids.map((id) => this.get(id));
+    const below = group(lines.filter((line) => line.id !== 0), (line) => this.stemOf(line).id);
+    const rows = [];
+    const add = (line, depth, stem) => {
+      rows.push({ line, depth, stem });
+      const next = (below.get(line.id) ?? []).sort((a, b) => a.at - b.at || a.id - b.id);
+      for (const other of next) add(other, depth + 1, line);
+    };
+    add(this.get(0), 0, null);
+    return rows;
+  }
+
+  /** The way from the start to the end of a line: line id -> its last step on that way. */
+  wayTo(line) {
+    const way = new Map([[line.id, line.last]]);
+    for (let one = line, stem = this.stemOf(one); stem; one = stem, stem = this.stemOf(one)) way.set(stem.id, one.at);
+    return way;
+  }
+
+  /** A branch and everything that grew from it. */
+  grownFrom(id) {
+    const grown = new Set([id]);
+    for (const branch of this.branches.values()) if (grown.has(branch.parent)) grown.add(branch.id);
+    return [...grown];
   }
 
   /** The line on which this choice was already taken at this step of `line`, or undefined. */

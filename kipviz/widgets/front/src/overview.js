@@ -10,6 +10,7 @@ const BAR = { start: 6, application: 8, timer: 6, local: 9, sender: 7, append: 1
 const STEP_MAX = 30; // pixels: a short line does not fill the strip
 const BRANCH_ROW = 9;
 const BRANCHES_MAX = 5;
+const FLAGS_MAX = 200;
 
 export class Overview {
   constructor(app) {
@@ -19,7 +20,8 @@ export class Overview {
     this.flags = s("g");
     this.needle = s("g", { class: "kv-needle" }, s("rect", { x: -1.5, y: 2, width: 3, height: HEIGHT - 2, rx: 1.5 }));
     this.lines = s("g");
-    this.svg = s("svg", { class: "kv-overview", role: "img" }, s("title", { text: "All steps; click to go there" }), this.static, this.veil, this.flags, this.needle, this.lines);
+    this.hits = s("path", { class: "kv-hits" });
+    this.svg = s("svg", { class: "kv-overview", role: "img" }, s("title", { text: "All steps; click to go there" }), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
     this.tip = h("div", { class: "kv-tip-box", "aria-hidden": "true" });
     show(this.tip, false);
     this.element = h("div", { class: "kv-overview-box" }, this.svg, this.tip);
@@ -62,13 +64,7 @@ export class Overview {
       paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}h${width.toFixed(2)}v${-height}h${(-width).toFixed(2)}z`);
     }
     this.static.replaceChildren(...bands, ...[...paths].map(([kind, d]) => s("path", { class: `kv-bar kv-tone-${kind}`, d })));
-    const flags = [];
-    line.steps.forEach((step, k) => {
-      const broken = line.verdicts.some((verdict) => verdict.state === "broken" && verdict.from === k);
-      if (broken || tone(step.tone) === "broken") flags.push({ k, what: "broken" });
-      else if (step.kind === "fault") flags.push({ k, what: "fault" });
-    });
-    this.flags.replaceChildren(...flags.slice(0, 200).map(({ k, what }) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));
+    this.flags.replaceChildren(...[...line.flags].slice(0, FLAGS_MAX).map(([k, what]) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));
   }
 
   flag(x, what, title) {
@@ -102,9 +98,18 @@ export class Overview {
     this.needle.style.transform = `translate(${this.x(step) + this.unit / 2}px, 0px)`;
   }
 
+  /** Marks the steps that were found: a tick from above, one per pixel at most. */
+  mark(marks) {
+    if (this.marks === marks && this.markedAt === this.key) return;
+    Object.assign(this, { marks, markedAt: this.key });
+    const places = new Set();
+    marks?.forEach((hit, k) => hit && places.add(Math.round(this.x(k) + this.unit / 2)));
+    attr(this.hits, "d", [...places].map((x) => `M${x} 0v7`).join(""));
+  }
+
   stepAt(event) {
     const box = this.svg.getBoundingClientRect();
-    const x = event.clientX - box.left;
+    const x = ((event.clientX - box.left) / box.width) * this.width; // the box may be drawn larger
     return Math.max(0, Math.min(this.line.last, Math.floor(x / this.unit)));
   }
 
@@ -117,8 +122,7 @@ export class Overview {
     const step = this.stepAt(event);
     show(this.tip, true);
     text(this.tip, `${step} · ${this.line.steps[step].title}`);
-    const box = this.element.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    this.tip.style.left = `${Math.min(Math.max(x, 90), box.width - 90)}px`;
+    const x = this.x(step) + this.svg.parentElement.clientLeft + 16;
+    this.tip.style.left = `${Math.min(Math.max(x, 90), this.width - 60)}px`;
   }
 }

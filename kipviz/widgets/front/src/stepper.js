@@ -2,10 +2,13 @@
 
 import { Cards } from "./cards.js";
 import { Choices } from "./choices.js";
+import { Find } from "./find.js";
+import { Table } from "./table.js";
+import { Tree } from "./tree.js";
 import { attr, h, show, text } from "./dom.js";
 import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
-import { Lines, ending } from "./line.js";
+import { Lines, ending, parting } from "./line.js";
 import { Overview } from "./overview.js";
 import { Question } from "./question.js";
 import { Sentence } from "./sentence.js";
@@ -45,7 +48,13 @@ export class Stepper extends Frame {
     this.sentence = new Sentence(this);
     this.overview = new Overview(this);
     this.lanes = lanesButton(this, payload);
-    this.drawers = [new Share(this)];
+    this.find = new Find(this);
+    this.drawers = [
+      this.find,
+      new Tree(this),
+      new Table(this),
+      new Share(this),
+    ];
     this.transport.addTools(this.drawers.map((drawer) => drawer.button));
     this.detail = h("p", { class: "kv-detail", role: "status" });
     show(this.detail, false);
@@ -97,6 +106,7 @@ export class Stepper extends Frame {
     this.transport.drawBranches(lines, line.id);
     this.overview.layout(line, Math.max(this.wide - 34, 200), lines);
     this.overview.update(at);
+    this.overview.mark(this.find.hits(line));
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
     attr(this.lanes.button, "aria-pressed", String(this.allLanes));
     this.drawDetail();
@@ -143,7 +153,23 @@ export class Stepper extends Frame {
 
   playStops() {
     const step = this.line.steps[this.at];
-    return step.kind === "fault" || step.tone === "broken" || this.verdicts.alive.some((v) => v.state === "broken" && v.from === this.at);
+    return this.find.stops(this.at) || step.kind === "fault" || step.tone === "broken" || this.verdicts.alive.some((v) => v.state === "broken" && v.from === this.at);
+  }
+
+  get notables() {
+    return this.line.marked;
+  }
+
+  /** The next step with these words in its title or its big step's, from the cursor on, around the end. */
+  titled(words) {
+    const wanted = words.toLowerCase();
+    const { steps, bigs, bigAt } = this.line;
+    const has = (k) => steps[k].title.toLowerCase().includes(wanted) || (bigs[bigAt[k]]?.from === k && bigs[bigAt[k]].title.toLowerCase().includes(wanted));
+    for (let n = 1; n <= steps.length; n++) {
+      const k = (this.at + n) % steps.length;
+      if (has(k)) return k;
+    }
+    return undefined;
   }
 
   heardStep() {
@@ -163,15 +189,11 @@ export class Stepper extends Frame {
 
   // -- branches and choices ---------------------------------------------------------------------------
 
-  switchTo(id) {
+  /** Goes to another line: to the same step, or to where the two part if that comes first. */
+  switchTo(id, same = false) {
     const line = this.lines.get(id);
     if (line === this.line) return;
-    let apart = Math.min(this.at, line.last);
-    if (line.steps[apart] !== this.line.steps[apart]) {
-      apart = 0;
-      while (line.steps[apart] === this.line.steps[apart]) apart++;
-    }
-    this.follow(line, apart);
+    this.follow(line, Math.min(this.at, line.last, same ? Infinity : parting(line, this.line)));
   }
 
   follow(line, at) {
@@ -180,21 +202,23 @@ export class Stepper extends Frame {
     this.go(at, "small");
   }
 
-  nextBranch(change) {
+  nextBranch(change, same) {
     const { ids } = this.lines;
     if (ids.length < 2) return;
-    this.switchTo(ids[(ids.indexOf(this.line.id) + change + ids.length) % ids.length]);
+    this.switchTo(ids[(ids.indexOf(this.line.id) + change + ids.length) % ids.length], same);
   }
 
   pickBranch() {
+    if (this.presenting) return this.blank();
     const { branch } = this.transport;
-    if (branch.disabled) return;
+    if (branch.disabled) return undefined;
     branch.focus();
     try {
       branch.showPicker?.();
     } catch {
       // A page inside another page may not open it; the list has the focus and works with arrows.
     }
+    return undefined;
   }
 
   press(n) {
@@ -244,6 +268,11 @@ export class Stepper extends Frame {
     else this.follow(this.lines.get(answer.branch.id), answer.branch.at + 1);
   }
 
+  /** Asks Python to change the tree: to name a branch, or to prune one. */
+  change(command) {
+    this.errors.say(`${command.do === "prune" ? "Pruning" : "Naming"} needs the model: this page holds a recorded run.`);
+  }
+
   /** A branch is sent once, in the answer; it joins the synced list here, in the page. */
   receive(branch) {
     const known = this.model.get("branches") ?? [];
@@ -269,6 +298,30 @@ export class Stepper extends Frame {
 
   onMain(step) {
     return this.line.steps[step] === this.lines.get(0).steps[step] && (this.line.id === 0 || this.at <= this.line.at);
+  }
+
+  /** Selects the message above or below the selected one, as they stand in the diagram. */
+  selectNext(way) {
+    const ids = this.sequence.inOrder().map((message) => message.id);
+    const chosen = this.model.get("selection");
+    const now = chosen?.kind === "message" ? ids.indexOf(chosen.id) : -1;
+    const next = now < 0 ? ids.length - 1 : now + way;
+    if (ids[next] !== undefined) this.select({ kind: "message", id: ids[next] });
+  }
+
+  toggleFold() {
+    const fold = this.sequence.folds.near(this.at);
+    if (fold) this.openFold(fold);
+  }
+
+  openFold(fold) {
+    this.sequence.folds.toggle(fold);
+    this.draw();
+  }
+
+  toggleFolds() {
+    this.sequence.folds.toggleAll();
+    this.draw();
   }
 
   select(selection) {

@@ -2,6 +2,7 @@
 
 import { attr, h, icon, s, show, text } from "./dom.js";
 
+const TICKS_MAX = 120; // more would be one grey bar
 export const SPEEDS = [0.5, 1, 2, 5, 10];
 
 export class Transport {
@@ -23,6 +24,12 @@ export class Transport {
     this.branch.addEventListener("change", press(() => app.switchTo(Number(this.branch.value))));
     this.branchBox = h("label", { class: "kv-branch-box" }, h("span", { class: "kv-dim", text: "branch" }), this.branch);
     this.whyButton = h("button", { type: "button", class: "kv-toggle", title: "why (w)", "aria-expanded": "false", onclick: press(() => app.toggleWhy()) }, h("span", { text: "why" }), h("kbd", { text: "w" }));
+    this.presentButton = h("button", { type: "button", class: "kv-toggle kv-present", title: "presenter mode (P)", "aria-pressed": String(app.presenting), onclick: press(() => app.present()) }, h("span", { text: "present" }), h("kbd", { text: "P" }));
+    this.place = h("input", { type: "text", class: "kv-go", "aria-label": "go to a step: its number, or words of its title", placeholder: "number or title" });
+    show(this.place, false);
+    this.place.addEventListener("keydown", (event) => app.guard(() => this.typed(event)));
+    this.place.addEventListener("blur", () => show(this.place, false));
+    this.here = h("button", { type: "button", class: "kv-place", title: "go to a step (g)", onclick: press(() => app.askPlace()) }, this.where, this.message);
     this.helpButton = h("button", { type: "button", class: "kv-toggle", title: "all keys (?)", "aria-label": "help", "aria-expanded": "false", text: "?", onclick: press(() => app.toggleHelp()) });
     this.element = h(
       "div",
@@ -39,10 +46,10 @@ export class Transport {
         this.faster,
       ),
       h("div", { class: "kv-track" }, this.ticks, this.slider),
-      h("div", { class: "kv-place" }, this.where, this.message),
+      this.here,
+      this.place,
       this.branchBox,
-      this.whyButton,
-      this.helpButton,
+      h("div", { class: "kv-tools", role: "group", "aria-label": "Tools" }, this.whyButton, this.presentButton, this.helpButton),
     );
   }
 
@@ -56,8 +63,32 @@ export class Transport {
     if (this.drawn !== ends) {
       this.drawn = ends;
       attr(this.ticks, "viewBox", `0 0 ${Math.max(last, 1)} 10`);
-      this.ticks.replaceChildren(s("path", { d: ends.map((at) => `M${at} 0V10`).join("") }));
+      this.ticks.replaceChildren(s("path", { d: ends.length > TICKS_MAX ? "" : ends.map((at) => `M${at} 0V10`).join("") }));
     }
+  }
+
+  // -- going to a place -------------------------------------------------------------------------------
+
+  askPlace() {
+    show(this.place, true);
+    this.place.value = "";
+    this.place.focus();
+  }
+
+  typed(event) {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      this.app.focus();
+    }
+    if (event.key !== "Enter") return;
+    const words = this.place.value.trim();
+    const step = this.app.stepCalled(words);
+    if (step === undefined) this.app.errors.say(`No step is called “${words}”; a number from 0 to ${this.app.last} or words of a title go there.`);
+    else {
+      this.app.errors.clear();
+      this.app.go(step, "small");
+    }
+    this.app.focus();
   }
 
   drawBranches(lines, current) {

@@ -1,0 +1,211 @@
+// Find: words, a lane, a kind of message, a state, a verdict, faults. What is found is counted,
+// marked in the strip, jumped to, played to, or all that is shown. Chapters stand beside it.
+
+import { Keyed, attr, h, show, text } from "./dom.js";
+import { Drawer } from "./panels.js";
+import { STATE_WORD } from "./words.js";
+
+const LIST_MAX = 40;
+const ANY = "";
+const CHAPTER_SIGN = { big: "§", fault: "▽", broken: "⚠", state: "◆" };
+
+/** A message's kind: its label without numbers. */
+export const kindOf = (message) => message.label.replace(/[\d#]+/g, "").trim();
+
+export class Find extends Drawer {
+  constructor(app) {
+    super(app, { name: "find", title: "Find, filter, run until", key: "/" });
+    const press = (act) => () => app.guard(act);
+    const button = (words, act, more = {}) => h("button", { type: "button", onclick: press(act), text: words, ...more });
+    this.words = h("input", { type: "text", class: "kv-find-words", "aria-label": "words to find", placeholder: "words in sentences, messages, states" });
+    this.words.addEventListener("input", press(() => this.changed()));
+    this.words.addEventListener("keydown", (event) => app.guard(() => this.typed(event)));
+    const list = (label) => {
+      const node = h("select", { "aria-label": label });
+      node.addEventListener("change", press(() => this.changed()));
+      return node;
+    };
+    this.lane = list("lane");
+    this.message = list("kind of message");
+    this.state = list("state or property");
+    this.faults = h("input", { type: "checkbox" });
+    this.only = h("input", { type: "checkbox" });
+    for (const box of [this.faults, this.only]) box.addEventListener("change", press(() => this.changed()));
+    this.count = h("span", { class: "kv-find-count", role: "status" });
+    this.previous = button("← previous", () => this.jump(-1), { title: "previous (Shift+Enter in the words)" });
+    this.next = button("next →", () => this.jump(1), { title: "next (Enter in the words)" });
+    this.play = button("run until", () => this.run(), { title: "plays on to the next one, and stops there" });
+    this.clear = button("clear", () => this.forget());
+    this.more = button("go on until it happens", () => this.goOn(), { class: "kv-go-on" });
+    this.hitList = h("ol", { class: "kv-find-list", "aria-label": "found" });
+    this.chapterList = h("ol", { class: "kv-find-list", "aria-label": "chapters" });
+    const row = (node) => new Keyed(node, () => h("li", {}, h("button", { type: "button" }, h("b"), h("span"))), (li, item) => this.drawItem(li, item));
+    this.hitRows = row(this.hitList);
+    this.chapterRows = row(this.chapterList);
+    this.element.append(
+      h("div", { class: "kv-find-row" }, this.words, this.lane, this.message, this.state, h("label", {}, this.faults, " faults only")),
+      h("div", { class: "kv-find-row" }, this.count, this.previous, this.next, this.play, h("label", {}, this.only, " show only these"), this.clear, this.more),
+      h("div", { class: "kv-find-lists" }, h("div", {}, h("h3", { class: "kv-caption", text: "Found" }), this.hitList), h("div", {}, h("h3", { class: "kv-caption", text: "Chapters" }), this.chapterList)),
+    );
+    this.stopAt = null;
+  }
+
+  toggle(open) {
+    super.toggle(open);
+    if (open) this.words.focus();
+  }
+
+  // -- what is asked ----------------------------------------------------------------------------------
+
+  get asked() {
+    const state = this.states?.[Number(this.state.value || -1)];
+    return { text: this.words.value.trim().toLowerCase(), lane: this.lane.value, message: this.message.value, state, faults: this.faults.checked };
+  }
+
+  get empty() {
+    const { text: words, lane, message, state, faults } = this.asked;
+    return !words && !lane && !message && !state && !faults;
+  }
+
+  /** The steps that are found on a line, as marks and as a list; null when nothing is asked. */
+  hits(line) {
+    if (this.empty) return null;
+    const key = JSON.stringify(this.asked);
+    if (this.foundOn !== line || this.key !== key) {
+      Object.assign(this, { foundOn: line, key, marks: this.search(line, this.asked) });
+      this.found = [...this.marks.keys()].filter((k) => this.marks[k]);
+    }
+    return this.marks;
+  }
+
+  search(line, { text: words, lane, message, state, faults }) {
+    const { texts } = line;
+    const marks = new Uint8Array(line.steps.length);
+    const begins = state?.property ? new Set(line.verdicts.filter((v) => v.property === state.property && v.state === state.state).map((v) => v.from)) : null;
+    for (let k = 0; k < marks.length; k++) {
+      if (words && !texts[k].includes(words)) continue;
+      if (faults && !line.flags.has(k)) continue;
+      if (begins && !begins.has(k)) continue;
+      if (state?.note && !line.notesAt.get(k)?.some((note) => stateOf(note) === state.note)) continue;
+      if (message && !line.arrivals.get(k)?.some((m) => kindOf(m) === message)) continue;
+      if (lane && !touches(line, k, lane)) continue;
+      marks[k] = 1;
+    }
+    return marks;
+  }
+
+  changed() {
+    const { folds } = this.app.sequence;
+    const marks = this.hits(this.app.line);
+    folds.only(this.only.checked ? marks : null);
+    this.stopAt = null;
+    this.app.draw();
+  }
+
+  forget() {
+    this.words.value = "";
+    for (const list of [this.lane, this.message, this.state]) list.value = ANY;
+    this.faults.checked = this.only.checked = false;
+    this.changed();
+    this.words.focus();
+  }
+
+  // -- going there ------------------------------------------------------------------------------------
+
+  typed(event) {
+    if (event.key === "Enter") this.jump(event.shiftKey ? -1 : 1);
+  }
+
+  jump(way) {
+    const { at } = this.app;
+    const step = way > 0 ? this.found.find((k) => k > at) : this.found.findLast((k) => k < at);
+    if (step !== undefined) this.app.go(step, "small");
+  }
+
+  /** Plays on; the next step that is found stops it. */
+  run() {
+    this.stopAt = this.found.find((k) => k > this.app.at);
+    if (this.stopAt !== undefined) this.app.player.start();
+  }
+
+  /** Whether playing was asked to stop at this step. */
+  stops(at) {
+    return this.stopAt === at && this.stopAt !== null;
+  }
+
+  /** Nothing on this line is like that: the model may go on until it is. */
+  goOn() {
+    const { text: words, message, state, lane, faults } = this.asked;
+    this.app.change({ do: "until", text: words, message, state, lane, faults });
+  }
+
+  // -- drawing ----------------------------------------------------------------------------------------
+
+  update(line, at) {
+    if (this.offered !== line) this.offer(line);
+    const asked = this.hits(line) !== null;
+    const found = asked ? this.found : [];
+    const here = found.findLastIndex((k) => k <= at);
+    const ahead = found.length - here - 1;
+    text(this.count, asked ? `${found[here] === at ? `${here + 1} of ` : ""}${found.length} found` : "nothing asked");
+    this.previous.disabled = !(found.length && found[0] < at);
+    this.next.disabled = this.play.disabled = ahead === 0;
+    this.clear.disabled = this.only.disabled = !asked;
+    show(this.more, asked && ahead === 0);
+    const first = Math.max(0, Math.min(here - LIST_MAX / 2, found.length - LIST_MAX));
+    const { text: words } = this.asked;
+    this.hitRows.draw(found.slice(first, first + LIST_MAX).map((k) => ({ step: k, sign: String(k), words: inContext(line, k, words), at })), (item) => item.step);
+    const { chapters } = line;
+    const now = chapters.findLastIndex((chapter) => chapter.step <= at);
+    const begin = Math.max(0, Math.min(now - LIST_MAX / 2, chapters.length - LIST_MAX));
+    this.chapterRows.draw(
+      chapters.slice(begin, begin + LIST_MAX).map((one, n) => ({ step: one.step, sign: `${CHAPTER_SIGN[one.kind]} ${one.step}`, words: one.title, at: begin + n === now ? one.step : -1, kind: one.kind })),
+      (item) => `${item.step} ${item.kind}`,
+    );
+  }
+
+  drawItem(li, { step, sign, words, at }) {
+    const node = li.firstChild;
+    text(node.firstChild, sign);
+    text(node.lastChild, words);
+    attr(node, "aria-current", step === at ? "step" : null);
+    node.onclick = () => this.app.guard(() => this.app.go(step, "small"));
+  }
+
+  /** Fills the lists with what there is on this line; what was chosen stays chosen. */
+  offer(line) {
+    this.offered = line;
+    const kinds = [...new Set(line.messages.map(kindOf))].sort();
+    const notes = [...new Set(line.notes.map(stateOf))].sort();
+    const verdicts = new Map(line.verdicts.map((v) => [`${v.property}: ${STATE_WORD[v.state] ?? v.state}`, { property: v.property, state: v.state }]));
+    const before = this.asked.state;
+    this.states = [...notes.map((note) => ({ note })), ...verdicts.values()];
+    fill(this.lane, "any lane", this.app.payload.lanes.map((lane) => [lane.id, lane.title]));
+    fill(this.message, "any message", kinds.map((kind) => [kind, kind]));
+    fill(this.state, "any state", [...notes.map((note) => `state ${note}`), ...verdicts.keys()].map((words, n) => [String(n), words]));
+    const again = this.states.findIndex((one) => JSON.stringify(one) === JSON.stringify(before));
+    this.state.value = again < 0 ? ANY : String(again);
+  }
+}
+
+/** A state's name in a note: "100-101 TX_PENDING" is one of TX_PENDING. */
+const stateOf = (note) => note.text.replace(/^[\d,\s-]+/, "");
+
+/** A step's title, and what was found in it where that is not in the title. */
+function inContext(line, k, words) {
+  const { title } = line.steps[k];
+  if (!words || title.toLowerCase().includes(words)) return title;
+  const found = line.texts[k].split("\n").find((part) => part.includes(words)) ?? "";
+  const start = Math.max(0, found.indexOf(words) - 24);
+  return `${title} · ${start ? "…" : ""}${found.slice(start, start + 80)}`;
+}
+
+function touches(line, k, lane) {
+  return line.steps[k].actor === lane || (line.arrivals.get(k) ?? []).some((m) => m.from === lane || m.to === lane);
+}
+
+function fill(list, any, options) {
+  const { value } = list;
+  list.replaceChildren(h("option", { value: ANY, text: any }), ...options.map(([id, words]) => h("option", { value: id, text: words })));
+  list.value = options.some(([id]) => id === value) ? value : ANY;
+}

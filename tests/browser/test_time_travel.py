@@ -1,0 +1,178 @@
+"""Going through a run: interesting steps, places, branches, and a presenter's remote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.bare_page import wait_painted, write_page
+from tests.widgets import flow
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def show(open_file, tmp_path) -> Open:
+    """Show a payload and give the page, with the focus on the stepper."""
+
+    def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
+        file = write_page(tmp_path / "stepper.html", payload, theme=scheme, **more)
+        page = open_file(file, width=width, scheme=scheme)
+        wait_painted(page)
+        page.locator(".kv").focus()
+        return page
+
+    return show_one
+
+
+def trait(page, name: str) -> Any:
+    return page.evaluate("name => window.model.get(name)", name)
+
+
+def no_error(page) -> bool:
+    return page.locator(".kv-error").is_hidden()
+
+
+def grown() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The share flow with two branches from the main line and one from a branch."""
+    respond = flow.Responder(flow.share_flow())
+    first = respond({"branch": 0, "step": 40, "choice": "crash-src"})
+    late = respond({"branch": 0, "step": 70, "choice": "crash-src"})
+    items = respond.items(respond.lines[1], 43)
+    other = next(item["id"] for item in items if item["enabled"] and not item["taken"])
+    inner = respond({"branch": 1, "step": 43, "choice": other})
+    return flow.share_payload(), [first, late, inner]
+
+
+def test_i_goes_from_one_interesting_step_to_the_next_and_back(show):
+    payload = flow.share_payload()
+    broken = {v["from"] for v in payload["verdicts"] if v["state"] == "broken"}
+    notable = [
+        k
+        for k, step in enumerate(payload["steps"])
+        if step["interesting"] or step["kind"] == "fault" or step["tone"] == "broken" or k in broken
+    ]
+    page = show(payload)
+    seen = []
+    for _ in notable:
+        page.keyboard.press("i")
+        seen.append(trait(page, "step"))
+    assert seen == notable
+    page.keyboard.press("i")
+    assert trait(page, "step") == notable[-1], "after the last one it stays"
+    page.keyboard.press("I")
+    assert trait(page, "step") == notable[-2]
+
+
+def test_letters_step_as_arrows_do(show):
+    payload = flow.share_payload()
+    page = show(payload)
+    for forward, back in (("l", "h"), ("n", "p")):
+        page.keyboard.press(forward)
+        assert trait(page, "step") == payload["bigs"][0]["to"] - 1
+        page.keyboard.press(back)
+        assert trait(page, "step") == 0
+
+
+def test_g_goes_to_a_number_or_to_words_of_a_title(show):
+    payload = flow.share_payload()
+    page = show(payload)
+    page.keyboard.press("g")
+    page.keyboard.type("37")
+    page.keyboard.press("Enter")
+    assert trait(page, "step") == 37
+    page.keyboard.press("g")
+    page.keyboard.type("prepare_com")
+    page.keyboard.press("Enter")
+    assert payload["steps"][trait(page, "step")]["title"] == "PREPARE_COMMIT"
+    page.keyboard.press("g")
+    page.keyboard.type("nowhere")
+    page.keyboard.press("Enter")
+    assert "No step is called “nowhere”" in page.get_by_role("alert").inner_text()
+    there = trait(page, "step")
+    page.keyboard.press("Shift+ArrowRight")
+    assert trait(page, "step") == there + 1, "the focus is back, and keys step again"
+
+
+def test_forward_follows_the_branch_visited_last_after_going_back_above_the_fork(show):
+    payload, branches = grown()
+    page = show(payload, branches=branches, branch=3, step=45)
+    for _ in range(15):
+        page.keyboard.press("Shift+ArrowLeft")
+    assert trait(page, "step") == 30
+    assert trait(page, "branch") == 3
+    for _ in range(15):
+        page.keyboard.press("Shift+ArrowRight")
+    assert (trait(page, "branch"), trait(page, "step")) == (3, 45)
+    page.keyboard.press("Home")
+    page.keyboard.press("End")
+    assert trait(page, "step") == branches[2]["at"] + len(branches[2]["steps"])
+
+
+def test_the_tree_shows_what_was_left_and_goes_to_the_same_step_there(show):
+    payload, branches = grown()
+    page = show(payload, branches=branches, branch=1, step=43)
+    page.keyboard.press("t")
+    rows = page.locator(".kv-tree-list li")
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == [
+        "main",
+        branches[0]["name"],
+        branches[2]["name"],
+        branches[1]["name"],
+    ], "a branch stands under the line it leaves"
+    assert page.locator(".kv-tree-list [aria-current]").count() == 1
+    assert "kv-tree-left" in rows.nth(3).get_attribute("class")
+    rows.nth(0).locator(".kv-tree-go").click()
+    assert (trait(page, "branch"), trait(page, "step")) == (0, 43), "the same step, over there"
+    rows.nth(1).get_by_role("button", name="parts at 41").click()
+    assert (trait(page, "branch"), trait(page, "step")) == (1, 41)
+    page.locator(".kv").focus()
+    page.keyboard.press("}")
+    assert trait(page, "step") == 41
+    assert no_error(page)
+
+
+def test_a_presenter_steps_plays_and_blanks_with_a_remote(show):
+    payload = flow.share_payload()
+    page = show(payload)
+    page.keyboard.press("PageDown")
+    assert trait(page, "step") == 0, "outside presenter mode the diagram scrolls"
+    page.keyboard.press("P")
+    assert trait(page, "presenter") is True
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageDown")
+    assert trait(page, "step") == payload["bigs"][1]["to"] - 1
+    page.keyboard.press("PageUp")
+    assert trait(page, "step") == payload["bigs"][0]["to"] - 1
+    page.keyboard.press("b")
+    assert page.locator(".kv-cover").is_visible()
+    page.keyboard.press("PageDown")
+    assert page.locator(".kv-cover").is_hidden()
+    assert trait(page, "step") == payload["bigs"][0]["to"] - 1, "the key only uncovers"
+    page.keyboard.press(".")
+    assert page.locator(".kv-play").get_attribute("aria-pressed") == "true"
+    page.keyboard.press(".")
+    size = "() => parseFloat(getComputedStyle(document.querySelector('.kv-say')).fontSize) * (document.querySelector('.kv').currentCSSZoom ?? 1)"
+    large = page.evaluate(size)
+    page.evaluate("() => window.model.set('presenter', false)")
+    assert large > 1.3 * page.evaluate(size), "the sentence can be read from the last row"
+
+
+@pytest.mark.parametrize("width", [1400, 1280, 1040, 800])
+@pytest.mark.parametrize("drawer", ["/", "t", "m"])
+def test_a_drawer_stays_in_its_box_at_any_width(show, width, drawer):
+    payload, branches = grown()
+    page = show(payload, width=width, branches=branches, step=30)
+    page.keyboard.press(drawer)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    over = """() => [...document.querySelectorAll('.kv-drawer:not([hidden]) button, .kv-transport button, .kv-transport select')]
+        .filter(node => node.offsetParent && node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).overflow !== 'hidden').map(node => node.className)"""
+    assert page.evaluate(over) == []
+    page.locator(".kv").focus()
+    page.keyboard.press("Escape")
+    assert page.locator(".kv-drawer:visible").count() == 0
+    assert no_error(page)
