@@ -273,7 +273,7 @@ export class Frame {
     return [];
   }
 
-  notable(way) {
+  marked(way) {
     const found = way > 0 ? this.notables.find((k) => k > this.at) : this.notables.findLast((k) => k < this.at);
     if (found !== undefined) this.go(found, "small");
   }
@@ -296,12 +296,10 @@ export class Frame {
 
   toggleFold() {}
   toggleFolds() {}
-  toggleDrawer() {}
   selectNext() {}
   toggleFaults() {}
   nextBranch() {}
   press() {}
-  marked() {}
 }
 
 /** The lanes on screen: the first screen's (four at most), or all. */
