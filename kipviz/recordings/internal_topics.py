@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.core.values import Value
-from kipviz.recordings.fields import Fields, FieldsError
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment
+from kipviz.records.fields import Fields, FieldsError
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kipviz.records.share_group_state import RecordState, StateBatch
 from kipviz.records.transaction_state import TransactionState

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from kipviz.core.values import Value
 from kipviz.recordings import compression
-from kipviz.recordings.crc32c import crc32c
-from kipviz.recordings.fields import Fields, FieldsError
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.crc32c import crc32c
+from kipviz.records.fields import Fields, FieldsError
 
 MAGIC = 2
 HEADER_SIZE = 61

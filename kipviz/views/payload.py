@@ -21,12 +21,14 @@ from kipviz.messages.events import (
     RecordsMoved,
     TransactionMoved,
 )
+from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.cards import Cards, short_name
 from kipviz.views.choices import action_of, choices
 from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
     TONE_OF_RECORD,
     TONE_OF_STATE,
@@ -58,6 +60,8 @@ class Telling:
         self.verdicts: list[Part] = []
         self.choices: list[Part] = []
         self._wire: dict[tuple[str, int, str], list[str]] = {}
+        self._sent: dict[str, tuple[Message, Message | None, str]] = {}
+        self._serving: dict[tuple[str, int], Message] = {}
         self._count = 0
         self._open_verdicts: dict[str, Part] = {}
         self._open_faults: dict[str, Part] = {}
@@ -130,13 +134,18 @@ class Telling:
                     "lost": None,
                     "tone": tone_of(event.message),
                 }
+                request = None if there else self._serving.pop((event.source, event.broker), None)
+                self._sent[name] = (event.message, request, event.source)
                 place = (event.source, event.broker, event.way)
                 self._wire.setdefault(place, []).append(name)
             elif isinstance(event, MessageDelivered):
                 place = (event.source, event.broker, event.way)
                 name = self._wire[place].pop(0)
                 self.messages[name] = {**self.messages[name], "arrived": k}
+                if event.way == "request":
+                    self._serving[event.source, event.broker] = event.message
             elif isinstance(event, ConnectionLost):
+                self._serving.pop((event.source, event.broker), None)
                 for way in ("request", "response"):
                     for name in self._wire.pop((event.source, event.broker, way), []):
                         self.messages[name] = {**self.messages[name], "lost": k}
@@ -219,18 +228,24 @@ class Telling:
     def suffix(self) -> Part:
         """Give what differs after `since`."""
         at = self._since
+        wire = Wire(self._model.spec.topic_ids, self._known_kinds())
         return {
             "steps": self.steps[at + 1 :],
             "messages": [
-                m
+                {**m, "bytes": wire.tell(*self._sent[m["id"]])}
                 for m in self.messages.values()
                 if m["sent"] > at or (m["arrived"] or at) > at or (m["lost"] or at) > at
             ],
+            "wire": wire.told(),
             "notes": [n for n in self.notes if n["step"] > at],
             "downs": [d for d in self.downs if d["from"] > at or (d["to"] or at) > at],
             "verdicts": _cut(self.verdicts, at + 1),
             "choices": self.choices,
         }
+
+    def _known_kinds(self) -> frozenset[str]:
+        sent = (m["id"] for m in self.messages.values() if m["sent"] <= self._since)
+        return frozenset(type(self._sent[name][0]).__name__ for name in sent)
 
 
 def payload(
@@ -276,6 +291,7 @@ def payload(
         "questions": _questions(scenario, chapters),
         "branches": [],
         **told,
+        "wire": {**told["wire"], "names": WORDS},
     }, telling.lives
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 import msgspec
@@ -81,7 +82,10 @@ class Big(_Part):
 
 
 class Message(_Part):
-    """A message between two lanes; it is on the wire from `sent` until it arrived or was lost."""
+    """A message between two lanes; it is on the wire from `sent` until it arrived or was lost.
+
+    `bytes` are the name of a shape in the `wire` tables beside it, and hex digits.
+    """
 
     id: str
     from_: str
@@ -93,6 +97,38 @@ class Message(_Part):
     arrived: int | None = None
     lost: int | None = None
     tone: Tone = "calm"
+    bytes: tuple[str, str] | None = None
+
+
+class WireKind(_Part):
+    """A kind of message on the wire, with every place that one can have.
+
+    A place is depth, name and type, then perhaps a note and the names of its numbers.
+    """
+
+    name: str
+    key: int
+    version: int
+    status: Status
+    places: list[list[int | str]]
+
+
+class WireShape(_Part):
+    """The places of a message, each with its size; ~place is a default, because it is not modelled."""
+
+    kind: str
+    spans: list[int]
+
+
+class WireTables(_Part):
+    """What the bytes of messages mean: a message has the name of a shape, and hex digits.
+
+    `names` are the names of numbers, such as error codes; a place says which of them it uses.
+    """
+
+    kinds: dict[str, WireKind] = {}
+    shapes: dict[str, WireShape] = {}
+    names: dict[str, dict[str, str]] = {}
 
 
 class Note(_Part):
@@ -201,6 +237,7 @@ class Branch(_Part):
     verdicts: list[VerdictInfo] = []
     choices: list[Choice] = []
     bigs: list[Big] = []
+    wire: WireTables = msgspec.field(default_factory=WireTables)
 
 
 class Payload(_Part):
@@ -224,6 +261,7 @@ class Payload(_Part):
     downs: list[Down] = []
     questions: list[Question] = []
     branches: list[Branch] = []
+    wire: WireTables = msgspec.field(default_factory=WireTables)
 
 
 def read(payload: Mapping[str, Any]) -> Payload:
@@ -291,6 +329,8 @@ def _check_suffix(
             _known("lane", lane, lanes, f"message {message.id!r}")
         for step in (message.sent, message.arrived, message.lost):
             _inside(step, steps, f"message {message.id!r}")
+        if message.bytes:
+            _known("shape", message.bytes[0], part.wire.shapes.keys(), f"message {message.id!r}")
     for note in part.notes:
         _known("lane", note.lane, lanes, f"the note {note.text!r}")
         _inside(note.step, steps, f"the note {note.text!r}")
@@ -306,7 +346,7 @@ def _check_suffix(
             raise ValueError(f"The big step {big.title!r} has no small step in it.")
 
 
-def _known(what: str, name: str, names: set[str], where: str) -> None:
+def _known(what: str, name: str, names: AbstractSet[str], where: str) -> None:
     if name not in names:
         raise ValueError(f"There is no {what} {name!r}, named by {where}.")
 

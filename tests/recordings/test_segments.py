@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from kipviz.recordings.crc32c import crc32c
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import (
     COMPACTED_TOPICS,
@@ -19,6 +18,7 @@ from kipviz.recordings.segments import (
     read_partition,
     read_segment,
 )
+from kipviz.records.crc32c import crc32c
 
 HERE = Path(__file__).parent
 SEGMENTS = sorted(HERE.glob("kafka-*/*/*/*.log"))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record._crc32c import crc as other_crc32c
 
-from kipviz.recordings.crc32c import crc32c
+from kipviz.records.crc32c import crc32c
 
 
 @pytest.mark.parametrize(

@@ -90,13 +90,16 @@ class Fields:
 
     def array(self, what: str, item: Callable[["Fields"], T]) -> tuple[T, ...] | None:
         """Give the items of an array, or None for null."""
+        size = self.array_size(what)
+        return None if size == -1 else tuple(item(self) for _ in range(size))
+
+    def array_size(self, what: str) -> int:
+        """Give the number of items of an array, -1 for null."""
         start = self.at
         size = self.unsigned_varint(what) - 1 if self.flexible else self.number(4, what)
-        if size == -1:
-            return None
-        if not 0 <= size <= len(self.data) - self.at:  # an item has at least one byte
+        if not -1 <= size <= len(self.data) - self.at:  # an item has at least one byte
             raise FieldsError(start, f"{what} cannot have {size} items")
-        return tuple(item(self) for _ in range(size))
+        return size
 
     def uuid(self, what: str) -> str:
         """Give a topic id as Kafka prints it: 22 letters of url-safe base 64."""

@@ -1,0 +1,148 @@
+"""A whole message as bytes: its size, its header, its body; and back.
+
+Source: org.apache.kafka.common.requests.RequestHeader, ResponseHeader, ApiMessageType.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from kipviz.messages.message import Message
+from kipviz.messages.wire import groups, producing, share_groups, share_state, transactions
+from kipviz.messages.wire.batches import encode_batch
+from kipviz.messages.wire.codec import (
+    Encoded,
+    Struct,
+    WireError,
+    Writer,
+    decode,
+    decode_head,
+    encode,
+)
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import Field, Schema, covers, fields_in, tagged_in
+from kipviz.records.batches import DataRecord
+
+SIZE = "Size"
+
+REQUEST_HEADER = Schema(
+    "RequestHeader",
+    -1,
+    "1-2",
+    "2+",
+    (
+        Field("RequestApiKey", "int16"),
+        Field("RequestApiVersion", "int16"),
+        Field("CorrelationId", "int32"),
+        # Two bytes of length in every version: any broker has to be able to read it.
+        Field("ClientId", "string", "1+", nullable="1+", flexible=False),
+    ),
+)
+RESPONSE_HEADER = Schema("ResponseHeader", -1, "0-1", "1+", (Field("CorrelationId", "int32"),))
+
+KINDS: dict[type[Message], Kind] = {
+    **transactions.KINDS,
+    **producing.KINDS,
+    **groups.KINDS,
+    **share_groups.KINDS,
+    **share_state.KINDS,
+}
+
+# What is not modelled in a header, and where its value comes from.
+COUNTED = "0; a client counts its requests"
+NAMED = "the connection's name"
+
+
+def bytes_of(message: Message, around: Around) -> Encoded:
+    """Write a message as a client or a broker would; what the model does not carry is a default."""
+    kind = KINDS[type(message)]
+    body = encode(
+        kind.schema,
+        message.VERSION,
+        kind.fill(message, around),
+        {path: value for path, (value, _) in kind.defaults.items()},
+    )
+    header = header_of(kind.schema)
+    values: Struct = {}
+    if header is REQUEST_HEADER:
+        values = {"RequestApiKey": message.API_KEY, "RequestApiVersion": message.VERSION}
+    client = {"RequestHeader.ClientId": around.client_id}
+    return framed(
+        encode(header, header_version(kind.schema, message.VERSION), values, client), body
+    )
+
+
+def framed(header: Encoded, body: Encoded) -> Encoded:
+    """Put the size in front of header and body."""
+    out = Writer()
+    out.put(SIZE, "int32", (len(header.data) + len(body.data)).to_bytes(4, "big"))
+    out.append(header)
+    out.append(body)
+    return out.done()
+
+
+def read_message(schema: Schema, version: int, data: bytes) -> tuple[Struct, Struct, Encoded]:
+    """Read a whole message that is known to be of a kind; give header, body and places.
+
+    Raises:
+        WireError: the bytes are something else; it names the field and the byte.
+    """
+    if len(data) < 4:
+        raise WireError(SIZE, 0, f"a message begins with 4 bytes of size, there are {len(data)}")
+    size = int.from_bytes(data[:4], "big", signed=True)
+    if size != len(data) - 4:
+        raise WireError(SIZE, 0, f"it says {size} bytes, and {len(data) - 4} follow")
+    head_schema = header_of(schema)
+    head, head_bytes = decode_head(head_schema, header_version(schema, version), data, 4)
+    if head_schema is REQUEST_HEADER:
+        found = (head["RequestApiKey"], head["RequestApiVersion"])
+        if found[0] != schema.key:
+            raise WireError("RequestHeader.RequestApiKey", 4, f"{found[0]} is not {schema.key}")
+        if found[1] != version:
+            raise WireError("RequestHeader.RequestApiVersion", 6, f"{found[1]} is not {version}")
+    body, body_bytes = decode(schema, version, data, 4 + len(head_bytes.data))
+    return head, body, framed(head_bytes, body_bytes)
+
+
+def header_of(schema: Schema) -> Schema:
+    """Give the header's schema: requests have another one than responses."""
+    return REQUEST_HEADER if schema.name.endswith("Request") else RESPONSE_HEADER
+
+
+def header_version(schema: Schema, version: int) -> int:
+    """Give the header's version: the newer one, with tagged fields, for a flexible message."""
+    flexible = covers(schema.flexible, version)
+    return int(flexible) + (1 if schema.name.endswith("Request") else 0)
+
+
+@lru_cache(maxsize=256)
+def places(kind: type[Message]) -> tuple[tuple[str, str], ...]:
+    """Give every place (path, type) that a message of a kind can have, in the order of its bytes."""
+    schema, version = KINDS[kind].schema, kind.VERSION
+    header = header_of(schema)
+    newest = header_version(schema, version)
+    example = framed(
+        encode(header, newest, _example(header.fields, newest)),
+        encode(schema, version, _example(schema.fields, version)),
+    )
+    return tuple(dict.fromkeys((s.path, s.type) for s in example.spans))
+
+
+def _example(fields: tuple[Field, ...], version: int) -> Struct:
+    """Give a structure in which nothing is left out: no null, no empty array, no tag's default."""
+    found = (*fields_in(fields, version), *tagged_in(fields, version))
+    return {f.name: _example_value(f, version) for f in found}
+
+
+def _example_value(field: Field, version: int) -> Any:
+    if field.fields:
+        inner = _example(field.fields, version)
+        return (inner,) if field.is_array else inner
+    value = {
+        "string": "a",
+        "uuid": "A" * 21 + "g",
+        "bool": True,
+        "records": encode_batch(((0, DataRecord("a", "b")),)),
+    }.get(field.item, 1)
+    return (value,) if field.is_array else value

@@ -1,0 +1,241 @@
+"""TxnOffsetCommit and OffsetFetch on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import groups as model
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, topics
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of, topic_of
+
+TXN_OFFSET_COMMIT_REQUEST = Schema(
+    "TxnOffsetCommitRequest",
+    28,
+    "0-6",
+    "3+",
+    (
+        Field("TransactionalId", "string"),
+        Field("GroupId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("GenerationIdOrMemberEpoch", "int32", "3+", default="-1"),
+        Field("MemberId", "string", "3+"),
+        Field("GroupInstanceId", "string", "3+", default="null", nullable="3+"),
+        Field(
+            "Topics",
+            "[]TxnOffsetCommitRequestTopic",
+            fields=(
+                Field("Name", "string", "0-5"),
+                Field("TopicId", "uuid", "6+"),
+                Field(
+                    "Partitions",
+                    "[]TxnOffsetCommitRequestPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("CommittedOffset", "int64"),
+                        Field("CommittedLeaderEpoch", "int32", "2+", default="-1"),
+                        Field("CommittedMetadata", "string", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+TXN_OFFSET_COMMIT_RESPONSE = Schema(
+    "TxnOffsetCommitResponse",
+    28,
+    "0-6",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Topics",
+            "[]TxnOffsetCommitResponseTopic",
+            fields=(
+                Field("Name", "string", "0-5"),
+                Field("TopicId", "uuid", "6+"),
+                Field(
+                    "Partitions",
+                    "[]TxnOffsetCommitResponsePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+OFFSET_FETCH_REQUEST = Schema(
+    "OffsetFetchRequest",
+    9,
+    "1-10",
+    "6+",
+    (
+        Field("GroupId", "string", "0-7"),
+        Field(
+            "Topics",
+            "[]OffsetFetchRequestTopic",
+            "0-7",
+            nullable="2-7",
+            fields=(
+                Field("Name", "string", "0-7"),
+                Field("PartitionIndexes", "[]int32", "0-7"),
+            ),
+        ),
+        Field(
+            "Groups",
+            "[]OffsetFetchRequestGroup",
+            "8+",
+            fields=(
+                Field("GroupId", "string", "8+"),
+                Field("MemberId", "string", "9+", default="null", nullable="9+"),
+                Field("MemberEpoch", "int32", "9+", default="-1"),
+                Field(
+                    "Topics",
+                    "[]OffsetFetchRequestTopics",
+                    "8+",
+                    nullable="8+",
+                    fields=(
+                        Field("Name", "string", "8-9"),
+                        Field("TopicId", "uuid", "10+"),
+                        Field("PartitionIndexes", "[]int32", "8+"),
+                    ),
+                ),
+            ),
+        ),
+        Field("RequireStable", "bool", "7+"),
+    ),
+)
+
+OFFSET_FETCH_RESPONSE = Schema(
+    "OffsetFetchResponse",
+    9,
+    "1-10",
+    "6+",
+    (
+        Field("ThrottleTimeMs", "int32", "3+"),
+        Field(
+            "Topics",
+            "[]OffsetFetchResponseTopic",
+            "0-7",
+            fields=(
+                Field("Name", "string", "0-7"),
+                Field(
+                    "Partitions",
+                    "[]OffsetFetchResponsePartition",
+                    "0-7",
+                    fields=(
+                        Field("PartitionIndex", "int32", "0-7"),
+                        Field("CommittedOffset", "int64", "0-7"),
+                        Field("CommittedLeaderEpoch", "int32", "5-7", default="-1"),
+                        Field("Metadata", "string", "0-7", nullable="0-7"),
+                        Field("ErrorCode", "int16", "0-7"),
+                    ),
+                ),
+            ),
+        ),
+        Field("ErrorCode", "int16", "2-7", default="0"),
+        Field(
+            "Groups",
+            "[]OffsetFetchResponseGroup",
+            "8+",
+            fields=(
+                Field("GroupId", "string", "8+"),
+                Field(
+                    "Topics",
+                    "[]OffsetFetchResponseTopics",
+                    "8+",
+                    fields=(
+                        Field("Name", "string", "8-9"),
+                        Field("TopicId", "uuid", "10+"),
+                        Field(
+                            "Partitions",
+                            "[]OffsetFetchResponsePartitions",
+                            "8+",
+                            fields=(
+                                Field("PartitionIndex", "int32", "8+"),
+                                Field("CommittedOffset", "int64", "8+"),
+                                Field("CommittedLeaderEpoch", "int32", "8+", default="-1"),
+                                Field("Metadata", "string", "8+", nullable="8+"),
+                                Field("ErrorCode", "int16", "8+"),
+                            ),
+                        ),
+                    ),
+                ),
+                Field("ErrorCode", "int16", "8+", default="0"),
+            ),
+        ),
+    ),
+)
+
+
+# What OffsetFetch answers for one partition; any other error is the whole group's.
+OF_A_PARTITION = (Errors.NONE, Errors.UNSTABLE_OFFSET_COMMIT, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
+    offsets = (
+        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
+        for o in m.offsets
+    )
+    return {
+        "TransactionalId": m.transactional_id,
+        "GroupId": m.group_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "GenerationIdOrMemberEpoch": m.member_epoch,
+        "MemberId": m.member_id,
+        "Topics": topics(
+            offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+        ),
+    }
+
+
+def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
+    asked = around.request.offsets if isinstance(around.request, model.TxnOffsetCommit) else ()
+    results = (
+        (o.partition, {"PartitionIndex": index_of(o.partition), "ErrorCode": m.error})
+        for o in asked
+    )
+    return {
+        "Topics": topics(
+            results, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+        ),
+    }
+
+
+def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
+    topic = {
+        "TopicId": around.topic_id(topic_of(m.partition)),
+        "PartitionIndexes": (index_of(m.partition),),
+    }
+    return {
+        "Groups": ({"GroupId": m.group_id, "Topics": (topic,)},),
+        "RequireStable": m.require_stable,
+    }
+
+
+def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
+    group = around.request.group_id if isinstance(around.request, model.OffsetFetch) else ""
+    if m.error not in OF_A_PARTITION:
+        return {"Groups": ({"GroupId": group, "Topics": (), "ErrorCode": m.error},)}
+    partition = {
+        "PartitionIndex": index_of(m.partition),
+        "CommittedOffset": m.offset,
+        "ErrorCode": m.error,
+    }
+    found = around.by_topic_id(m.partition, "Partitions", **partition)
+    return {"Groups": ({"GroupId": group, "Topics": found, "ErrorCode": Errors.NONE},)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.TxnOffsetCommit: Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
+    model.TxnOffsetCommitResponse: Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
+    model.OffsetFetch: Kind(OFFSET_FETCH_REQUEST, _fetch),
+    model.OffsetFetchResponse: Kind(OFFSET_FETCH_RESPONSE, _fetched),
+}

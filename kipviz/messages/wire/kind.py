@@ -1,0 +1,65 @@
+"""A kind of message on the wire: its schema, and what the model's message puts into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.schema import ZERO_ID, Schema
+from kipviz.records.placement import index_of, topic_of
+
+T = TypeVar("T")
+
+
+class Around(Value, frozen=True):
+    """What a message's bytes need that the message itself does not say.
+
+    `topic_ids` are (topic, id); a topic without one gets the id of zeros. `request` is what a
+    response answers, None where nobody knows. `client_id` names the connection.
+    """
+
+    topic_ids: tuple[tuple[str, str], ...] = ()
+    request: Message | None = None
+    client_id: str = ""
+
+    def topic_id(self, topic: str) -> str:
+        """Give the id of a topic."""
+        return dict(self.topic_ids).get(topic, ZERO_ID)
+
+    def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
+        """Give the one topic of a list by id, with one partition in its array `name`."""
+        return ({"TopicId": self.topic_id(topic_of(partition)), name: (fields,)},)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One request or response: `fill` gives the fields that the model knows.
+
+    `defaults` are, by path, what Kafka's client or broker sends in a field that the model does not
+    carry, and where that comes from: a setting's name or a few words.
+    """
+
+    schema: Schema
+    fill: Callable[[Any, Around], Struct]
+    defaults: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+
+
+def topics(
+    partitions: Iterable[tuple[str, T]], give: Callable[[str, tuple[T, ...]], Struct]
+) -> tuple[Struct, ...]:
+    """Put partitions, each with something of its own, together by topic, in the order they come."""
+    found: dict[str, list[T]] = {}
+    for partition, item in partitions:
+        found.setdefault(topic_of(partition), []).append(item)
+    return tuple(give(topic, tuple(items)) for topic, items in found.items())
+
+
+def indexes(
+    partitions: Iterable[str], give: Callable[[str, tuple[int, ...]], Struct]
+) -> tuple[Struct, ...]:
+    """Put the indexes of partitions together by topic."""
+    return topics(((p, index_of(p)) for p in partitions), give)

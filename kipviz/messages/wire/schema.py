@@ -1,0 +1,98 @@
+"""How Kafka declares the fields of a message, version by version.
+
+Names, types and version ranges are written as Kafka writes them (`clients/src/main/resources/
+common/message` in its sources): "3+" is from version 3 on, "0-5" up to version 5, "" never.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from kipviz.core.values import Value
+
+ZERO_ID = "A" * 22  # a topic id that is not set
+_OPEN_END = 1 << 15
+
+
+class Field(Value, frozen=True):
+    """One field: `type` is a primitive, a structure's name, or "[]" and one of them.
+
+    `default`, `nullable` and `tagged` are as in Kafka; an empty default is the type's own. `flexible`
+    is False for the one string that keeps its two-byte length in every version. `status` is not
+    "shipped" where Kafka's schema does not have the field.
+    """
+
+    name: str
+    type: str
+    versions: str = "0+"
+    fields: tuple[Field, ...] = ()
+    default: str = ""
+    nullable: str = ""
+    tagged: str = ""
+    tag: int = -1
+    flexible: bool = True
+    status: str = "shipped"
+
+    @property
+    def item(self) -> str:
+        """The type of an array's items, or the type itself."""
+        return self.type.removeprefix("[]")
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array."""
+        return self.type.startswith("[]")
+
+    @property
+    def empty(self) -> Any:
+        """What stands for a value that nobody gave."""
+        if self.default == "null" or (self.type == "records" and not self.default):
+            return None
+        if self.is_array:
+            return ()
+        if self.fields:
+            return {}
+        if self.item == "bool":
+            return self.default == "true"
+        if self.item == "string":
+            return self.default
+        return ZERO_ID if self.item == "uuid" else int(self.default or "0", 0)
+
+
+class Schema(Value, frozen=True):
+    """The fields of one request, response or header, in the order in which they are written.
+
+    `key` is -1 for headers and for a request that no Kafka knows; `flexible` names the versions with
+    compact lengths and tagged fields (KIP-482).
+    """
+
+    name: str
+    key: int
+    versions: str
+    flexible: str
+    fields: tuple[Field, ...]
+    status: str = "shipped"
+
+
+@lru_cache(maxsize=1024)
+def covers(versions: str, version: int) -> bool:
+    """Whether a range of versions holds a version."""
+    if not versions:
+        return False
+    first, _, last = versions.rstrip("+").partition("-")
+    end = _OPEN_END if versions.endswith("+") else int(last or first)
+    return int(first) <= version <= end
+
+
+@lru_cache(maxsize=1024)
+def fields_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
+    """Give the fields of a structure that a version writes in a row."""
+    return tuple(f for f in fields if covers(f.versions, version) and not covers(f.tagged, version))
+
+
+@lru_cache(maxsize=1024)
+def tagged_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
+    """Give the fields of a structure that a version writes behind tags, in the order of the tags."""
+    found = (f for f in fields if covers(f.versions, version) and covers(f.tagged, version))
+    return tuple(sorted(found, key=lambda f: f.tag))

@@ -1,0 +1,402 @@
+"""ShareFetch, ShareAcknowledge (Kafka 4.4.0) and TxnShareAcknowledge (KIP-1289, a draft) on the wire."""
+
+from __future__ import annotations
+
+from kipviz.messages import share_groups as model
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.producing import batch_of
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+NODE_ENDPOINT = (
+    Field("NodeId", "int32"),
+    Field("Host", "string"),
+    Field("Port", "int32"),
+    Field("Rack", "string", default="null", nullable="0+"),
+)
+
+SHARE_FETCH_REQUEST = Schema(
+    "ShareFetchRequest",
+    78,
+    "1-2",
+    "0+",
+    (
+        Field("GroupId", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", nullable="0+"),
+        Field("ShareSessionEpoch", "int32"),
+        Field("MaxWaitMs", "int32"),
+        Field("MinBytes", "int32"),
+        Field("MaxBytes", "int32", default="0x7fffffff"),
+        Field("MaxRecords", "int32", "1+"),
+        Field("BatchSize", "int32", "1+"),
+        Field("ShareAcquireMode", "int8", "2+", default="0"),
+        Field("IsRenewAck", "bool", "2+"),
+        Field(
+            "Topics",
+            "[]FetchTopic",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]FetchPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("PartitionMaxBytes", "int32", "0"),
+                        Field(
+                            "AcknowledgementBatches",
+                            "[]AcknowledgementBatch",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("AcknowledgeTypes", "[]int8"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field(
+            "ForgottenTopicsData",
+            "[]ForgottenTopic",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field("Partitions", "[]int32"),
+            ),
+        ),
+    ),
+)
+
+SHARE_FETCH_RESPONSE = Schema(
+    "ShareFetchResponse",
+    78,
+    "1-2",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("AcquisitionLockTimeoutMs", "int32", "1+"),
+        Field(
+            "Responses",
+            "[]ShareFetchableTopicResponse",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field("AcknowledgeErrorCode", "int16"),
+                        Field("AcknowledgeErrorMessage", "string", default="null", nullable="0+"),
+                        Field(
+                            "CurrentLeader",
+                            "LeaderIdAndEpoch",
+                            fields=(
+                                Field("LeaderId", "int32"),
+                                Field("LeaderEpoch", "int32"),
+                            ),
+                        ),
+                        Field("Records", "records", nullable="0"),
+                        Field(
+                            "AcquiredRecords",
+                            "[]AcquiredRecords",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("DeliveryCount", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field("NodeEndpoints", "[]NodeEndpoint", fields=NODE_ENDPOINT),
+    ),
+)
+
+SHARE_ACKNOWLEDGE_REQUEST = Schema(
+    "ShareAcknowledgeRequest",
+    79,
+    "1-2",
+    "0+",
+    (
+        Field("GroupId", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", nullable="0+"),
+        Field("ShareSessionEpoch", "int32"),
+        Field("IsRenewAck", "bool", "2+"),
+        Field(
+            "Topics",
+            "[]AcknowledgeTopic",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]AcknowledgePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field(
+                            "AcknowledgementBatches",
+                            "[]AcknowledgementBatch",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("AcknowledgeTypes", "[]int8"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+SHARE_ACKNOWLEDGE_RESPONSE = Schema(
+    "ShareAcknowledgeResponse",
+    79,
+    "1-2",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("AcquisitionLockTimeoutMs", "int32", "2+"),
+        Field(
+            "Responses",
+            "[]ShareAcknowledgeTopicResponse",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field(
+                            "CurrentLeader",
+                            "LeaderIdAndEpoch",
+                            fields=(
+                                Field("LeaderId", "int32"),
+                                Field("LeaderEpoch", "int32"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field("NodeEndpoints", "[]NodeEndpoint", fields=NODE_ENDPOINT),
+    ),
+)
+
+
+# The fields are the KIP's table; it says 93 for the request and 94 for the response, which cannot be.
+TXN_SHARE_ACKNOWLEDGE_REQUEST = Schema(
+    "TxnShareAcknowledgeRequest",
+    93,
+    "0",
+    "0+",
+    (
+        Field("TransactionalId", "string", nullable="0+"),
+        Field("GroupId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("MemberId", "string"),
+        Field("MemberEpoch", "int32"),
+        Field(
+            "Topics",
+            "[]TxnShareAcknowledgeTopic",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]TxnShareAcknowledgePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field(
+                            "AcknowledgementBatches",
+                            "[]TxnShareAcknowledgeBatch",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("AcknowledgeTypes", "[]int8"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    status="draft",
+)
+
+# The KIP numbers no tags; 0 is the first.
+TXN_SHARE_ACKNOWLEDGE_RESPONSE = Schema(
+    "TxnShareAcknowledgeResponse",
+    93,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field(
+            "Responses",
+            "[]TxnShareAcknowledgeTopicResponse",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]TxnShareAcknowledgePartitionResponse",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field(
+                            "CurrentLeader",
+                            "LeaderIdAndEpoch",
+                            tag=0,
+                            tagged="0+",
+                            fields=(
+                                Field("LeaderId", "int32", default="-1"),
+                                Field("LeaderEpoch", "int32", default="-1"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field("NodeEndpoints", "[]NodeEndpoint", tag=0, tagged="0+", fields=NODE_ENDPOINT),
+    ),
+    status="draft",
+)
+
+# Errors of the whole share request; any other is one partition's.
+OF_THE_REQUEST = (
+    Errors.UNKNOWN_MEMBER_ID,
+    Errors.GROUP_ID_NOT_FOUND,
+    Errors.SHARE_SESSION_NOT_FOUND,
+    Errors.INVALID_SHARE_SESSION_EPOCH,
+)
+# Errors that the KIP lists for one partition; any other is the whole request's.
+OF_A_PARTITION = (
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.INVALID_RECORD_STATE,
+    Errors.INVALID_REQUEST,
+)
+LOCK = (30_000, "group.share.record.lock.duration.ms")
+
+
+def _batches(batches: tuple[model.AcknowledgementBatch, ...]) -> tuple[Struct, ...]:
+    return tuple(
+        {"FirstOffset": b.first, "LastOffset": b.last, "AcknowledgeTypes": (b.type,)}
+        for b in batches
+    )
+
+
+def _asked(m: model.ShareFetch | model.ShareAcknowledge, around: Around) -> Struct:
+    renews = any(b.type is model.AcknowledgeType.RENEW for b in m.acknowledgements)
+    partition = {
+        "PartitionIndex": index_of(m.partition),
+        "AcknowledgementBatches": _batches(m.acknowledgements),
+    }
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "ShareSessionEpoch": m.session_epoch,
+        "IsRenewAck": renews,
+        "Topics": around.by_topic_id(m.partition, "Partitions", **partition),
+    }
+
+
+def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
+    # The Java client sends max.poll.records twice.
+    return {**_asked(m, around), "MaxRecords": m.max_records, "BatchSize": m.max_records}
+
+
+def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
+    if m.error in OF_THE_REQUEST:
+        return {"ErrorCode": m.error, "Responses": ()}
+    partition = {
+        "PartitionIndex": index_of(m.partition),
+        "ErrorCode": m.error,
+        "AcknowledgeErrorCode": m.acknowledge_error,
+        "Records": batch_of(m.records),
+        "AcquiredRecords": tuple(
+            {"FirstOffset": a.first, "LastOffset": a.last, "DeliveryCount": a.delivery_count}
+            for a in m.acquired
+        ),
+    }
+    return {
+        "ErrorCode": Errors.NONE,
+        "Responses": around.by_topic_id(m.partition, "Partitions", **partition),
+    }
+
+
+def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
+    return _answered(m, around, whole=m.error in OF_THE_REQUEST)
+
+
+def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
+    partition = {
+        "PartitionIndex": index_of(m.partition),
+        "AcknowledgementBatches": _batches(m.acknowledgements),
+    }
+    return {
+        "TransactionalId": m.transactional_id,
+        "GroupId": m.group_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "Topics": around.by_topic_id(m.partition, "Partitions", **partition),
+    }
+
+
+def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> Struct:
+    return _answered(m, around, whole=m.error not in (Errors.NONE, *OF_A_PARTITION))
+
+
+def _answered(
+    m: model.ShareAcknowledgeResponse | model.TxnShareAcknowledgeResponse,
+    around: Around,
+    *,
+    whole: bool,
+) -> Struct:
+    if whole:
+        return {"ErrorCode": m.error, "Responses": ()}
+    partition = {"PartitionIndex": index_of(m.partition), "ErrorCode": m.error}
+    return {
+        "ErrorCode": Errors.NONE,
+        "Responses": around.by_topic_id(m.partition, "Partitions", **partition),
+    }
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.ShareFetch: Kind(
+        SHARE_FETCH_REQUEST,
+        _share_fetch,
+        {
+            "ShareFetchRequest.MaxWaitMs": (500, "fetch.max.wait.ms"),
+            "ShareFetchRequest.MinBytes": (1, "fetch.min.bytes"),
+            "ShareFetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
+        },
+    ),
+    model.ShareFetchResponse: Kind(
+        SHARE_FETCH_RESPONSE,
+        _share_fetched,
+        {"ShareFetchResponse.AcquisitionLockTimeoutMs": LOCK},
+    ),
+    model.ShareAcknowledge: Kind(SHARE_ACKNOWLEDGE_REQUEST, _asked),
+    model.ShareAcknowledgeResponse: Kind(
+        SHARE_ACKNOWLEDGE_RESPONSE,
+        _share_acknowledged,
+        {"ShareAcknowledgeResponse.AcquisitionLockTimeoutMs": LOCK},
+    ),
+    model.TxnShareAcknowledge: Kind(TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge),
+    model.TxnShareAcknowledgeResponse: Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
+}

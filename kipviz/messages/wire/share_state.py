@@ -1,0 +1,310 @@
+"""What a share-partition leader says to the share coordinator, on the wire.
+
+Read- and WriteShareGroupState are Kafka 4.4.0. Votes are our inference, because KIP-1289 names no
+request that makes them durable: TxnWriteShareGroupState mirrors WriteShareGroupState and has no key,
+and the answer to a read carries open votes behind a tag that Kafka's reader would skip.
+"""
+
+from __future__ import annotations
+
+from kipviz.messages import share_state as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.share_group_state import StagedBatch, StateBatch
+
+INFERRED = "our inference"
+
+STAGED_BATCH = (
+    Field("FirstOffset", "int64"),
+    Field("LastOffset", "int64"),
+    Field("AcknowledgeType", "int8"),
+    Field("DeliveryCount", "int16"),
+)
+
+READ_SHARE_GROUP_STATE_REQUEST = Schema(
+    "ReadShareGroupStateRequest",
+    84,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]ReadStateData",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("LeaderEpoch", "int32"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+READ_SHARE_GROUP_STATE_RESPONSE = Schema(
+    "ReadShareGroupStateResponse",
+    84,
+    "0",
+    "0+",
+    (
+        Field(
+            "Results",
+            "[]ReadStateResult",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionResult",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field("StateEpoch", "int32"),
+                        Field("StartOffset", "int64"),
+                        Field(
+                            "StateBatches",
+                            "[]StateBatch",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("DeliveryState", "int8"),
+                                Field("DeliveryCount", "int16"),
+                            ),
+                        ),
+                        Field(
+                            "PendingVotes",
+                            "[]PendingVote",
+                            tag=0,
+                            tagged="0+",
+                            status=INFERRED,
+                            fields=(
+                                Field("ProducerId", "int64"),
+                                Field("ProducerEpoch", "int16"),
+                                Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+WRITE_SHARE_GROUP_STATE_REQUEST = Schema(
+    "WriteShareGroupStateRequest",
+    85,
+    "0-1",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]WriteStateData",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("StateEpoch", "int32"),
+                        Field("LeaderEpoch", "int32"),
+                        Field("StartOffset", "int64"),
+                        Field("DeliveryCompleteCount", "int32", "1+", default="-1"),
+                        Field(
+                            "StateBatches",
+                            "[]StateBatch",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("DeliveryState", "int8"),
+                                Field("DeliveryCount", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+WRITE_SHARE_GROUP_STATE_RESPONSE = Schema(
+    "WriteShareGroupStateResponse",
+    85,
+    "0-1",
+    "0+",
+    (
+        Field(
+            "Results",
+            "[]WriteStateResult",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionResult",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+TXN_WRITE_SHARE_GROUP_STATE_REQUEST = Schema(
+    "TxnWriteShareGroupStateRequest",
+    -1,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field("TransactionalId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field(
+            "Topics",
+            "[]WriteStateData",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("StateEpoch", "int32"),
+                        Field("LeaderEpoch", "int32"),
+                        Field("StartOffset", "int64"),
+                        Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    status=INFERRED,
+)
+
+TXN_WRITE_SHARE_GROUP_STATE_RESPONSE = Schema(
+    "TxnWriteShareGroupStateResponse",
+    -1,
+    "0",
+    "0+",
+    WRITE_SHARE_GROUP_STATE_RESPONSE.fields,
+    status=INFERRED,
+)
+
+
+def _read(m: model.ReadShareGroupState, _: Around) -> Struct:
+    return _request(m.key, LeaderEpoch=m.leader_epoch)
+
+
+def _was_read(m: model.ReadShareGroupStateResponse, _: Around) -> Struct:
+    pending = tuple(
+        {
+            "ProducerId": p.producer_id,
+            "ProducerEpoch": p.producer_epoch,
+            "StagedBatches": _staged((p.staged,)),
+        }
+        for p in m.pending
+    )
+    return _result(
+        m.key,
+        ErrorCode=m.error,
+        StateEpoch=m.state_epoch,
+        StartOffset=m.start_offset,
+        StateBatches=_states(m.batches),
+        **({"PendingVotes": pending} if pending else {}),
+    )
+
+
+def _write(m: model.WriteShareGroupState, _: Around) -> Struct:
+    return _request(
+        m.key,
+        StateEpoch=m.state_epoch,
+        LeaderEpoch=m.leader_epoch,
+        StartOffset=m.start_offset,
+        DeliveryCompleteCount=m.delivery_complete_count,
+        StateBatches=_states(m.batches),
+    )
+
+
+def _was_written(
+    m: model.WriteShareGroupStateResponse | model.TxnWriteShareGroupStateResponse, _: Around
+) -> Struct:
+    return _result(m.key, ErrorCode=m.error)
+
+
+def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        **_request(
+            m.key,
+            StateEpoch=m.state_epoch,
+            LeaderEpoch=m.leader_epoch,
+            StartOffset=m.start_offset,
+            StagedBatches=_staged(m.staged),
+        ),
+    }
+
+
+def _parts(key: str) -> tuple[str, str, int]:
+    """Take a share-partition's key, group:topicId:partition, apart."""
+    group, topic_id, index = key.rsplit(":", 2)
+    return group, topic_id, int(index)
+
+
+def _request(key: str, **partition: object) -> Struct:
+    group, topic_id, index = _parts(key)
+    each = ({"Partition": index, **partition},)
+    return {"GroupId": group, "Topics": ({"TopicId": topic_id, "Partitions": each},)}
+
+
+def _result(key: str, **partition: object) -> Struct:
+    _, topic_id, index = _parts(key)
+    each = ({"Partition": index, **partition},)
+    return {"Results": ({"TopicId": topic_id, "Partitions": each},)}
+
+
+def _states(batches: tuple[StateBatch, ...]) -> tuple[Struct, ...]:
+    return tuple(
+        {
+            "FirstOffset": b.first,
+            "LastOffset": b.last,
+            "DeliveryState": b.state,
+            "DeliveryCount": b.delivery_count,
+        }
+        for b in batches
+    )
+
+
+def _staged(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
+    return tuple(
+        {
+            "FirstOffset": b.first,
+            "LastOffset": b.last,
+            "AcknowledgeType": b.acknowledge_type,
+            "DeliveryCount": b.delivery_count,
+        }
+        for b in batches
+    )
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.ReadShareGroupState: Kind(READ_SHARE_GROUP_STATE_REQUEST, _read),
+    model.ReadShareGroupStateResponse: Kind(READ_SHARE_GROUP_STATE_RESPONSE, _was_read),
+    model.WriteShareGroupState: Kind(WRITE_SHARE_GROUP_STATE_REQUEST, _write),
+    model.WriteShareGroupStateResponse: Kind(WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
+    model.TxnWriteShareGroupState: Kind(TXN_WRITE_SHARE_GROUP_STATE_REQUEST, _write_votes),
+    model.TxnWriteShareGroupStateResponse: Kind(TXN_WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
+}

@@ -1,0 +1,296 @@
+"""The transaction requests on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import transactions as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes, topics
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+INIT_PRODUCER_ID_REQUEST = Schema(
+    "InitProducerIdRequest",
+    22,
+    "0-6",
+    "2+",
+    (
+        Field("TransactionalId", "string", nullable="0+"),
+        Field("TransactionTimeoutMs", "int32"),
+        Field("ProducerId", "int64", "3+", default="-1"),
+        Field("ProducerEpoch", "int16", "3+", default="-1"),
+        Field("Enable2Pc", "bool", "6+"),
+        Field("KeepPreparedTxn", "bool", "6+"),
+    ),
+)
+
+INIT_PRODUCER_ID_RESPONSE = Schema(
+    "InitProducerIdResponse",
+    22,
+    "0-6",
+    "2+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ProducerId", "int64", default="-1"),
+        Field("ProducerEpoch", "int16"),
+        Field("OngoingTxnProducerId", "int64", "6+", default="-1"),
+        Field("OngoingTxnProducerEpoch", "int16", "6+", default="-1"),
+    ),
+)
+
+ADD_PARTITIONS_TO_TXN_REQUEST = Schema(
+    "AddPartitionsToTxnRequest",
+    24,
+    "0-5",
+    "3+",
+    (
+        Field(
+            "Transactions",
+            "[]AddPartitionsToTxnTransaction",
+            "4+",
+            fields=(
+                Field("TransactionalId", "string", "4+"),
+                Field("ProducerId", "int64", "4+"),
+                Field("ProducerEpoch", "int16", "4+"),
+                Field("VerifyOnly", "bool", "4+"),
+                Field(
+                    "Topics",
+                    "[]AddPartitionsToTxnTopic",
+                    "4+",
+                    fields=(
+                        Field("Name", "string"),
+                        Field("Partitions", "[]int32"),
+                    ),
+                ),
+            ),
+        ),
+        Field("V3AndBelowTransactionalId", "string", "0-3"),
+        Field("V3AndBelowProducerId", "int64", "0-3"),
+        Field("V3AndBelowProducerEpoch", "int16", "0-3"),
+        Field(
+            "V3AndBelowTopics",
+            "[]AddPartitionsToTxnTopic",
+            "0-3",
+            fields=(
+                Field("Name", "string"),
+                Field("Partitions", "[]int32"),
+            ),
+        ),
+    ),
+)
+
+ADD_PARTITIONS_TO_TXN_RESPONSE = Schema(
+    "AddPartitionsToTxnResponse",
+    24,
+    "0-5",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16", "4+"),
+        Field(
+            "ResultsByTransaction",
+            "[]AddPartitionsToTxnResult",
+            "4+",
+            fields=(
+                Field("TransactionalId", "string", "4+"),
+                Field(
+                    "TopicResults",
+                    "[]AddPartitionsToTxnTopicResult",
+                    "4+",
+                    fields=(
+                        Field("Name", "string"),
+                        Field(
+                            "ResultsByPartition",
+                            "[]AddPartitionsToTxnPartitionResult",
+                            fields=(
+                                Field("PartitionIndex", "int32"),
+                                Field("PartitionErrorCode", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field(
+            "ResultsByTopicV3AndBelow",
+            "[]AddPartitionsToTxnTopicResult",
+            "0-3",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "ResultsByPartition",
+                    "[]AddPartitionsToTxnPartitionResult",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("PartitionErrorCode", "int16"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+END_TXN_REQUEST = Schema(
+    "EndTxnRequest",
+    26,
+    "0-5",
+    "3+",
+    (
+        Field("TransactionalId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("Committed", "bool"),
+    ),
+)
+
+END_TXN_RESPONSE = Schema(
+    "EndTxnResponse",
+    26,
+    "0-5",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ProducerId", "int64", "5+", default="-1"),
+        Field("ProducerEpoch", "int16", "5+", default="-1"),
+    ),
+)
+
+WRITE_TXN_MARKERS_REQUEST = Schema(
+    "WriteTxnMarkersRequest",
+    27,
+    "1-2",
+    "1+",
+    (
+        Field(
+            "Markers",
+            "[]WritableTxnMarker",
+            fields=(
+                Field("ProducerId", "int64"),
+                Field("ProducerEpoch", "int16"),
+                Field("TransactionResult", "bool"),
+                Field(
+                    "Topics",
+                    "[]WritableTxnMarkerTopic",
+                    fields=(
+                        Field("Name", "string"),
+                        Field("PartitionIndexes", "[]int32"),
+                    ),
+                ),
+                Field("CoordinatorEpoch", "int32"),
+                Field("TransactionVersion", "int8", "2+", default="0"),
+            ),
+        ),
+    ),
+)
+
+WRITE_TXN_MARKERS_RESPONSE = Schema(
+    "WriteTxnMarkersResponse",
+    27,
+    "1-2",
+    "1+",
+    (
+        Field(
+            "Markers",
+            "[]WritableTxnMarkerResult",
+            fields=(
+                Field("ProducerId", "int64"),
+                Field(
+                    "Topics",
+                    "[]WritableTxnMarkerTopicResult",
+                    fields=(
+                        Field("Name", "string"),
+                        Field(
+                            "Partitions",
+                            "[]WritableTxnMarkerPartitionResult",
+                            fields=(
+                                Field("PartitionIndex", "int32"),
+                                Field("ErrorCode", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "TransactionTimeoutMs": m.transaction_timeout_ms,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+    }
+
+
+def _identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) -> Struct:
+    return {
+        "ErrorCode": m.error,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+    }
+
+
+def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
+    transaction = {
+        "TransactionalId": m.transactional_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "Topics": indexes(m.partitions, lambda t, found: {"Name": t, "Partitions": found}),
+    }
+    return {"Transactions": (transaction,)}
+
+
+def _added_partitions(m: model.AddPartitionsToTxnResponse, _: Around) -> Struct:
+    def result(topic: str, found: tuple[int, ...]) -> Struct:
+        each = tuple({"PartitionIndex": i, "PartitionErrorCode": m.error} for i in found)
+        return {"Name": topic, "ResultsByPartition": each}
+
+    results = indexes(m.partitions, result)
+    transaction = {"TransactionalId": m.transactional_id, "TopicResults": results}
+    return {"ResultsByTransaction": (transaction,)}
+
+
+def _end_txn(m: model.EndTxn, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "Committed": m.committed,
+    }
+
+
+def _write_markers(m: model.WriteTxnMarkers, _: Around) -> Struct:
+    marker = {
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "TransactionResult": m.committed,
+        "Topics": indexes(m.partitions, lambda t, found: {"Name": t, "PartitionIndexes": found}),
+        "CoordinatorEpoch": m.coordinator_epoch,
+        "TransactionVersion": m.transaction_version,
+    }
+    return {"Markers": (marker,)}
+
+
+def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
+    results = (
+        (r.partition, {"PartitionIndex": index_of(r.partition), "ErrorCode": r.error})
+        for r in m.results
+    )
+    found = topics(results, lambda topic, each: {"Name": topic, "Partitions": each})
+    return {"Markers": ({"ProducerId": m.producer_id, "Topics": found},)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.InitProducerId: Kind(INIT_PRODUCER_ID_REQUEST, _init_producer_id),
+    model.InitProducerIdResponse: Kind(INIT_PRODUCER_ID_RESPONSE, _identity),
+    model.AddPartitionsToTxn: Kind(ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions),
+    model.AddPartitionsToTxnResponse: Kind(ADD_PARTITIONS_TO_TXN_RESPONSE, _added_partitions),
+    model.EndTxn: Kind(END_TXN_REQUEST, _end_txn),
+    model.EndTxnResponse: Kind(END_TXN_RESPONSE, _identity),
+    model.WriteTxnMarkers: Kind(WRITE_TXN_MARKERS_REQUEST, _write_markers),
+    model.WriteTxnMarkersResponse: Kind(WRITE_TXN_MARKERS_RESPONSE, _wrote_markers),
+}

@@ -1,0 +1,125 @@
+"""The bytes of messages, told so that a page can name each of them.
+
+Three tables keep it small. A kind lists every place that a message of it can have, once. A shape is
+one sequence of places with their sizes, which most messages of a kind share. A message is its
+shape's name and its bytes as hex digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.wire.frame import (
+    COUNTED,
+    KINDS,
+    NAMED,
+    SIZE,
+    bytes_of,
+    header_of,
+    header_version,
+    places,
+)
+from kipviz.messages.wire.kind import Around
+from kipviz.messages.wire.schema import Field
+from kipviz.records.share_group_state import RecordState
+
+Part = dict[str, Any]
+
+SHIPPED = "shipped"
+
+# Where what the model does not carry in a header comes from.
+HEADER_NOTES = {
+    SIZE: "of all that follows",
+    "RequestHeader.CorrelationId": COUNTED,
+    "ResponseHeader.CorrelationId": COUNTED,
+    "RequestHeader.ClientId": NAMED,
+}
+# The names of numbers, by the field that holds them.
+NAMES = {
+    "ErrorCode": "error",
+    "PartitionErrorCode": "error",
+    "AcknowledgeErrorCode": "error",
+    "AcknowledgeTypes[]": "acknowledge",
+    "AcknowledgeType": "acknowledge",
+    "DeliveryState": "state",
+    "IsolationLevel": "isolation",
+}
+WORDS = {
+    "error": {str(e.value): e.name for e in Errors},
+    "acknowledge": {str(t.value): t.name for t in AcknowledgeType},
+    "state": {str(s.value): s.name for s in RecordState},
+    "isolation": {"0": "READ_UNCOMMITTED", "1": "READ_COMMITTED"},
+}
+
+
+class Wire:
+    """The kinds and shapes that some messages use, gathered while they are told."""
+
+    def __init__(self, topic_ids: tuple[tuple[str, str], ...], known: frozenset[str]) -> None:
+        """Start to tell; the page has the kinds called `known` already."""
+        self._topic_ids = topic_ids
+        self._known = known
+        self._kinds: dict[str, Part] = {}
+        self._shapes: dict[str, Part] = {}
+
+    def tell(self, message: Message, request: Message | None, client: str) -> list[str]:
+        """Give the name of a message's shape and its bytes in hex digits."""
+        kind = type(message)
+        name = kind.__name__
+        if name not in self._known and name not in self._kinds:
+            self._kinds[name] = _kind(kind)
+        written = bytes_of(message, Around(self._topic_ids, request, client))
+        row_of = {place: n for n, place in enumerate(places(kind))}
+        spans: list[int] = []
+        for span in written.spans:
+            row = row_of[span.path, span.type]
+            spans += (row if span.told else ~row, span.size)
+        # A name made from the content: branches that are told at other times call it the same.
+        shape = blake2b(f"{name}{spans}".encode(), digest_size=4).hexdigest()
+        self._shapes[shape] = {"kind": name, "spans": spans}
+        return [shape, written.data.hex()]
+
+    def told(self) -> Part:
+        """Give the tables; `spans` are pairs of place and size, ~place for what is not modelled."""
+        return {"kinds": self._kinds, "shapes": self._shapes}
+
+
+def _kind(kind: type[Message]) -> Part:
+    schema, version = KINDS[kind].schema, kind.VERSION
+    header = f"header, version {header_version(schema, version)}"
+    notes = {
+        **HEADER_NOTES,
+        header_of(schema).name: header,
+        schema.name: f"body, version {version}",
+        **{path: source for path, (_, source) in KINDS[kind].defaults.items()},
+        **dict(_inferred(schema.fields, schema.name)),
+    }
+    return {
+        "name": schema.name,
+        "key": kind.API_KEY,
+        "version": version,
+        "status": kind.STATUS,
+        "places": [_place(path, words, notes.get(path, "")) for path, words in places(kind)],
+    }
+
+
+def _place(path: str, words: str, note: str) -> list[Any]:
+    """Give depth, name and type of a place, then its note and its numbers' names, if it has any."""
+    name = path.rpartition(".")[2]
+    more = [note, NAMES.get(name, "")]
+    while more and not more[-1]:
+        more.pop()
+    return [path.count("."), name, words, *more]
+
+
+def _inferred(fields: tuple[Field, ...], path: str) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        where = f"{path}.{field.name}"
+        if field.status != SHIPPED:
+            yield where, field.status
+        yield from _inferred(field.fields, where + "[]" * field.is_array)
