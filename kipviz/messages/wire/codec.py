@@ -21,6 +21,7 @@ Struct = dict[str, Any]
 
 SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8}
 TAGS = "tagged fields"
+TAGS_TYPE = "unsigned varint"
 
 
 class Span(Value, frozen=True):
@@ -175,7 +176,7 @@ class Writer:
             f.tag: f for f in tagged if f.name in values and not _is_default(f, values[f.name])
         }
         given |= {int(name[1:]): raw for name, raw in values.items() if name.startswith("#")}
-        self.put(f"{path}.{TAGS}", TAGS, unsigned_varint(len(given)))
+        self.put(f"{path}.{TAGS}", TAGS_TYPE, unsigned_varint(len(given)))
         for tag, field in sorted(given.items()):
             if isinstance(field, bytes):
                 self.put(f"{path}.#", "tag", unsigned_varint(tag) + unsigned_varint(len(field)))
@@ -295,7 +296,7 @@ class Reader:
         self.path = f"{path}.{TAGS}"
         start = reader.at
         count = reader.unsigned_varint("the number of tags")
-        self._put(self.path, TAGS, start)
+        self._put(self.path, TAGS_TYPE, start)
         last = -1
         for _ in range(count):
             self.path = f"{path}.{TAGS}"

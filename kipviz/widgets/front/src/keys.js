@@ -37,6 +37,7 @@ export const KEYS = [
   { keys: ["}"], act: (app) => app.nextBranch(1, true) },
   { keys: ["a"], show: ["a"], what: "all lanes, or only the first four", act: (app) => app.toggleLanes() },
   { keys: ["w"], show: ["w"], what: "why: rule, guards, clause, Kafka class", act: (app) => app.toggleWhy() },
+  { keys: ["x"], show: ["x"], what: "the bytes of the chosen message", act: (app) => app.toggleDrawer("bytes") },
   { keys: ["s"], show: ["s"], what: "share: link, files, pictures", act: (app) => app.toggleDrawer("share") },
   { keys: ["P"], show: ["P"], what: "presenter mode: large type, and a remote steps", act: (app) => app.present() },
   { keys: ["?"], show: ["?"], what: "this list", act: (app) => app.toggleHelp() },

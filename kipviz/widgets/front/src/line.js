@@ -58,6 +58,13 @@ export class Line {
     this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
   }
 
+  /** What the bytes of a message are: its kind, its places with their sizes, names of numbers. */
+  shape(message) {
+    const { kinds, shapes, names } = this.tables;
+    const shape = shapes[message.bytes?.[0]];
+    return shape && { kind: kinds[shape.kind], spans: shape.spans, names };
+  }
+
   /** The row shown under this id at a step, or undefined. */
   row(card, id, step) {
     const rows = this.versions.get(cellKey(card, id)) ?? [];
@@ -188,7 +195,8 @@ export function group(items, keyOf) {
 export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
   const downs = payload.downs ?? [];
-  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs });
+  const tables = { kinds: {}, shapes: {}, names: {}, ...payload.wire };
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, tables });
 }
 
 /** The parent up to step `at`, and what the branch brings. */
@@ -206,6 +214,7 @@ export function branchLine(parent, branch) {
   const bigs = branch.bigs ?? [];
   const firstBig = bigs.length ? bigs[0].from : Infinity;
   const list = (name) => branch[name] ?? [];
+  const { kinds, shapes, names } = parent.tables;
   return new Line({
     id: branch.id,
     name: branch.name,
@@ -229,6 +238,7 @@ export function branchLine(parent, branch) {
       .filter((big) => big.from <= at && big.from < firstBig)
       .map((big) => (big.to > at + 1 ? { ...big, to: at + 1 } : big))
       .concat(bigs),
+    tables: { kinds: { ...kinds, ...branch.wire?.kinds }, shapes: { ...shapes, ...branch.wire?.shapes }, names },
   });
 }
 

@@ -1,5 +1,6 @@
 // The stepper: one payload, its lines, and a cursor.
 
+import { Bytes } from "./bytes.js";
 import { Cards } from "./cards.js";
 import { Choices } from "./choices.js";
 import { Find } from "./find.js";
@@ -53,10 +54,13 @@ export class Stepper extends Frame {
       this.find,
       new Tree(this),
       new Table(this),
+      new Bytes(this),
       new Share(this),
     ];
     this.transport.addTools(this.drawers.map((drawer) => drawer.button));
-    this.detail = h("p", { class: "kv-detail", role: "status" });
+    this.detailWords = h("span", { role: "status" });
+    const bytes = h("button", { type: "button", onclick: () => this.guard(() => this.toggleDrawer("bytes")), text: "bytes" }, " ", h("kbd", { text: "x" }));
+    this.detail = h("p", { class: "kv-detail" }, this.detailWords, " ", bytes);
     show(this.detail, false);
     const header = h(
       "header",
@@ -130,7 +134,7 @@ export class Stepper extends Frame {
     const end = ending(message);
     const fate = end === null || end > this.at ? "on the wire" : message.arrived === end ? `arrived with message ${end}` : `lost at ${end}`;
     const parts = [message.label, message.detail === message.label ? "" : message.detail, `${names.get(message.from)} → ${names.get(message.to)}`, `sent at ${message.sent}`, fate];
-    text(this.detail, parts.filter(Boolean).join(" · "));
+    text(this.detailWords, parts.filter(Boolean).join(" · "));
   }
 
   // -- moving -----------------------------------------------------------------------------------------
