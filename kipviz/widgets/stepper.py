@@ -188,11 +188,11 @@ class Stepper(anywidget.AnyWidget):
         Raises:
             ValueError: when the run is of no scenario of the library, or is too long for a link.
         """
-        return permalink_of(self.payload, self._branches, self.branch, self.step)
+        return permalink_of(self.payload, self.known_branches, self.branch, self.step)
 
     def steps(self) -> list[dict[str, Any]]:
         """Give this line as rows, one for each step; `frame` makes them a DataFrame."""
-        return steps_of(self.payload, self._branches, self.branch)
+        return steps_of(self.payload, self.known_branches, self.branch)
 
     def frame(self) -> Any:
         """Give this line as a DataFrame of pandas, one row for each step."""
@@ -207,7 +207,7 @@ class Stepper(anywidget.AnyWidget):
         from kipviz.widgets.files import file_of
 
         try:
-            payload = {**self.payload, "branches": self._branches}
+            payload = {**self.payload, "branches": self.known_branches}
             branch, step = content.get("branch", 0), content.get("step", 0)
             made = file_of(content.get("what", ""), payload, branch, step, self.lab)
         except Exception as wrong:

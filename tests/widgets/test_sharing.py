@@ -1,0 +1,147 @@
+"""What a reader takes away from a stepper: a link, files, rows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import kipviz
+from kipviz.checking import permalink as links
+from kipviz.checking import runs
+from kipviz.core.linkcode import BadLink, read, write
+from kipviz.widgets.files import file_of
+from kipviz.widgets.lab import TraceChanged, stepper_of
+from kipviz.widgets.stepper import Stepper
+from tests.widgets import flow
+
+
+def branched(scenario: str = "kip-1289-lock-expiry") -> Stepper:
+    """A story with a branch, one of that branch, one further up, and one that goes on at its end."""
+    stepper = stepper_of(runs.play(scenario))
+    for step, turns in ((30, 2), (33, 1), (12, 1)):
+        stepper.step = step
+        for _ in range(turns):
+            choices = stepper._line.choices_at(stepper.step)
+            free = [c["id"] for c in choices if c["enabled"] and not c["taken"]]
+            stepper.take(free[len(free) // 2])
+    stepper.branch = 0
+    stepper.last()
+    if stepper.possible():
+        stepper.take(stepper.possible()[0])
+    return stepper
+
+
+def test_a_link_opens_every_place_of_every_branch():
+    stepper = branched()
+    for branch in range(len(stepper.branches) + 1):
+        stepper.branch = branch
+        for step in (0, 20, 32, stepper._line.last):
+            stepper.step = step
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                again = kipviz.open(kipviz.permalink(stepper))
+            assert again.step == step
+            assert again._line.steps[step]["sentence"] == stepper._line.steps[step]["sentence"]
+            assert [s["mark"] for s in again._line.steps] == [
+                s["mark"] for s in stepper._line.steps
+            ]
+            assert again.permalink() == stepper.permalink()
+
+
+def test_the_link_of_a_stepper_is_that_of_its_run():
+    run = runs.play("kip-1289-small")
+    stepper = stepper_of(run)
+    for step in (0, 7, len(run.trace.line) - 1):
+        stepper.step = step
+        assert stepper.permalink() == links.permalink(run.at(run.trace.jump(run.trace.line[step])))
+
+
+def test_a_link_of_another_model_opens_with_a_warning():
+    link = read(stepper_of(runs.play("kip-1289-small")).permalink())
+    with pytest.warns(TraceChanged, match="already the start is another one"):
+        kipviz.open(write(link.but(start=link.start ^ 1)))
+
+
+def test_what_is_no_link_is_refused_in_one_sentence():
+    with pytest.raises(BadLink, match="cut off or damaged"):
+        kipviz.open("kv1.nonsense")
+    with pytest.raises(ValueError, match="brings its own design"):
+        kipviz.open("kv1.nonsense", "repaired")
+    with pytest.raises(ValueError, match="of no such scenario"):
+        Stepper(flow.share_payload()).permalink()
+
+
+def test_steps_are_rows_that_pandas_takes():
+    stepper = branched()
+    stepper.branch = 1
+    rows = stepper.steps()
+    table = stepper.frame()
+    assert list(table["step"]) == list(range(stepper._line.last + 1))
+    assert list(table["sentence"]) == [step["sentence"] for step in stepper._line.steps]
+    assert set(table["atomic"]) <= {"holds", "pending", "broken"}
+    assert table["big_step"].iloc[5]
+    assert {row["message"] for row in rows[31:]} != {""}
+    arrived = [m["label"] for m in stepper.branches[0]["messages"] if m["arrived"] == 31]
+    assert rows[31]["message"] == ", ".join(arrived)
+
+
+# --- files -----------------------------------------------------------------------------------------
+
+
+def test_the_page_gets_a_file_as_a_message_and_errors_as_words():
+    stepper = branched()
+    sent = []
+    stepper.send = sent.append
+    stepper._on_message(stepper, {"do": "file", "id": 7, "what": "trace", "step": 3}, [])
+    assert (sent[0]["id"], sent[0]["name"]) == (7, "kip-1289-lock-expiry-step-3.trace")
+    stepper._on_message(stepper, {"do": "else"}, [])
+    with pytest.raises(ValueError, match="no file of the kind"):
+        stepper._on_message(stepper, {"do": "file", "id": 8, "what": "exe"}, [])
+    assert sent[1]["error"].startswith("The file could not be made: There is no file of the kind")
+    assert len(sent) == 2
+    recorded = Stepper(flow.share_payload())
+    with pytest.raises(ValueError, match="no model behind it"):
+        file_of("trace", recorded.payload, 0, 0, recorded.lab)
+
+
+def test_a_trace_file_from_the_page_opens_where_it_was_left(tmp_path):
+    stepper = branched()
+    made = file_of("trace", stepper.payload, 1, 32, stepper.lab)
+    path = tmp_path / made["name"]
+    path.write_text(made["text"], encoding="utf-8")
+    again = kipviz.open_trace(path)
+    assert (again.branch, again.step) == (1, 32)
+    assert len(again.known_branches) == len(stepper.branches) - 1  # one goes on with the main run
+
+
+def test_a_page_from_the_page_opens_at_its_step_and_branch():
+    stepper = branched()
+    payload = {**stepper.payload, "branches": stepper.known_branches}
+    made = file_of("html", payload, 1, 32, stepper.lab)
+    assert 'data-place="#step=32&amp;branch=1"' in made["text"]
+    assert made["name"].endswith(".html")
+
+
+@pytest.mark.parametrize("branch", [0, 1])
+def test_a_test_from_the_page_passes(tmp_path, branch):
+    stepper = branched()
+    made = file_of("pytest", stepper.payload, branch, 32, stepper.lab)
+    path = tmp_path / made["name"]
+    path.write_text(made["text"], encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    spoilt = made["text"].replace('FINGERPRINT = "', 'FINGERPRINT = "f')
+    path.write_text(spoilt, encoding="utf-8")
+    scope = {}
+    exec(compile(spoilt, path, "exec"), scope)
+    with pytest.raises(AssertionError):
+        next(value for name, value in scope.items() if name.startswith("test_"))()
