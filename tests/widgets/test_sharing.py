@@ -38,7 +38,7 @@ def test_a_link_opens_every_place_of_every_branch():
     stepper = branched()
     for branch in range(len(stepper.branches) + 1):
         stepper.branch = branch
-        for step in (0, 20, 32, stepper._line.last):
+        for step in sorted({0, min(20, stepper._line.last), stepper._line.last}):
             stepper.step = step
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
