@@ -10,7 +10,7 @@ from kipviz.records.placement import (
     partition_for,
     share_partition_key,
 )
-from kipviz.scenarios import programs
+from kipviz.scenarios import material, programs
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 
@@ -227,6 +227,8 @@ SHARE_COMMIT = Scenario(
             ),
         ),
     ),
+    watch=material.SHARE_COMMIT_WATCH,
+    checkpoints=material.SHARE_COMMIT_CHECKPOINTS,
 )
 
 ABORT = (
@@ -285,6 +287,8 @@ SHARE_ABORT = Scenario(
             ),
         ),
     ),
+    watch=material.SHARE_ABORT_WATCH,
+    checkpoints=material.SHARE_ABORT_CHECKPOINTS,
 )
 
 LOCK_EXPIRY = Scenario(
@@ -346,6 +350,8 @@ LOCK_EXPIRY = Scenario(
             ),
         ),
     ),
+    watch=material.LOCK_EXPIRY_WATCH,
+    checkpoints=material.LOCK_EXPIRY_CHECKPOINTS,
 )
 
 OFFSETS = (
@@ -393,6 +399,8 @@ GROUP_COMMIT = Scenario(
             Choice("not necessarily", True, "Right: the markers are sent after the answer."),
         ),
     ),
+    watch=material.GROUP_WATCH,
+    checkpoints=material.GROUP_COMMIT_CHECKPOINTS,
 )
 
 GROUP_ABORT = Scenario(
@@ -404,6 +412,8 @@ GROUP_ABORT = Scenario(
     (*GROUP_BEGIN, *OFFSETS, *ABORT, *GROUP_MARKERS),
     ("app-1", "B1", "B3", "B4"),
     ("kafka",),
+    watch=material.GROUP_ABORT_WATCH,
+    checkpoints=material.GROUP_ABORT_CHECKPOINTS,
 )
 
 SMALL = Scenario(
@@ -415,6 +425,8 @@ SMALL = Scenario(
     (*BEGIN, *STAGE, *COMMIT, *SHARE_MARKERS),
     ("app-1", "B1", "B3", "B5"),
     ("repaired", "finding-I", "finding-D"),
+    watch=material.SMALL_WATCH,
+    checkpoints=material.SMALL_CHECKPOINTS,
 )
 
 TWO_MEMBERS = Scenario(
@@ -430,6 +442,8 @@ TWO_MEMBERS = Scenario(
     (),
     ("app-1", "app-2", "B1", "B5"),
     ("repaired", "finding-I", "finding-D", "as-written"),
+    watch=material.TWO_MEMBERS_WATCH,
+    checkpoints=material.TWO_MEMBERS_CHECKPOINTS,
 )
 
 LIBRARY: tuple[Scenario, ...] = (

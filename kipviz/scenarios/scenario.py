@@ -11,6 +11,7 @@ from kipviz.designs.design import Design
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import Property
+from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.script import Beat, Chapter, play
 
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
@@ -40,7 +41,8 @@ class Scenario(Value, frozen=True):
     """A story that can be played under any design.
 
     `lanes` are the hosts to show first, at most four. `designs` are those it was written for,
-    the first one is the default. `clause` says where the story comes from.
+    the first one is the default. `clause` says where the story comes from. `watch` and
+    `checkpoints` are what it is taught with.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Scenario(Value, frozen=True):
     lanes: tuple[str, ...]
     designs: tuple[str, ...]
     question: Question | None = None
+    watch: tuple[Watch, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
         """Give the scenario's cluster under a design, with another fault budget if one is given.

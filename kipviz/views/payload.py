@@ -27,6 +27,7 @@ from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.cards import Cards, short_name
 from kipviz.views.choices import action_of, choices
+from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
@@ -47,8 +48,11 @@ NOTED_STATES = (RecordState.TX_PENDING, RecordState.ACKNOWLEDGED, RecordState.AR
 class Telling:
     """One line of a trace being told, from its start; `since` cuts what the page knows already."""
 
-    def __init__(self, model: ClusterModel, since: int, lives: Lifetimes) -> None:
+    def __init__(
+        self, model: ClusterModel, since: int, lives: Lifetimes, goals: tuple[str, ...] = ()
+    ) -> None:
         """Start to tell; rows and choices up to and including `since` are known."""
+        self._lesson = LessonTelling(model, goals)
         self._model = model
         self._since = since
         self.cards = Cards(model.spec)
@@ -77,8 +81,11 @@ class Telling:
             if k > self._since:
                 self.lives.add(snapshot)
             self._verdicts(k, node.observations)
+            self._lesson.see(k, node.action, node.world, node.events)
             if k >= self._since:
-                self._choices(k, choices(self._model, node.world, following))
+                items = choices(self._model, node.world, following)
+                self._choices(k, items)
+                self._lesson.choices(k, node.world, items, following)
 
     # -- pieces --------------------------------------------------------------------------------
 
@@ -241,6 +248,7 @@ class Telling:
             "downs": [d for d in self.downs if d["from"] > at or (d["to"] or at) > at],
             "verdicts": _cut(self.verdicts, at + 1),
             "choices": self.choices,
+            **self._lesson.told(at),
         }
 
     def _known_kinds(self) -> frozenset[str]:
@@ -260,7 +268,7 @@ def payload(
 
     `head` is what a permalink says of the run before its steps; without it there is none.
     """
-    telling = Telling(model, -1, Lifetimes())
+    telling = Telling(model, -1, Lifetimes(), goals_of(scenario))
     telling.line(trace, trace.line)
     told = telling.suffix()
     return {
@@ -289,6 +297,7 @@ def payload(
             if c.end > c.first
         ],
         "questions": _questions(scenario, chapters),
+        "lesson": lesson(scenario, chapters),
         "branches": [],
         **told,
         "wire": {**told["wire"], "names": WORDS},
@@ -296,11 +305,16 @@ def payload(
 
 
 def branch(
-    model: ClusterModel, trace: Trace, path: tuple[int, ...], at: int, parent: Lifetimes
+    model: ClusterModel,
+    trace: Trace,
+    path: tuple[int, ...],
+    at: int,
+    parent: Lifetimes,
+    goals: tuple[str, ...] = (),
 ) -> tuple[Part, Lifetimes]:
     """Tell what differs on another line that leaves a told one after step `at`."""
     lives = parent.fork(at)
-    telling = Telling(model, at, lives)
+    telling = Telling(model, at, lives, goals)
     telling.line(trace, path)
     return {**telling.suffix(), "rows": lives.rows, "closes": lives.closes, "bigs": []}, lives
 

@@ -16,6 +16,7 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.choices import action_of
+from kipviz.views.lesson import goals_of
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.payload import payload as tell
@@ -89,7 +90,8 @@ class Lab:
     def _tell(self, parent: int, at: int, line: tuple[int, ...]) -> dict[str, Any]:
         """Tell the line that leaves another one after a step."""
         number = max(self._lines) + 1
-        told, lives = tell_branch(self.model, self.trace, line, at, self._lines[parent][1])
+        goals = goals_of(self._run.scenario)
+        told, lives = tell_branch(self.model, self.trace, line, at, self._lines[parent][1], goals)
         self._lines[number] = (line, lives)
         name = told["steps"][0]["title"]
         return {"id": number, "name": name, "parent": parent, "at": at, **told}

@@ -221,6 +221,46 @@ class Question(_Part):
     ask: int = 0
 
 
+class Asks(_Part):
+    """The predictions of a line: ``[step, kind, text, reveal, [[text, right, say], ...]]``.
+
+    Texts are named by their number in `texts`; `reveal` is -1 where the step itself answers.
+    """
+
+    texts: list[str] = []
+    questions: list[tuple[int, str, int, int, list[tuple[int, int, int]]]] = []
+
+
+class GoalSpan(_Part):
+    """The steps at which a goal holds."""
+
+    goal: str
+    from_: int
+    to: int | None
+
+
+class Watch(_Part):
+    """A note on what to look at, for the steps of its lifetime."""
+
+    from_: int
+    to: int | None
+    text: str
+
+
+class Checkpoint(_Part):
+    """Something to have seen or done; its goal says at which steps that is so."""
+
+    goal: str
+    text: str
+
+
+class Lesson(_Part):
+    """What the scenario is taught with."""
+
+    watch: list[Watch] = []
+    checkpoints: list[Checkpoint] = []
+
+
 class Branch(_Part):
     """What differs from the parent after step `at`; `closes` are inherited rows that end here."""
 
@@ -238,6 +278,8 @@ class Branch(_Part):
     choices: list[Choice] = []
     bigs: list[Big] = []
     wire: WireTables = msgspec.field(default_factory=WireTables)
+    goals: list[GoalSpan] = []
+    asks: Asks = msgspec.field(default_factory=Asks)
 
 
 class Payload(_Part):
@@ -262,6 +304,9 @@ class Payload(_Part):
     questions: list[Question] = []
     branches: list[Branch] = []
     wire: WireTables = msgspec.field(default_factory=WireTables)
+    lesson: Lesson = msgspec.field(default_factory=Lesson)
+    goals: list[GoalSpan] = []
+    asks: Asks = msgspec.field(default_factory=Asks)
 
 
 def read(payload: Mapping[str, Any]) -> Payload:

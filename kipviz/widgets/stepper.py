@@ -17,6 +17,7 @@ import traitlets
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of
 
 FRONT = Path(__file__).parent / "static" / "stepper.js"
@@ -35,6 +36,9 @@ class Stepper(anywidget.AnyWidget):
         branch: the current branch, 0 for the main line.
         selection: what the reader clicked: ``{"kind": "message", "id": ...}`` or ``{}``.
         answers: the reader's answers to the questions: question id -> number of the option.
+        revealed: the questions whose answer was shown; what is said afterwards does not count.
+        reached: the goals at which the page has seen the reader stand.
+        score: what counts: ``{"answered", "right", "questions", "goals", "of", "reached"}``.
         all_lanes: whether all lanes are shown, or only those of the first screen.
         presenter: whether the page is in presenter mode: large type, and a remote's keys step.
         command: the page's last wish; setting it is how the page asks for a branch.
@@ -50,6 +54,9 @@ class Stepper(anywidget.AnyWidget):
     branch = traitlets.Int(0).tag(sync=True)
     selection = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
+    revealed = traitlets.List().tag(sync=True)
+    reached = traitlets.List().tag(sync=True)
+    score = traitlets.Dict()
     all_lanes = traitlets.Bool(False).tag(sync=True)
     presenter = traitlets.Bool(False).tag(sync=True)
     command = traitlets.Dict().tag(sync=True)
@@ -64,8 +71,10 @@ class Stepper(anywidget.AnyWidget):
         """Show a payload; `respond` makes a branch from a command, or raises ValueError."""
         self._known = payloads.read(payload)
         self._respond = respond
+        self._gained = Score(payload)
         super().__init__(payload=dict(payload), **traits)
         self.on_msg(self._on_message)
+        self._count({})
 
     # -- asking for what is new ---------------------------------------------------------------------
 
@@ -161,6 +170,13 @@ class Stepper(anywidget.AnyWidget):
         # In place: the page adds the branch of the answer itself, so old branches are not sent again.
         self.branches.append(branch)
         return branch
+
+    @traitlets.observe("answers", "revealed", "reached", "step", "branch")
+    def _count(self, change: Mapping[str, Any]) -> None:
+        place = (self.branch, self.step)
+        self.score = self._gained.update(
+            self.known_branches, place, self.answers, self.revealed, self.reached
+        )
 
     # -- in words -------------------------------------------------------------------------------------
 

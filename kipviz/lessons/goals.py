@@ -1,0 +1,237 @@
+"""Goals: what a learner's own run has to have shown, as predicates on its moments.
+
+A checkpoint of a scenario names one of these. Nobody ticks a goal off by hand: it is reached when
+the learner stands at a moment, on the main run or on a branch, at which its predicate holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
+from kipviz.clients.producer import ProducerState
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster.actions import ClusterAction, CrashBroker, CrashClient, TimeOutTransaction
+from kipviz.cluster.world import World
+from kipviz.core.model import Event
+from kipviz.messages.events import BatchAppended, RecordsMoved
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """Where a learner stands: the world, what just happened, and the actions that led here."""
+
+    world: World
+    events: Sequence[Event]
+    actions: Sequence[ClusterAction]
+
+
+Goal = Callable[[Moment], bool]
+
+
+class UnknownGoal(ValueError):
+    """A checkpoint that names a goal which there is not."""
+
+
+def _states(moment: Moment) -> list[TransactionState]:
+    roles = moment.world.roles.values()
+    coordinators = (role for role in roles if isinstance(role, TransactionCoordinator))
+    return [known.state for role in coordinators for known in role.transactions.values()]
+
+
+def _records(moment: Moment) -> list[Any]:
+    leaders = (role for role in moment.world.roles.values() if isinstance(role, ShareLeader))
+    return [
+        record
+        for leader in leaders
+        for share in leader.shares.values()
+        for record in share.records.values()
+    ]
+
+
+def _lso_held_back(moment: Moment) -> bool:
+    """The last stable offset of an output stays behind its high watermark."""
+    return any(
+        log.last_stable_offset < log.high_watermark
+        for name, log in moment.world.logs.items()
+        if topic_of(name) not in INTERNAL_TOPICS
+    )
+
+
+def _lso_released(moment: Moment) -> bool:
+    """A marker in an output was just appended."""
+    return any(
+        isinstance(event, BatchAppended)
+        and event.control != ""
+        and topic_of(event.partition) not in INTERNAL_TOPICS
+        for event in moment.events
+    )
+
+
+def _answered_before_markers(moment: Moment) -> bool:
+    """A producer is READY for its next transaction while the coordinator still owes markers."""
+    ready = any(
+        app.alive and app.producer.state is ProducerState.READY and app.producer.producer_id >= 0
+        for app in moment.world.applications.values()
+    )
+    return ready and any(state in PREPARED for state in _states(moment))
+
+
+def _staged(moment: Moment) -> bool:
+    """A record is TX_PENDING."""
+    return any(record.state is RecordState.TX_PENDING for record in _records(moment))
+
+
+def _vote_resolved(moment: Moment) -> bool:
+    """A staged record was just resolved, one way or the other."""
+    return any(
+        isinstance(event, RecordsMoved) and event.before is RecordState.TX_PENDING
+        for event in moment.events
+    )
+
+
+def _given_away(moment: Moment) -> bool:
+    """A staged record was just made AVAILABLE after its transaction was decided to commit."""
+    freed = any(
+        isinstance(event, RecordsMoved)
+        and event.before is RecordState.TX_PENDING
+        and event.after is RecordState.AVAILABLE
+        for event in moment.events
+    )
+    return freed and TransactionState.PREPARE_COMMIT in _states(moment)
+
+
+def _delivered_twice(moment: Moment) -> bool:
+    """A record is in somebody's hands for the second time."""
+    return any(
+        record.state is RecordState.ACQUIRED and record.delivery_count >= 2
+        for record in _records(moment)
+    )
+
+
+def _two_hold(moment: Moment) -> bool:
+    """Two members hold records of one partition at the same time."""
+    holders = [
+        app.consumer.member_id
+        for app in moment.world.applications.values()
+        if isinstance(app.consumer, ShareConsumer) and app.consumer.batch
+    ]
+    return len(holders) >= 2
+
+
+def _offset_pending(moment: Moment) -> bool:
+    """A group's offset is staged in a transaction."""
+    roles = moment.world.roles.values()
+    return any(isinstance(role, GroupCoordinator) and bool(role.pending) for role in roles)
+
+
+def _read_again(moment: Moment) -> bool:
+    """A consumer has forgotten its position after an abort and reads from the group's offset."""
+    aborted = TransactionState.PREPARE_ABORT in _states(moment) or (
+        TransactionState.COMPLETE_ABORT in _states(moment)
+    )
+    return aborted and any(
+        getattr(app.consumer, "position", 0) < 0 for app in moment.world.applications.values()
+    )
+
+
+def _complete(moment: Moment) -> bool:
+    """A transaction has every marker."""
+    return any(state in COMPLETED for state in _states(moment))
+
+
+def _broker_crashed(moment: Moment) -> bool:
+    """A broker crashed on this run: nobody's story has that, so it was the learner."""
+    return any(isinstance(action, CrashBroker) for action in moment.actions)
+
+
+def _crashed_after_decision(moment: Moment) -> bool:
+    """A broker just crashed while a decided transaction still owed markers."""
+    return (
+        bool(moment.actions)
+        and isinstance(moment.actions[-1], CrashBroker)
+        and any(state in PREPARED for state in _states(moment))
+    )
+
+
+def _client_crashed(moment: Moment) -> bool:
+    """An application crashed on this run."""
+    return any(isinstance(action, CrashClient) for action in moment.actions)
+
+
+def _timed_out(moment: Moment) -> bool:
+    """A transaction timed out on this run."""
+    return any(isinstance(action, TimeOutTransaction) for action in moment.actions)
+
+
+GOALS: Mapping[str, Goal] = {
+    "lso held back": _lso_held_back,
+    "marker in the output": _lso_released,
+    "answered before markers": _answered_before_markers,
+    "record staged": _staged,
+    "vote resolved": _vote_resolved,
+    "record given away": _given_away,
+    "delivered twice": _delivered_twice,
+    "two members hold": _two_hold,
+    "offset pending": _offset_pending,
+    "read again": _read_again,
+    "complete": _complete,
+    "broker crashed": _broker_crashed,
+    "crashed after the decision": _crashed_after_decision,
+    "client crashed": _client_crashed,
+    "timed out": _timed_out,
+}
+
+
+class Spans:
+    """When each of some goals holds along one line, told moment by moment.
+
+    Attributes:
+        found: ``{"goal", "from", "to"}`` for each stretch of steps, `to` None while it lasts.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Look out for goals by name.
+
+        Raises:
+            UnknownGoal: if there is no such goal; the message lists what there is.
+        """
+        self._goals = {name: goal_named(name) for name in names}
+        self._open: dict[str, dict[str, Any]] = {}
+        self._actions: list[ClusterAction] = []
+        self.found: list[dict[str, Any]] = []
+
+    def see(
+        self, step: int, action: ClusterAction | None, world: World, events: Sequence[Event]
+    ) -> None:
+        """Look at the next moment of the line."""
+        if action is not None:
+            self._actions.append(action)
+        moment = Moment(world, events, self._actions)
+        for name, goal in self._goals.items():
+            holds, told = goal(moment), self._open.get(name)
+            if holds and told is None:
+                self._open[name] = {"goal": name, "from": step, "to": None}
+                self.found.append(self._open[name])
+            elif told is not None and not holds:
+                told["to"] = step
+                del self._open[name]
+
+
+def goal_named(name: str) -> Goal:
+    """Give a goal by name.
+
+    Raises:
+        UnknownGoal: if there is none; the message lists what there is.
+    """
+    if name not in GOALS:
+        raise UnknownGoal(f"there is no goal {name!r}; the goals are {', '.join(GOALS)}")
+    return GOALS[name]

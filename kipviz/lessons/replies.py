@@ -1,0 +1,123 @@
+"""What a request may be answered with, and what each answer means.
+
+The codes are those that Kafka's own handlers of a request give; the modelled ones are among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kipviz.messages.errors import Errors
+
+E = Errors
+
+# Requests whose answer is worth a question even where it is not an error.
+DECISIVE = ("InitProducerId", "EndTxn", "TxnOffsetCommit", "TxnShareAcknowledge")
+
+LEGAL: Mapping[str, tuple[Errors, ...]] = {
+    "InitProducerId": (
+        E.NONE,
+        E.CONCURRENT_TRANSACTIONS,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.INVALID_TRANSACTION_TIMEOUT,
+        E.PRODUCER_FENCED,
+    ),
+    "EndTxn": (
+        E.NONE,
+        E.CONCURRENT_TRANSACTIONS,
+        E.INVALID_TXN_STATE,
+        E.PRODUCER_FENCED,
+        E.INVALID_PRODUCER_ID_MAPPING,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
+    "Produce": (
+        E.NONE,
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.INVALID_PRODUCER_EPOCH,
+        E.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        E.INVALID_TXN_STATE,
+        E.NOT_ENOUGH_REPLICAS,
+        E.TRANSACTION_ABORTABLE,
+    ),
+    "TxnOffsetCommit": (
+        E.NONE,
+        E.NOT_COORDINATOR,
+        E.ILLEGAL_GENERATION,
+        E.UNKNOWN_MEMBER_ID,
+        E.STALE_MEMBER_EPOCH,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.TRANSACTION_ABORTABLE,
+    ),
+    "OffsetFetch": (
+        E.NONE,
+        E.UNSTABLE_OFFSET_COMMIT,
+        E.NOT_COORDINATOR,
+        E.STALE_MEMBER_EPOCH,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
+    "TxnShareAcknowledge": (
+        E.NONE,
+        E.INVALID_RECORD_STATE,
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.FENCED_STATE_EPOCH,
+        E.INVALID_REQUEST,
+        E.TRANSACTION_ABORTABLE,
+    ),
+    "ShareFetch": (
+        E.NONE,
+        E.SHARE_SESSION_NOT_FOUND,
+        E.INVALID_SHARE_SESSION_EPOCH,
+        E.NOT_LEADER_OR_FOLLOWER,
+    ),
+    "ShareAcknowledge": (
+        E.NONE,
+        E.SHARE_SESSION_NOT_FOUND,
+        E.INVALID_SHARE_SESSION_EPOCH,
+        E.INVALID_RECORD_STATE,
+    ),
+    "Fetch": (
+        E.NONE,
+        E.OFFSET_OUT_OF_RANGE,
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.FENCED_LEADER_EPOCH,
+    ),
+}
+
+MEANING: Mapping[Errors, str] = {
+    E.NONE: "It is done as asked.",
+    E.OFFSET_OUT_OF_RANGE: "The log does not reach to that offset, or no longer.",
+    E.NOT_LEADER_OR_FOLLOWER: "The partition is led by another broker.",
+    E.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is new in office and still reads its log.",
+    E.NOT_COORDINATOR: "Another broker coordinates this name.",
+    E.NOT_ENOUGH_REPLICAS: "Too few replicas are in sync to take the record.",
+    E.ILLEGAL_GENERATION: "The group has gone on to another generation.",
+    E.UNKNOWN_MEMBER_ID: "The group has no such member.",
+    E.INVALID_REQUEST: "The request contradicts itself.",
+    E.OUT_OF_ORDER_SEQUENCE_NUMBER: "A batch before this one is missing in the log.",
+    E.INVALID_PRODUCER_EPOCH: "A newer epoch of this producer has written here.",
+    E.INVALID_TXN_STATE: "The transaction is not in a state that allows this.",
+    E.INVALID_PRODUCER_ID_MAPPING: "The name belongs to another producer id.",
+    E.INVALID_TRANSACTION_TIMEOUT: "The timeout asked for is longer than the broker allows.",
+    E.CONCURRENT_TRANSACTIONS: "The transaction before this one is not complete yet.",
+    E.FENCED_LEADER_EPOCH: "The client knows of an older leader.",
+    E.UNSTABLE_OFFSET_COMMIT: "An offset is staged in a transaction that is still open.",
+    E.PRODUCER_FENCED: "Another producer of this name has taken over.",
+    E.STALE_MEMBER_EPOCH: "The member has not heard of the group's last change.",
+    E.TRANSACTION_ABORTABLE: "The transaction can only be aborted now.",
+    E.INVALID_RECORD_STATE: "The records are not held by this member, or not any more.",
+    E.SHARE_SESSION_NOT_FOUND: "The broker has no share session of this member.",
+    E.INVALID_SHARE_SESSION_EPOCH: "The share session has gone on without this request.",
+    E.FENCED_STATE_EPOCH: "The share-partition was started afresh in between.",
+}
+
+
+def words_of(error: Errors) -> str:
+    """Name an answer as it is shown."""
+    return "no error" if error is E.NONE else error.name
+
+
+def meaning_of(error: Errors) -> str:
+    """Say what an answer means."""
+    return MEANING.get(error, "The broker could not do it.")

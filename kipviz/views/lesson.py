@@ -1,0 +1,140 @@
+"""What a line is taught with: its predictions, the goals it shows, and what to watch for.
+
+Texts of predictions repeat from step to step, so they are told once per line and named by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World, host_of
+from kipviz.core.model import Event
+from kipviz.lessons.goals import Spans
+from kipviz.lessons.predictions import Answer, Possible, Prediction, prediction
+from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
+from kipviz.messages.message import Message
+from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.script import Chapter
+
+Part = dict[str, Any]
+
+# With fewer possible things than this, accidents stand beside them in a question.
+FEW = 2
+# How far from a step what happens there is a likely mistake.
+NEAR = 12
+
+
+class LessonTelling:
+    """The lesson of one line, told step by step from its start."""
+
+    def __init__(self, model: ClusterModel, goals: Iterable[str]) -> None:
+        """Look out for the goals of a scenario's checkpoints."""
+        self._model = model
+        self._spans = Spans(goals)
+        self._items: dict[int, tuple[World, list[Part]]] = {}
+        self._taken: list[tuple[int, str, ClusterAction]] = []
+        self._asked: dict[tuple[str, int], list[tuple[int, Message]]] = {}
+        self._answers: dict[int, Answer] = {}
+
+    def see(
+        self, k: int, action: ClusterAction | None, world: World, events: tuple[Event, ...]
+    ) -> None:
+        """Look at the next step: what it shows, and which request it answers."""
+        self._spans.see(k, action, world, events)
+        for event in events:
+            if isinstance(event, MessageDelivered) and event.way == "request":
+                if host_of(event.source) in world.applications:
+                    place = (event.source, event.broker)
+                    self._asked.setdefault(place, []).append((k, event.message))
+            elif isinstance(event, MessageSent) and event.way == "response":
+                self._answered(k, event)
+            elif isinstance(event, ConnectionLost):
+                self._asked.pop((event.source, event.broker), None)
+
+    def choices(self, k: int, world: World, items: list[Part], taken: ClusterAction | None) -> None:
+        """Keep the choices of a step to make its question from, and which one this line takes."""
+        self._items[k] = (world, items)
+        if taken is not None:
+            self._taken += [(k, item["text"], taken) for item in items if item["taken"]]
+
+    def told(self, since: int) -> Part:
+        """Give what is not known yet after `since`: goals with a lifetime, and predictions."""
+        goals = [
+            {**span, "from": max(span["from"], since + 1)}
+            for span in self._spans.found
+            if span["to"] is None or span["to"] > since + 1
+        ]
+        found = (
+            (k, prediction(self._possible(k, world, items), self._answers.get(k + 1)))
+            for k, (world, items) in self._items.items()
+        )
+        return {"goals": goals, "asks": _packed([(k, one) for k, one in found if one is not None])}
+
+    def _possible(self, k: int, world: World, items: list[Part]) -> list[Possible]:
+        """Give what can happen, accidents only where little else can, and what cannot.
+
+        What happens elsewhere on this line and is not possible here is among the latter: it is
+        what a learner who has lost the thread would believe.
+        """
+        can = [i for i in items if i["enabled"] and i["group"] == "next"]
+        if len(can) < FEW:
+            can += [i for i in items if i["enabled"] and i["group"] == "fault"]
+        found = [Possible(i["text"], True, "", i["group"] == "fault") for i in can]
+        found += [Possible(i["text"], False, i["why"]) for i in items if not i["enabled"]]
+        near = [one for one in self._taken if 0 < abs(one[0] - k) <= NEAR]
+        known = {i["text"] for i in items}
+        for _, text, action in near:
+            why = self._model.why_not(world, action) if text not in known else None
+            if why is not None:
+                found.append(Possible(text, False, why))
+        return found
+
+    def _answered(self, k: int, event: MessageSent) -> None:
+        waiting = self._asked.get((event.source, event.broker))
+        if not waiting:
+            return
+        asked_at, request = waiting.pop(0)
+        error = getattr(event.message, "error", None)
+        if error is not None:
+            where = f"B{event.broker}"
+            self._answers[asked_at] = Answer(type(request).__name__, where, error, k)
+
+
+def lesson(scenario: Scenario, chapters: Sequence[Chapter]) -> Part:
+    """Give what a scenario is taught with, its notes at their steps."""
+    watch = []
+    for note in scenario.watch:
+        begin, end = 0, None
+        if note.beat < len(chapters):
+            # From the step before on: who goes on by big steps has to be told beforehand.
+            begin, end = chapters[note.beat].first, chapters[note.beat].end + 1
+        watch.append({"from": begin, "to": end, "text": note.text})
+    checkpoints = [{"goal": c.goal, "text": c.text} for c in scenario.checkpoints]
+    return {"watch": watch, "checkpoints": checkpoints}
+
+
+def goals_of(scenario: Scenario) -> tuple[str, ...]:
+    """Give the goals that a scenario's checkpoints ask for."""
+    return tuple(dict.fromkeys(checkpoint.goal for checkpoint in scenario.checkpoints))
+
+
+def _packed(found: Sequence[tuple[int, Prediction]]) -> Part:
+    numbers: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        return numbers.setdefault(text, len(numbers))
+
+    questions = [
+        [
+            k,
+            one.kind,
+            number(one.text),
+            one.reveal,
+            [[number(o.text), int(o.right), number(o.say)] for o in one.options],
+        ]
+        for k, one in found
+    ]
+    return {"texts": list(numbers), "questions": questions}

@@ -1,0 +1,124 @@
+"""The score of a lesson: what was answered before it was shown, and which goals were reached.
+
+The page reports what the learner does; what counts is decided here. An answer counts as it was
+when its question was revealed: what is said afterwards changes nothing. A goal is reached where
+the cursor stands at a step at which it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Part = Mapping[str, Any]
+KINDS = {"next": "n", "cannot": "c", "answer": "a"}
+
+
+class Score:
+    """What a learner has gained on one stepper so far."""
+
+    def __init__(self, payload: Part) -> None:
+        """Begin with nothing gained."""
+        self._payload = payload
+        self._kept: dict[str, int] = {}
+        self._revealed: set[str] = set()
+        self._reached: set[str] = set()
+
+    def update(
+        self,
+        branches: Sequence[Part],
+        place: tuple[int, int],
+        answers: Mapping[str, Any],
+        revealed: Iterable[str],
+        reached: Iterable[str],
+    ) -> dict[str, Any]:
+        """Take over what has changed; `place` is the branch and the step of the cursor.
+
+        Returns:
+            ``answered`` and ``right`` of ``questions`` that were asked, ``goals`` reached ``of``
+            how many, and the names of those reached.
+        """
+        known = self._known(branches)
+        for name, option in answers.items():
+            if name in known and name not in self._revealed and isinstance(option, int):
+                self._kept[name] = option
+        self._revealed |= {name for name in revealed if name in known}
+        self._revealed |= self._shown_at(branches, place)
+        lines = [self._payload, *branches]
+        held = {span["goal"] for line in lines for span in line.get("goals", [])}
+        self._reached |= {goal for goal in reached if goal in held}
+        self._reached |= self._goals_at(branches, place)
+        return self._told(known)
+
+    def _told(self, known: Mapping[str, Sequence[bool]]) -> dict[str, Any]:
+        asked = (
+            {q["id"] for q in self._payload.get("questions", [])} | self._revealed | {*self._kept}
+        )
+        right = sum(
+            0 <= option < len(known[name]) and known[name][option]
+            for name, option in self._kept.items()
+        )
+        goals = [c["goal"] for c in self._payload.get("lesson", {}).get("checkpoints", [])]
+        reached = [goal for goal in goals if goal in self._reached]
+        return {
+            "answered": len(self._kept),
+            "right": right,
+            "questions": len(asked),
+            "goals": len(reached),
+            "of": len(goals),
+            "reached": reached,
+        }
+
+    def _known(self, branches: Sequence[Part]) -> dict[str, list[bool]]:
+        """Give for every question there is which of its options are right."""
+        known = {
+            question["id"]: [bool(option["right"]) for option in question["options"]]
+            for question in self._payload.get("questions", [])
+        }
+        for line in (self._payload, *branches):
+            first = line.get("at", -1) + 1
+            for step, kind, _, _, options in line.get("asks", {}).get("questions", []):
+                node = _node(self._payload, branches, line, step, first)
+                known[f"{KINDS[kind]}{node}"] = [bool(right) for _, right, _ in options]
+        return known
+
+    def _shown_at(self, branches: Sequence[Part], place: tuple[int, int]) -> set[str]:
+        """Give the story's questions that the cursor's place has revealed."""
+        step = _on_main(branches, place)
+        return {q["id"] for q in self._payload.get("questions", []) if step >= q["step"]}
+
+    def _goals_at(self, branches: Sequence[Part], place: tuple[int, int]) -> set[str]:
+        branch, step = place
+        found: set[str] = set()
+        while True:
+            line = _line(self._payload, branches, branch)
+            at = line.get("at", -1)
+            if step > at or branch == 0:
+                spans = line.get("goals", [])
+                return found | {s["goal"] for s in spans if _covers(s, step)}
+            branch = line["parent"] or 0
+
+
+def _on_main(branches: Sequence[Part], place: tuple[int, int]) -> int:
+    """Give how far along the main run a place is."""
+    branch, step = place
+    while branch:
+        line = _line({}, branches, branch)
+        step, branch = min(step, line.get("at", 0)), line.get("parent") or 0
+    return step
+
+
+def _line(payload: Part, branches: Sequence[Part], number: int) -> Part:
+    return next((b for b in branches if b["id"] == number), payload)
+
+
+def _node(payload: Part, branches: Sequence[Part], line: Part, step: int, first: int) -> Any:
+    """Give the name of the trace's node at a step of a line."""
+    while step < first:
+        line = _line(payload, branches, line["parent"] or 0)
+        first = line.get("at", -1) + 1
+    return line["steps"][step - first]["node"]
+
+
+def _covers(span: Part, step: int) -> bool:
+    return bool(span["from"] <= step and (span["to"] is None or step < span["to"]))
