@@ -35,8 +35,8 @@ class Score:
         """Take over what has changed; `place` is the branch and the step of the cursor.
 
         Returns:
-            ``answered`` and ``right`` of ``questions`` that were asked, ``goals`` reached ``of``
-            how many, and the names of those reached.
+            ``answered`` and ``right`` of ``questions``: those of the story and the predictions
+            that were answered; ``goals`` reached ``of`` how many, and the names of those reached.
         """
         known = self._known(branches)
         for name, option in answers.items():

@@ -300,6 +300,7 @@ export class Frame {
   toggleFaults() {}
   nextBranch() {}
   press() {}
+  ask() {}
 }
 
 /** The lanes on screen: the first screen's (four at most), or all. */

@@ -54,6 +54,8 @@ export class Line {
     }
     this.flags = flagsOf(this);
     this.marked = this.steps.flatMap((step, k) => (step.interesting || this.flags.has(k) ? [k] : []));
+    this.goals ??= [];
+    this.asks ??= new Map();
     this.bigAt = new Int32Array(this.steps.length).fill(-1);
     this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
   }
@@ -196,7 +198,12 @@ export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
   const downs = payload.downs ?? [];
   const tables = { kinds: {}, shapes: {}, names: {}, ...payload.wire };
-  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, tables });
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, tables, goals: payload.goals, asks: asksOf(payload) });
+}
+
+/** The predictions of a payload or a branch, by step. */
+function asksOf({ asks }) {
+  return new Map((asks?.questions ?? []).map((question) => [question[0], { texts: asks.texts, question }]));
 }
 
 /** The parent up to step `at`, and what the branch brings. */
@@ -234,6 +241,9 @@ export function branchLine(parent, branch) {
       .filter((c) => c.from < at)
       .map((c) => (c.to === NEVER || c.to > at ? { ...c, to: at } : c))
       .concat(list("choices")),
+    goals: after(parent.goals, (g) => g.from).map((g) => (g.to === NEVER || g.to > at ? { ...g, to: at + 1 } : g)).concat(list("goals")),
+    // A prediction whose answer comes after the parting is another one here.
+    asks: new Map([...[...parent.asks].filter(([step, { question }]) => step < at && question[3] <= at), ...asksOf(branch)]),
     bigs: parent.bigs
       .filter((big) => big.from <= at && big.from < firstBig)
       .map((big) => (big.to > at + 1 ? { ...big, to: at + 1 } : big))

@@ -1,6 +1,10 @@
-// Predict, then reveal: one question at a time. The answer is a synced value, so a lesson can see it.
+// Predict, then reveal. Two kinds of question share one place: those of the story, revealed when the
+// story gets there, and predictions made from what is possible, which the key q asks at any step.
+// What was revealed once is closed for good: Python counts only what was said before.
 
-import { h, show, text } from "./dom.js";
+import { Keyed, attr, h, show, text } from "./dom.js";
+
+const KIND = { next: "n", cannot: "c", answer: "a" };
 
 export class Question {
   constructor(app) {
@@ -8,55 +12,166 @@ export class Question {
     this.caption = h("h3", { class: "kv-caption", text: "Predict" });
     this.words = h("p", { class: "kv-ask" });
     this.options = h("div", { class: "kv-options", role: "group" });
-    this.said = h("p", { class: "kv-reveal", role: "status" });
-    this.go = h("button", { type: "button", class: "kv-link", text: "show what happens", onclick: () => app.guard(() => app.go(this.shown.step, "big")) });
+    this.said = h("div", { class: "kv-reveal", role: "status" });
+    this.go = h("button", { type: "button", class: "kv-link", onclick: () => app.guard(() => this.reveal()) });
     this.element = h("section", { class: "kv-question", "aria-label": "Predict" }, this.caption, this.words, this.options, this.said, this.go);
+    this.list = new Keyed(this.options, () => h("button", { type: "button" }, h("kbd"), h("span"), h("span")), (node, entry) => this.drawOption(node, entry));
+    this.asked = null; // the prediction on screen
+    this.takesKeys = false; // whether number keys answer
+    this.always = false; // whether every step asks
   }
 
-  /** The question to show: one revealed within this big step, else the next one to answer. */
+  // -- which question ---------------------------------------------------------------------------------
+
+  /** The story's question to show: one revealed within this big step, else the next one to answer. */
   pick(line, step) {
     const asked = this.app.questions.filter((question) => (question.ask ?? 0) <= step);
     const revealed = asked.filter((question) => question.step <= step && line.bigAt[question.step] === line.bigAt[step]);
-    return revealed[revealed.length - 1] ?? asked.find((question) => question.step > step);
+    const found = revealed[revealed.length - 1] ?? asked.find((question) => question.step > step);
+    return found && this.app.onMain(found.ask ?? 0) ? found : undefined;
   }
 
-  update(line, step) {
-    const found = this.pick(line, step);
-    const question = found && this.app.onMain(found.ask ?? 0) ? found : undefined;
-    show(this.element, Boolean(question));
-    if (!question) return;
-    this.shown = question;
-    const answer = this.app.answers[question.id];
-    const revealed = step >= question.step;
-    text(this.caption, revealed ? "The answer" : "Predict");
-    text(this.words, question.text);
-    if (this.drawn !== question) this.drawOptions(question);
-    [...this.options.children].forEach((button, n) => {
-      const option = question.options[n];
-      button.setAttribute("aria-pressed", String(answer === n));
-      button.disabled = revealed;
-      button.classList.toggle("kv-right", revealed && option.right);
-      text(button.lastChild, revealed && option.right ? " ✓" : revealed && answer === n ? " (your answer)" : "");
-    });
-    show(this.said, revealed || answer !== undefined);
-    show(this.go, !revealed && answer !== undefined);
-    text(this.said, revealed ? verdict(question, answer) : "Kept. Step on, or:");
+  /** The prediction of a step, or undefined where there is nothing to tell apart. */
+  predictionAt(line, step) {
+    const packed = line.asks.get(step);
+    if (!packed) return undefined;
+    const { texts, question } = packed;
+    const [, kind, words, reveal, options] = question;
+    return {
+      id: `${KIND[kind]}${line.steps[step].node}`,
+      line,
+      at: step,
+      step: reveal,
+      text: texts[words],
+      options: options.map(([option, right, say]) => ({ text: texts[option], right: Boolean(right), say: texts[say] })),
+    };
   }
 
-  drawOptions(question) {
-    this.drawn = question;
-    this.options.replaceChildren(
-      ...question.options.map((option, n) =>
-        h("button", { type: "button", onclick: () => this.app.guard(() => this.app.answer(question.id, n)) }, h("span", { text: option.text }), h("span")),
-      ),
-    );
+  /** Asks at this step (key q): first the story's question, if that is open, then a prediction. */
+  ask() {
+    const { line, at } = this.app;
+    if (this.asked) return this.close();
+    const story = this.pick(line, at);
+    if (story && !this.isRevealed(story) && this.app.answers[story.id] === undefined && !this.takesKeys) {
+      this.takesKeys = true;
+      return this.app.draw();
+    }
+    this.asked = this.predictionAt(line, at);
+    this.takesKeys = Boolean(this.asked);
+    this.nothing = this.asked ? undefined : at;
+    return this.app.draw();
+  }
+
+  /** Asks at every step from here on, or no longer (Shift and q). */
+  askAlways() {
+    this.always = !this.always;
+    if (!this.always) return this.close();
+    return this.asked ? undefined : this.ask();
+  }
+
+  close() {
+    this.asked = null;
+    this.takesKeys = false;
+    this.always = false;
+    this.app.draw();
+  }
+
+  // -- answering and revealing ------------------------------------------------------------------------
+
+  get question() {
+    return this.asked ?? this.shown;
+  }
+
+  isRevealed(question) {
+    return this.app.revealed.includes(question.id);
+  }
+
+  /** Whether the choices of this step have to stay hidden, because they are the answer. */
+  get hides() {
+    return Boolean(this.asked) && !this.isRevealed(this.asked);
+  }
+
+  /** A number key; says whether it was for a question. */
+  press(n) {
+    if (!this.takesKeys || !this.question || this.isRevealed(this.question)) return false;
+    if (n <= this.question.options.length) this.app.answer(this.question.id, n - 1);
+    return true;
+  }
+
+  /** A step forward; says whether it was used to reveal the answer. */
+  forward() {
+    if (!this.hides) return false;
+    this.reveal();
+    return true;
+  }
+
+  reveal() {
+    const { question } = this;
+    if (this.asked) return this.app.showAnswers([question.id]);
+    return this.app.go(question.step, "big");
   }
 
   /** Whether stepping on from here would reveal a question nobody has answered. */
   holds(step, next) {
     return this.app.questions.some((q) => step < q.step && next >= q.step && this.app.answers[q.id] === undefined);
   }
+
+  /** Closes for good what the reader has seen by standing here. */
+  seen(line, step) {
+    if (this.seenLine !== line) {
+      const asks = [...line.asks].filter(([, { question }]) => question[3] >= 0);
+      this.seenLine = line;
+      this.later = asks.map(([at, { question }]) => ({ id: `${KIND[question[1]]}${line.steps[at].node}`, step: question[3] }));
+    }
+    const stories = this.app.questions.filter((q) => this.app.onMain(q.step));
+    return [...stories, ...this.later].filter((q) => q.step <= step).map((q) => q.id);
+  }
+
+  // -- drawing ----------------------------------------------------------------------------------------
+
+  update(line, step) {
+    if (this.asked && (this.asked.line !== line || this.asked.at !== step)) {
+      this.asked = this.always ? this.predictionAt(line, step) : null;
+      this.takesKeys = Boolean(this.asked);
+    } else if (this.always && !this.asked) {
+      this.asked = this.predictionAt(line, step);
+      this.takesKeys = Boolean(this.asked);
+    }
+    if (this.nothing !== step) this.nothing = undefined;
+    this.shown = this.pick(line, step);
+    const question = this.nothing === undefined ? this.question : NOTHING;
+    show(this.element, Boolean(question));
+    if (!question) return;
+    const answer = this.app.answers[question.id];
+    const revealed = question !== NOTHING && (this.isRevealed(question) || (!this.asked && step >= question.step));
+    text(this.caption, revealed ? "The answer" : "Predict");
+    text(this.words, question.text);
+    this.revealed = revealed;
+    this.list.draw(question.options.map((option, n) => ({ option, n, answer, question })), ({ n }) => `${question.id} ${n}`);
+    show(this.said, revealed || answer !== undefined);
+    show(this.go, question !== NOTHING && !revealed && (answer !== undefined || Boolean(this.asked)));
+    text(this.go, this.asked ? "show the answer (→)" : "show what happens");
+    const lines = revealed ? (this.asked ? reasons(question, answer) : [verdict(question, answer)]) : [this.asked ? "Kept. You may still change it." : "Kept. Step on, or:"];
+    if (this.saidLines !== lines.join("\n")) {
+      this.saidLines = lines.join("\n");
+      this.said.replaceChildren(...lines.map((words) => h("p", { text: words })));
+    }
+  }
+
+  drawOption(button, { option, n, answer, question }) {
+    const [key, words, sign] = button.children;
+    show(key, this.takesKeys && !this.revealed);
+    text(key, n + 1);
+    text(words, option.text);
+    attr(button, "aria-pressed", String(answer === n));
+    button.disabled = this.revealed;
+    button.classList.toggle("kv-right", this.revealed && option.right);
+    text(sign, this.revealed && option.right ? (answer === n ? " ✓ your answer" : " ✓") : this.revealed && answer === n ? " ✗ your answer" : "");
+    button.onclick = () => this.app.guard(() => this.app.answer(question.id, n));
+  }
 }
+
+const NOTHING = { id: "", text: "Nothing to ask here: at this step there is nothing to tell apart.", options: [], step: Infinity };
 
 function verdict(question, answer) {
   const right = question.options.find((option) => option.right);
@@ -64,4 +179,11 @@ function verdict(question, answer) {
   if (!chosen) return right ? `It is “${right.text}”. ${right.say}` : "";
   if (chosen.right) return `You were right. ${chosen.say}`;
   return right ? `Not so: it is “${right.text}”. ${chosen.say} ${right.say}` : chosen.say;
+}
+
+/** What is to be said of every option, the right one first. */
+function reasons(question, answer) {
+  const opening = answer === undefined ? "Not answered." : question.options[answer].right ? "You were right." : "Not so.";
+  const sorted = [...question.options].sort((a, b) => b.right - a.right);
+  return [opening, ...sorted.map((option) => `${option.right ? "✓" : "–"} ${option.text}: ${option.say}`)];
 }

@@ -9,6 +9,7 @@ import { Tree } from "./tree.js";
 import { attr, h, show, text } from "./dom.js";
 import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
+import { Lesson } from "./lesson.js";
 import { Lines, ending, parting } from "./line.js";
 import { Overview } from "./overview.js";
 import { Question } from "./question.js";
@@ -34,7 +35,7 @@ export class Stepper extends Frame {
     this.hear("branch", () => this.heardStep());
     this.hear("branches", () => this.grow(model.get("branches")));
     this.hear("answer", () => this.answered(model.get("answer")));
-    for (const name of ["selection", "answers", "all_lanes"]) this.hear(name, () => this.heardRest());
+    for (const name of ["selection", "answers", "revealed", "all_lanes"]) this.hear(name, () => this.heardRest());
     this.watch([this.sequence]);
   }
 
@@ -44,6 +45,7 @@ export class Stepper extends Frame {
     this.transport = new Transport(this, this.player);
     this.choices = new Choices(this);
     this.question = new Question(this);
+    this.lesson = new Lesson(this);
     this.sequence = new Sequence(this);
     this.cards = new Cards(this);
     this.sentence = new Sentence(this);
@@ -70,7 +72,7 @@ export class Stepper extends Frame {
       h("span", { class: "kv-space" }),
       this.verdicts.chips,
     );
-    const left = h("div", { class: "kv-left" }, this.question.element, this.choices.element);
+    const left = h("div", { class: "kv-left" }, h("div", { class: "kv-teach" }, this.question.element, this.lesson.element), this.choices.element);
     const middle = h(
       "section",
       { class: "kv-middle", "aria-label": "Who says what to whom" },
@@ -98,8 +100,11 @@ export class Stepper extends Frame {
     const { line, at } = this;
     const since = sinceOf(line, at, this.grain);
     const lanes = lanesOf(this.payload, this.allLanes);
+    this.learn(line, at);
     this.question.update(line, at);
+    this.lesson.update(line, at);
     this.choices.update(line, at);
+    show(this.choices.element, !this.question.hides);
     this.sequence.layout(line, lanes);
     this.sequence.update(line, at, since);
     this.cards.update(line, at, since, cardsOf(this.payload, lanes));
@@ -226,7 +231,16 @@ export class Stepper extends Frame {
   }
 
   press(n) {
-    this.choices.press(n);
+    if (!this.question.press(n)) this.choices.press(n);
+  }
+
+  onward(small) {
+    if (!this.question.forward()) super.onward(small);
+  }
+
+  ask(always) {
+    if (always) this.question.askAlways();
+    else this.question.ask();
   }
 
   toggleFaults() {
@@ -296,8 +310,51 @@ export class Stepper extends Frame {
   }
 
   answer(question, option) {
+    if (this.revealed.includes(question)) return;
     this.keep({ answers: { ...this.answers, [question]: option } });
     this.draw();
+  }
+
+  get revealed() {
+    return this.model.get("revealed") ?? [];
+  }
+
+  get reached() {
+    return this.model.get("reached") ?? [];
+  }
+
+  /** Closes questions for good: what is said from now on does not count. */
+  showAnswers(questions) {
+    this.keepAlso("revealed", questions);
+    this.draw();
+  }
+
+  /** Notes what standing here shows: answers, and goals. */
+  learn(line, step) {
+    this.keepAlso("revealed", this.question.seen(line, step));
+    this.keepAlso("reached", this.lesson.goalsAt(line, step));
+  }
+
+  keepAlso(name, items) {
+    const known = this[name];
+    const news = items.filter((item) => !known.includes(item));
+    if (news.length) this.keep({ [name]: [...known, ...news] });
+  }
+
+  /** What the page itself can say of the score; what counts is said by Python. */
+  gained() {
+    const found = Object.entries(this.answers);
+    return { answered: found.length, right: found.filter(([id, option]) => this.rightOf(id) === option).length };
+  }
+
+  rightOf(id) {
+    const story = this.questions.find((question) => question.id === id);
+    if (story) return this.revealed.includes(id) ? story.options.findIndex((option) => option.right) : undefined;
+    if (!this.revealed.includes(id)) return undefined;
+    const { line } = this;
+    const node = id.slice(1);
+    const at = line.steps.findIndex((step) => String(step.node) === node);
+    return at < 0 ? undefined : this.question.predictionAt(line, at)?.options.findIndex((option) => option.right);
   }
 
   onMain(step) {

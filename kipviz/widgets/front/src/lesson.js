@@ -1,0 +1,54 @@
+// What a scenario is taught with: what to watch for at this step, and checkpoints that the reader's
+// own run reaches. Nobody ticks one off by hand.
+
+import { Keyed, h, show, text } from "./dom.js";
+
+export class Lesson {
+  constructor(app) {
+    this.app = app;
+    const { watch = [], checkpoints = [] } = app.payload.lesson ?? {};
+    Object.assign(this, { watch, checkpoints });
+    this.notes = h("ul", { class: "kv-watch-list" });
+    this.watching = h("div", { class: "kv-watch" }, h("h3", { class: "kv-caption", text: "Watch for" }), this.notes);
+    this.count = h("span");
+    this.button = h("button", { type: "button", class: "kv-checkpoint-button", "aria-expanded": "false", onclick: () => app.guard(() => this.toggle()) }, h("span", { text: "Checkpoints " }), this.count);
+    this.list = h("ul", { class: "kv-checkpoint-list" });
+    this.said = h("p", { class: "kv-reached", role: "status" });
+    this.element = h("section", { class: "kv-lesson", "aria-label": "Lesson" }, this.watching, this.button, this.list, this.said);
+    this.drawn = new Keyed(this.notes, ({ text: words }) => h("li", { text: words }), null);
+    show(this.list, false);
+    show(this.button, checkpoints.length > 0);
+  }
+
+  toggle() {
+    show(this.list, this.list.hidden);
+    this.button.setAttribute("aria-expanded", String(!this.list.hidden));
+  }
+
+  /** The goals at which the reader stands. */
+  goalsAt(line, step) {
+    return line.goals.filter((span) => span.from <= step && (span.to === null || step < span.to)).map((span) => span.goal);
+  }
+
+  update(line, step) {
+    const main = this.app.onMain(step);
+    const notes = main ? this.watch.filter((note) => note.from <= step && (note.to === null || step < note.to)) : [];
+    show(this.watching, notes.length > 0);
+    this.drawn.draw(notes, (note) => note.text);
+    const { reached, revealed, answers } = this.app;
+    const done = this.checkpoints.filter(({ goal }) => reached.includes(goal));
+    const { right, answered } = this.app.gained();
+    text(this.count, `${done.length} of ${this.checkpoints.length} done${answered ? ` · right ${right} of ${answered}` : ""}`);
+    const key = `${reached.join()} ${revealed.length} ${Object.keys(answers).length}`;
+    if (this.key !== key) {
+      this.key = key;
+      this.list.replaceChildren(...this.checkpoints.map(({ goal, text: words }) => h("li", { class: reached.includes(goal) ? "kv-done" : null, text: `${reached.includes(goal) ? "☑" : "☐"} ${words}` })));
+    }
+    const fresh = done.find(({ goal }) => this.last && !this.last.includes(goal));
+    if (fresh) text(this.said, `☑ Checkpoint: you ${fresh.text}.`);
+    else if (this.place !== step) text(this.said, "");
+    this.place = step;
+    this.last = [...reached];
+    show(this.element, notes.length > 0 || this.checkpoints.length > 0);
+  }
+}
