@@ -48,3 +48,13 @@ SHARE_ABORT: tuple[Line, ...] = (INIT, *_share_loop(1)[:4], FAIL, *_share_loop(6
 # The same for a regular consumer group (KIP-98, KIP-447, KIP-1289 "Regular Consumer Group").
 GROUP_LOOP: tuple[Line, ...] = (INIT, *_group_loop(1))
 GROUP_ABORT: tuple[Line, ...] = (INIT, *_group_loop(1)[:4], FAIL, *_group_loop(6))
+
+# A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
+READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
+COPY: tuple[Line, ...] = (
+    INIT,
+    Line(GROUP_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1),
+)

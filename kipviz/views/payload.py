@@ -26,8 +26,10 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.cards import Cards, short_name
+from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
+from kipviz.views.holding import findings
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
@@ -56,6 +58,7 @@ class Telling:
         self._model = model
         self._since = since
         self.cards = Cards(model.spec)
+        self._causes = Causes(model)
         self.lives = lives
         self.steps: list[Part] = []
         self.messages: dict[str, Part] = {}
@@ -69,6 +72,8 @@ class Telling:
         self._count = 0
         self._open_verdicts: dict[str, Part] = {}
         self._open_faults: dict[str, Part] = {}
+        self.holds: list[Part] = []
+        self._open_holds: dict[tuple[str, str], Part] = {}
 
     def line(self, trace: Trace, path: tuple[int, ...]) -> None:
         """Tell every step of a path of nodes, the root first."""
@@ -82,6 +87,8 @@ class Telling:
                 self.lives.add(snapshot)
             self._verdicts(k, node.observations)
             self._lesson.see(k, node.action, node.world, node.events)
+            if k > self._since:
+                self._holds(k, node.world)
             if k >= self._since:
                 items = choices(self._model, node.world, following)
                 self._choices(k, items)
@@ -111,6 +118,11 @@ class Telling:
                 **self._linked(k, before, action, world),
             }
         )
+        if k > self._since:
+            self.steps[k]["causes"] = self._causes.of(before, action)
+            if is_accident(action):
+                self.steps[k]["accident"] = True
+        self._causes.add(k, before, world, events)
         self._messages(k, events)
         self._notes(k, actor(action), events)
         self._downs(k, before, world)
@@ -210,6 +222,28 @@ class Telling:
             }
             self.verdicts.append(self._open_verdicts[prop.name])
 
+    def _holds(self, k: int, world: World) -> None:
+        """Keep what stands still for as long as the same is to be said of it."""
+        now = {(h.card, h.text): h for h in findings(self._model, world)}
+        for key, known in tuple(self._open_holds.items()):
+            same = now.get(key)
+            if same is None or (same.free, list(same.rows)) != (known["free"], known["rows"]):
+                known["to"] = k
+                del self._open_holds[key]
+        for key, hold in now.items():
+            if key not in self._open_holds:
+                self._open_holds[key] = {
+                    "card": hold.card,
+                    "rows": list(hold.rows),
+                    "from": k,
+                    "to": None,
+                    "text": hold.text,
+                    "free": hold.free,
+                    "how": hold.how,
+                    "see": [list(place) for place in dict.fromkeys(hold.see)],
+                }
+                self.holds.append(self._open_holds[key])
+
     def _choices(self, k: int, items: list[Part]) -> None:
         """Keep accidents as items with a lifetime of their own: they hardly change."""
         now = [self._with_message(i) for i in items if i["group"] == "next" or i["taken"]]
@@ -247,6 +281,7 @@ class Telling:
             "notes": [n for n in self.notes if n["step"] > at],
             "downs": [d for d in self.downs if d["from"] > at or (d["to"] or at) > at],
             "verdicts": _cut(self.verdicts, at + 1),
+            "holds": self.holds,
             "choices": self.choices,
             **self._lesson.told(at),
         }

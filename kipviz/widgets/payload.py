@@ -57,6 +57,8 @@ class Step(_Part):
 
     A permalink is made of `pick`, the action's place among what was possible (or the action itself,
     written out), and `mark`, the first eight bytes of the world's fingerprint in base64url.
+    `causes` are (step, what was taken over from it), the main one first; an accident has nothing
+    that made it happen, only what it found.
     """
 
     kind: str
@@ -70,6 +72,8 @@ class Step(_Part):
     interesting: bool = False
     pick: int | str = 0
     mark: str = ""
+    causes: list[tuple[int, str]] = []
+    accident: bool = False
 
 
 class Big(_Part):
@@ -182,6 +186,19 @@ class VerdictInfo(_Part):
     reason: str = ""
 
 
+class HoldInfo(_Part):
+    """Why rows of a card stand still, what frees them, who has to act, and which rows say so."""
+
+    card: str
+    rows: list[str]
+    from_: int
+    to: int | None
+    text: str
+    free: str
+    how: Literal["soon", "someone", "never"]
+    see: list[tuple[str, str]] = []
+
+
 class Item(_Part):
     """Something that can happen next, or that cannot, and why."""
 
@@ -280,6 +297,7 @@ class Branch(_Part):
     wire: WireTables = msgspec.field(default_factory=WireTables)
     goals: list[GoalSpan] = []
     asks: Asks = msgspec.field(default_factory=Asks)
+    holds: list[HoldInfo] = []
 
 
 class Payload(_Part):
@@ -307,6 +325,7 @@ class Payload(_Part):
     lesson: Lesson = msgspec.field(default_factory=Lesson)
     goals: list[GoalSpan] = []
     asks: Asks = msgspec.field(default_factory=Asks)
+    holds: list[HoldInfo] = []
 
 
 def read(payload: Mapping[str, Any]) -> Payload:
@@ -369,6 +388,10 @@ def _names(what: str, names: Iterable[str]) -> set[str]:
 def _check_suffix(
     part: Payload | Branch, lanes: set[str], cards: set[str], steps: Sequence[int]
 ) -> None:
+    first = len(steps) - len(part.steps)
+    for number, told in enumerate(part.steps, first):
+        for cause, _ in told.causes:
+            _inside(cause, range(number), f"the causes of step {number}")
     for message in part.messages:
         for lane in (message.from_, message.to):
             _known("lane", lane, lanes, f"message {message.id!r}")
@@ -385,6 +408,9 @@ def _check_suffix(
     for row in part.rows:
         _known("card", row.card, cards, f"row {row.id!r}")
         _inside(row.from_, steps, f"row {row.id!r} of card {row.card!r}")
+    for hold in part.holds:
+        _known("card", hold.card, cards, f"what holds {hold.rows} back")
+        _inside(hold.from_, steps, f"what holds {hold.rows} of card {hold.card!r} back")
     for big in part.bigs:
         _inside(big.from_, steps, f"the big step {big.title!r}")
         if big.to <= big.from_:

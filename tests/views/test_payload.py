@@ -173,9 +173,11 @@ def test_the_verdicts_shown_are_what_the_properties_say(name: str, under: str) -
 
 
 @AS_STORY
-def test_nobody_is_down_in_a_story_without_crashes(name: str, under: str) -> None:
+def test_whoever_is_down_in_a_story_is_down_in_its_world(name: str, under: str) -> None:
     _, path, line = lines(name, under)
-    assert not any(down_at(line, step) for step in range(len(path)))
+    for step, node in enumerate(path):
+        dead = {app.name for app in node.world.applications.values() if not app.alive}
+        assert down_at(line, step) == dead
 
 
 @AS_STORY

@@ -1,0 +1,277 @@
+"""Who made this so: for every step, the steps before it that led to it.
+
+A step is taken again in a world whose tables note what is looked up in them. So what a step read
+is seen and not declared, and who wrote it last is known from comparing worlds. The step that sent
+a message leads to the step that delivers it. Whoever takes only the steps of a cone, in their
+order, comes to the same values (`tests/views/test_causes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain as joined
+from typing import Any, TypeAlias
+
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    Send,
+    StartBroker,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World, host_of
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
+
+# A cell of the world: the table it is in, and its key there.
+Place: TypeAlias = tuple[str, Any]
+# A step that led to another one, and what that one took over from it.
+Cause: TypeAlias = list[Any]
+
+TABLES = ("logs", "roles", "applications", "connections")
+LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
+MESSAGE = "its message"
+
+
+class Notes:
+    """What a step looks at, apart from what it made itself."""
+
+    def __init__(self) -> None:
+        self.read: dict[Place, None] = {}
+        self._own: set[Place] = set()
+
+    def look(self, place: Place) -> None:
+        """Note that a place was read, unless the step itself wrote it before."""
+        if place not in self._own:
+            self.read.setdefault(place)
+
+    def write(self, place: Place) -> None:
+        """Note that the step wrote a place."""
+        self._own.add(place)
+
+
+class Watched:
+    """A table that notes what is looked up in it."""
+
+    def __init__(self, name: str, table: Table[Any, Any], notes: Notes) -> None:
+        self._name = name
+        self._table = table
+        self._notes = notes
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Give the value of a key, or the default."""
+        self._notes.look((self._name, key))
+        return self._table.get(key, default)
+
+    def __getitem__(self, key: Any) -> Any:
+        self._notes.look((self._name, key))
+        return self._table[key]
+
+    def __contains__(self, key: object) -> bool:
+        self._notes.look((self._name, key))
+        return key in self._table
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def keys(self) -> tuple[Any, ...]:
+        """Give the keys; which ones there are is a place of its own."""
+        self._notes.look((KEYS, self._name))
+        return self._table.keys()
+
+    def values(self) -> tuple[Any, ...]:
+        """Give all values."""
+        return tuple(value for _, value in self.items())
+
+    def items(self) -> tuple[tuple[Any, Any], ...]:
+        """Give all entries."""
+        for key in self.keys():
+            self._notes.look((self._name, key))
+        return self._table.items()
+
+    def set(self, key: Any, value: Any) -> Watched:
+        """Give a table with another value of a key."""
+        self._notes.write((self._name, key))
+        return Watched(self._name, self._table.set(key, value), self._notes)
+
+    def without(self, key: Any) -> Watched:
+        """Give a table without a key."""
+        self._notes.write((self._name, key))
+        return Watched(self._name, self._table.without(key), self._notes)
+
+
+class Causes:
+    """The causes of the steps of one line, told step by step from its start."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        """Begin before the first step."""
+        self._model = model
+        self._writers: dict[Place, int] = {}
+        self._wire: dict[tuple[str, int, str], list[int]] = {}
+
+    def of(self, before: World, action: ClusterAction) -> list[Cause]:
+        """Give the causes of the next step, its main one first; the start causes nothing."""
+        main = [*self._sender(action), *self._last(_main(action))]
+        others: dict[int, list[str]] = {}
+        for place in reads(self._model, before, action):
+            for step in self._last([place]):
+                if (words := _words(place)) not in others.setdefault(step, []):
+                    others[step].append(words)
+        for step in self._sender(action):
+            others[step] = [MESSAGE, *(w for w in others.get(step, []) if not _of_wire(w))]
+        first = [step for step in main if step in others][:1]
+        rest = sorted((step for step in others if step not in first), reverse=True)
+        return [[step, ", ".join(others[step])] for step in (*first, *rest)]
+
+    def add(self, k: int, before: World, world: World, events: Iterable[Event]) -> None:
+        """Note what a step wrote and sent, once its causes are told."""
+        for place in writes(before, world):
+            self._writers[place] = k
+        for event in events:
+            if isinstance(event, MessageSent):
+                self._wire.setdefault((event.source, event.broker, event.way), []).append(k)
+            elif isinstance(event, MessageDelivered):
+                self._wire[event.source, event.broker, event.way].pop(0)
+            elif isinstance(event, ConnectionLost):
+                for way in ("request", "response"):
+                    self._wire.pop((event.source, event.broker, way), None)
+
+    def _sender(self, action: ClusterAction) -> list[int]:
+        if not isinstance(action, Deliver):
+            return []
+        return self._wire.get((action.source, action.broker, action.way), [])[:1]
+
+    def _last(self, places: Iterable[Place]) -> list[int]:
+        found = (self._writers.get(place) for place in places)
+        return [step for step in found if step is not None]
+
+
+def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Place, ...]:
+    """Give the places that an action looks at in a world, in the order in which it does."""
+    notes = Notes()
+    watched: dict[str, Any] = {name: Watched(name, getattr(world, name), notes) for name in TABLES}
+    leaders: Any = Watched(LEADERS, world.image.leaders, notes)
+    after = model.step(world.but(image=world.image.but(leaders=leaders), **watched), action).world
+    # These are no tables; which actions look at them is plain to see in the model.
+    if isinstance(action, CrashBroker | StartBroker | MoveLeader):
+        notes.look((UP, ""))
+    if isinstance(action, Deliver | Cut | Heal):
+        notes.look((CUTS, ""))
+    if after.next_producer_id != world.next_producer_id:
+        notes.look((IDS, ""))
+    return tuple(notes.read)
+
+
+def writes(before: World, after: World) -> list[Place]:
+    """Give the places that differ between two worlds; worlds share what did not change."""
+    found: list[Place] = []
+    for name in TABLES:
+        found += _changed(name, getattr(before, name), getattr(after, name))
+    found += _changed(LEADERS, before.image.leaders, after.image.leaders)
+    if before.up != after.up:
+        found.append((UP, ""))
+    if before.cuts != after.cuts:
+        found.append((CUTS, ""))
+    if before.next_producer_id != after.next_producer_id:
+        found.append((IDS, ""))
+    return found
+
+
+def cone(causes: Sequence[Sequence[Cause]], step: int) -> tuple[int, ...]:
+    """Give every step that led to a step, in order, that step last; `causes` are the line's."""
+    found = {step}
+    todo = [step]
+    while todo:
+        for earlier, _ in causes[todo.pop()]:
+            if earlier not in found:
+                found.add(earlier)
+                todo.append(earlier)
+    return tuple(sorted(found))
+
+
+def chain(steps: Sequence[Mapping[str, Any]], step: int) -> tuple[tuple[int, str], ...]:
+    """Give the main line of causes, newest first: each step, and what was taken over from it.
+
+    It ends with an accident, which nothing made happen, or with what came first. `steps` are the
+    payload's.
+    """
+    found = [(step, "")]
+    while not steps[step].get("accident") and steps[step].get("causes"):
+        step, words = steps[step]["causes"][0]
+        found.append((step, words))
+    return tuple(found)
+
+
+def _changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list[Place]:
+    if before is after:
+        return []
+    if before.keys() == after.keys():
+        triples = zip(before.keys(), before.values(), after.values(), strict=True)
+        return [(name, key) for key, old, new in triples if old is not new and old != new]
+    keys = dict.fromkeys(joined(before.keys(), after.keys()))
+    found = [(name, key) for key in keys if before.get(key) != after.get(key)]
+    return [*found, (KEYS, name)]
+
+
+def is_accident(action: ClusterAction) -> bool:
+    """Say whether nothing made an action happen: it has effects, and no cause of its own."""
+    return not isinstance(action, Deliver) and not _main(action)
+
+
+def _main(action: ClusterAction) -> list[Place]:
+    """Give the place that most of all made an action possible; accidents need none."""
+    match action:
+        case Step(application=name):
+            return [("applications", name)]
+        case Send(source=source):
+            return [("applications", host_of(source))]
+        case Replicate(partition=partition):
+            return [("logs", partition)]
+        case Load(broker=broker, role=role, shard=shard):
+            return [("roles", (broker, role, shard))]
+        case TimeOutTransaction(broker=broker, shard=shard):
+            return [("roles", (broker, "transaction_coordinator", shard))]
+        case ExpireLock(broker=broker) | Refresh(broker=broker):
+            return [("roles", (broker, "share_partition_leader", ""))]
+        case _:
+            return []
+
+
+def _of_wire(words: str) -> bool:
+    return words.startswith("the connection ")
+
+
+def _words(place: Place) -> str:
+    """Name a place as a reader would."""
+    name, key = place
+    match name:
+        case "logs":
+            return f"the log {key}"
+        case "roles":
+            broker, role, _ = key
+            return f"the {role.replace('_', ' ')} on Broker {broker}"
+        case "applications":
+            return str(key)
+        case "connections":
+            return f"the connection {key[0]} to Broker {key[1]}"
+        case "leaders":
+            return f"who leads {key}"
+        case "keys":
+            return f"which {key} there are"
+        case "up":
+            return "which brokers run"
+        case "cuts":
+            return "who is cut apart"
+        case _:
+            return "the next producer id"

@@ -1,0 +1,119 @@
+"""Where a request is: on the wire, cut off, behind another one, at a broker, answered.
+
+The lower half of `holding`: what a message and a broker wait for, whoever asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.brokers.context import NOBODY
+from kipviz.cluster import dispatch
+from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import WriteTxnMarkers
+from kipviz.records.placement import TRANSACTION_STATE
+
+SOON, SOMEONE, NEVER = "soon", "someone", "never"
+See = tuple[tuple[str, str], ...]
+
+
+class Reason(Value, frozen=True):
+    """Why something waits, what would free it, and who has to act."""
+
+    text: str
+    free: str
+    how: str
+    see: See = ()
+
+
+def on_connection(
+    world: World, source: str, broker: int, what: str, ours: Callable[[Message], bool]
+) -> Reason:
+    """Say where a message of a connection is; `what` names it, `ours` knows it."""
+    connection = world.connections.get((source, broker))
+    if connection is None or not connection.open:
+        return Reason(f"{what} is not on its way any more.", "it is asked again.", SOON)
+    cut = _cut(world, source, broker)
+    for place, envelope in enumerate(connection.requests):
+        if not ours(envelope.message):
+            continue
+        if cut:
+            return Reason(
+                f"{what} does not arrive: {cut} are cut apart.", "the cut is healed.", SOMEONE
+            )
+        if connection.serving is not None:
+            before = type(connection.serving.message).__name__
+            reason = at_broker(world, broker, connection.serving.message)
+            text = f"{what} waits behind {before}, which Broker {broker} has not answered. {reason.text}"
+            return reason.but(text=text)
+        behind = f", behind {place} others" if place else ""
+        return Reason(f"{what} is on the wire to Broker {broker}{behind}.", "it arrives.", SOON)
+    if connection.serving is not None and ours(connection.serving.message):
+        reason = at_broker(world, broker, connection.serving.message)
+        return reason.but(
+            text=f"{what} is at Broker {broker}, which has not answered. {reason.text}"
+        )
+    if any(ours(envelope.message) for envelope in connection.responses):
+        if cut:
+            text = f"The answer of Broker {broker} does not arrive: {cut} are cut apart."
+            return Reason(text, "the cut is healed.", SOMEONE)
+        return Reason(
+            f"{what} is answered; the answer of Broker {broker} is on the wire.",
+            "it arrives.",
+            SOON,
+        )
+    return Reason(f"{what} is not on its way any more.", "it is asked again.", SOON)
+
+
+def at_broker(world: World, broker: int, message: Message) -> Reason:
+    """Say what a broker waits for before it answers a request."""
+    role = world.roles.get(dispatch.role_for(message, broker, world.image))
+    for name in ("verifying", "enlisting", "staging"):
+        for waiting in getattr(role, name, ()):
+            if waiting.request == message:
+                return _enlistment(world, broker, message)
+    for pending in (
+        getattr(role, "pending", {}).values() if isinstance(message, WriteTxnMarkers) else ()
+    ):
+        if pending.request == message:
+            left = " and ".join(pending.left)
+            return Reason(
+                f"The marker in {left} has to reach every replica.", f"{left} is replicated.", SOON
+            )
+    if getattr(role, "waiting", ()):
+        shard = getattr(role, "shard", "")
+        return Reason(
+            f"What it wrote to {shard} has to reach every replica.", f"{shard} is replicated.", SOON
+        )
+    return Reason("It works on it.", "it answers.", SOON)
+
+
+def _enlistment(world: World, broker: int, message: Any) -> Reason:
+    home = world.image.home_of(TRANSACTION_STATE, message.transactional_id)
+    to = world.image.leader_of(home)
+    reason = on_connection(
+        world,
+        f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}",
+        to,
+        "The question to the transaction coordinator",
+        lambda m: getattr(m, "transactional_id", "") == message.transactional_id,
+    )
+    return reason.but(text=f"It first enlists its partition. {reason.text}")
+
+
+def start_of(world: World, partition: str) -> str:
+    """Say what gives a partition a leader again."""
+    held = world.image.leaders[partition]
+    if held.leader != NOBODY:
+        return f"Broker {held.leader} takes office"
+    return f"{' or '.join(f'Broker {b}' for b in held.replicas)} starts again"
+
+
+def _cut(world: World, source: str, broker: int) -> str:
+    one, other = host_of(source), broker_host(broker)
+    if (one, other) in world.cuts or (other, one) in world.cuts:
+        return f"{one} and {other}"
+    return ""
