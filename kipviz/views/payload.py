@@ -28,8 +28,8 @@ from kipviz.scenarios.script import Chapter
 from kipviz.views.cards import Cards, short_name
 from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
-from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.holding import findings
+from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
