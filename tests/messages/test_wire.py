@@ -1,0 +1,382 @@
+"""Messages as bytes: what the model fills in, what is a default, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageSent
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetFetch,
+    OffsetFetchResponse,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.wire.batches import encode_batch
+from kipviz.messages.wire.codec import Encoded, WireError, decode, encode
+from kipviz.messages.wire.frame import KINDS, bytes_of, places, read_message
+from kipviz.messages.wire.kind import Around
+from kipviz.messages.wire.schema import Field, Schema, covers
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
+from kipviz.scenarios.library import LIBRARY
+from tests.scenarios.story import nodes, played
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python on Python 3.11
+    from kafka.record import MemoryRecords
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAg"
+AROUND = Around((("src", TOPIC_ID), ("out", "AAAAAAAAAAAAAAAAAAAAAw")), None, "app-1/producer")
+END = EndTxn("my-txn", 9, 1, committed=True)
+
+
+@cache
+def sent() -> tuple[tuple[Message, Encoded], ...]:
+    """Every different message of every story, with its bytes."""
+    found = {}
+    for story in LIBRARY:
+        for name in story.designs:
+            for node in nodes(played(story.name, name)[0]):
+                for event in node.events:
+                    if isinstance(event, MessageSent):
+                        around = Around(story.spec.topic_ids, None, event.source)
+                        found[event.message] = bytes_of(event.message, around)
+    return tuple(found.items())
+
+
+def body(message: Message, around: Around = AROUND) -> dict[str, Any]:
+    _, read, _ = read_message(
+        KINDS[type(message)].schema, message.VERSION, bytes_of(message, around).data
+    )
+    return read
+
+
+def classes() -> list[type[Message]]:
+    """Every message class there is; a base that others are made from has no bytes of its own."""
+    found, todo = [], [Message]
+    while todo:
+        for cls in todo.pop().__subclasses__():
+            found.append(cls)
+            todo.append(cls)
+    return [cls for cls in found if cls.__module__.startswith("kipviz.messages")]
+
+
+def test_every_message_has_a_schema_with_its_key_and_its_version() -> None:
+    assert set(classes()) == set(KINDS)
+    for cls, kind in KINDS.items():
+        way = "" if cls.IS_RESPONSE else "Request"
+        assert kind.schema.name == f"{cls.__name__}{way}"
+        assert kind.schema.key == cls.API_KEY
+        assert kind.schema.status == cls.STATUS
+        assert covers(kind.schema.versions, cls.VERSION)
+
+
+def test_all_bytes_of_a_message_belong_to_a_place_and_come_back_as_they_were() -> None:
+    assert len({type(message) for message, _ in sent()}) > 15
+    for message, written in sent():
+        schema = KINDS[type(message)].schema
+        assert b"".join(written.data[s.start : s.start + s.size] for s in written.spans) == (
+            written.data
+        )
+        known = places(type(message))
+        assert {(s.path, s.type) for s in written.spans} <= set(known)
+        _, found, read = read_message(schema, message.VERSION, written.data)
+        assert read.data == written.data
+        assert encode(schema, message.VERSION, found).data in written.data
+
+
+def test_what_a_default_stands_for_is_a_place_that_the_message_has() -> None:
+    for cls, kind in KINDS.items():
+        assert set(kind.defaults) <= {path for path, _ in places(cls)}
+
+
+def test_a_whole_request_by_hand() -> None:
+    assert bytes_of(END, AROUND).data.hex(" ") == (
+        "00 00 00 2c "  # size
+        "00 1a 00 05 00 00 00 00 00 0e 61 70 70 2d 31 2f 70 72 6f 64 75 63 65 72 00 "  # header 2
+        "07 6d 79 2d 74 78 6e 00 00 00 00 00 00 00 09 00 01 01 00"
+    )
+
+
+def test_a_draft_by_hand() -> None:
+    message = TxnShareAcknowledge(
+        "t", "g", 9, 1, "m", 3, "src-0", (AcknowledgementBatch(100, 101, AcknowledgeType.REJECT),)
+    )
+    written = bytes_of(message, AROUND)
+    (start,) = (s.start for s in written.spans if s.path == "TxnShareAcknowledgeRequest")
+    assert written.data[start:].hex(" ") == (
+        "02 74 02 67 00 00 00 00 00 00 00 09 00 01 02 6d 00 00 00 03 "
+        "02 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 "  # one topic, its id
+        "02 00 00 00 00 02 00 00 00 00 00 00 00 64 00 00 00 00 00 00 00 65 02 03 00 00 00 00"
+    )
+
+
+def test_what_the_model_does_not_carry_is_marked() -> None:
+    message = Fetch("src-0", 100, 2, read_committed=True)
+    told = {s.path: s.told for s in bytes_of(message, AROUND).spans}
+    assert told["FetchRequest.IsolationLevel"]
+    assert told["FetchRequest.Topics[].Partitions[].FetchOffset"]
+    for name in ("MaxWaitMs", "MinBytes", "MaxBytes", "SessionId", "RackId"):
+        assert not told[f"FetchRequest.{name}"]
+    assert not told["RequestHeader.CorrelationId"]
+    found = body(message)
+    assert (found["MaxWaitMs"], found["MinBytes"], found["MaxBytes"]) == (500, 1, 52_428_800)
+
+
+def test_partitions_are_put_together_by_topic() -> None:
+    message = AddPartitionsToTxn("t", 9, 0, ("a-1", "b-0", "a-0"))
+    (transaction,) = body(message)["Transactions"]
+    assert transaction["Topics"] == (
+        {"Name": "a", "Partitions": (1, 0)},
+        {"Name": "b", "Partitions": (0,)},
+    )
+
+
+def test_an_answer_takes_from_its_request_what_it_does_not_say_itself() -> None:
+    offsets = (GroupOffset("src-0", 5), GroupOffset("src-1", 6))
+    request = TxnOffsetCommit("t", "g", 9, 0, "m", 3, offsets)
+    answer = TxnOffsetCommitResponse(Errors.STALE_MEMBER_EPOCH)
+    (topic,) = body(answer, AROUND.but(request=request))["Topics"]
+    assert topic["TopicId"] == TOPIC_ID
+    assert [p["PartitionIndex"] for p in topic["Partitions"]] == [0, 1]
+    assert {p["ErrorCode"] for p in topic["Partitions"]} == {Errors.STALE_MEMBER_EPOCH}
+    assert body(answer)["Topics"] == ()
+
+    fetch = OffsetFetch("g", "src-0")
+    (group,) = body(OffsetFetchResponse(Errors.NONE, "src-0", 7), AROUND.but(request=fetch))[
+        "Groups"
+    ]
+    assert group["GroupId"] == "g"
+    assert group["Topics"][0]["Partitions"][0]["CommittedOffset"] == 7
+
+
+def test_an_error_stands_where_kafka_puts_it() -> None:
+    (group,) = body(OffsetFetchResponse(Errors.NOT_COORDINATOR, "src-0"))["Groups"]
+    assert (group["ErrorCode"], group["Topics"]) == (Errors.NOT_COORDINATOR, ())
+    (group,) = body(OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))["Groups"]
+    assert group["ErrorCode"] == 0
+    assert group["Topics"][0]["Partitions"][0]["ErrorCode"] == Errors.UNSTABLE_OFFSET_COMMIT
+    for answer, whole in (
+        (ShareFetchResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"), True),
+        (ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
+        (ShareAcknowledgeResponse(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
+        (ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"), False),
+        (TxnShareAcknowledgeResponse(Errors.PRODUCER_FENCED, "src-0"), True),
+        (TxnShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"), False),
+    ):
+        found = body(answer)
+        assert found["ErrorCode"] == (answer.error if whole else 0)
+        if whole:
+            assert found["Responses"] == ()
+        else:
+            assert found["Responses"][0]["Partitions"][0]["ErrorCode"] == answer.error
+
+
+def test_a_renewal_is_announced() -> None:
+    for kind in (AcknowledgeType.RENEW, AcknowledgeType.ACCEPT):
+        message = ShareAcknowledge("g", "m", 1, "src-0", (AcknowledgementBatch(1, 1, kind),))
+        assert body(message)["IsRenewAck"] == (kind is AcknowledgeType.RENEW)
+
+
+def test_a_topic_without_an_id_gets_the_id_of_zeros() -> None:
+    (topic,) = body(Fetch("elsewhere-3", 0, 1, read_committed=False))["Topics"]
+    assert topic["TopicId"] == "A" * 22
+    assert topic["Partitions"][0]["Partition"] == 3
+
+
+def test_open_votes_stand_behind_a_tag_that_kafkas_reader_skips() -> None:
+    state = StateBatch(100, 100, RecordState.AVAILABLE, 1)
+    vote = PendingBatch(9, 1, StagedBatch(101, 101, AcknowledgeType.ACCEPT, 1))
+    key = f"g:with:colons:{TOPIC_ID}:4"
+    message = ReadShareGroupStateResponse(Errors.NONE, key, 2, 100, (state,), (vote,))
+    (partition,) = body(message)["Results"][0]["Partitions"]
+    assert partition["Partition"] == 4
+    assert partition["PendingVotes"][0]["ProducerId"] == 9
+    assert partition["PendingVotes"][0]["StagedBatches"][0]["FirstOffset"] == 101
+
+    schema = KINDS[ReadShareGroupStateResponse].schema
+    written = encode(schema, 0, body(message)).data
+    found, _ = decode(shipped(schema), 0, written)
+    (partition,) = found["Results"][0]["Partitions"]
+    assert partition["StateBatches"][0]["DeliveryState"] == 0
+    assert set(partition) - {f.name for f in schema.fields[0].fields[1].fields} == {"#0"}
+    assert encode(shipped(schema), 0, found).data == written
+    assert "#0" not in body(message.but(pending=()))["Results"][0]["Partitions"][0]
+
+
+def shipped(schema: Schema) -> Schema:
+    """The schema without what Kafka's does not have."""
+
+    def kept(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        return tuple(f.but(fields=kept(f.fields)) for f in fields if f.status == "shipped")
+
+    return schema.but(fields=kept(schema.fields))
+
+
+# -- batches -----------------------------------------------------------------------------------------
+
+
+def test_a_batch_is_one_that_another_reader_takes() -> None:
+    records = (DataRecord("a", "src-0@100"), DataRecord("ü"))
+    produce = Produce("t", "out-0", 9, 1, 7, records)
+    raw = body(produce)["TopicData"][0]["PartitionData"][0]["Records"]
+    (batch,) = list_of(raw)
+    assert batch.validate_crc()
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (9, 1, 7)
+    assert batch.is_transactional
+    found = list(batch)
+    assert [r.value.decode() for r in found] == ["a", "ü"]
+    assert [r.offset for r in found] == [0, 1]
+    assert found[0].headers == [("origin", b"src-0@100")]
+
+
+def test_fetched_records_keep_their_offsets_and_do_not_say_who_wrote_them() -> None:
+    records = (FetchedRecord("src-0", 100, "a"), FetchedRecord("src-0", 103, "b"))
+    message = FetchResponse(Errors.NONE, "src-0", records, 104)
+    raw = body(message)["Responses"][0]["Partitions"][0]["Records"]
+    (batch,) = list_of(raw)
+    assert [(r.offset, r.value) for r in batch] == [(100, b"a"), (103, b"b")]
+    told = {s.path.rpartition(".")[2]: s.told for s in bytes_of(message, AROUND).spans}
+    assert not told["producerId"]
+    assert told["baseOffset"]
+    empty = FetchResponse(Errors.NONE, "src-0", (), 100)
+    assert body(empty)["Responses"][0]["Partitions"][0]["Records"] == b""
+
+
+def list_of(raw: bytes) -> list[Any]:
+    found, records = [], MemoryRecords(raw)
+    while records.has_next():
+        found.append(records.next_batch())
+    return found
+
+
+def test_the_sizes_inside_a_batch_add_up() -> None:
+    written = encode_batch(((5, DataRecord("a" * 300, "b")),))
+    size = {s.path: s.size for s in written.spans}
+    length = written.data[8:12]
+    assert int.from_bytes(length, "big") == len(written.data) - 12
+    assert sum(s.size for s in written.spans) == len(written.data)
+    assert size["RecordBatch.Record[].value"] == 302
+
+
+# -- what is refused ---------------------------------------------------------------------------------
+
+
+def test_a_message_that_is_cut_off_anywhere_names_field_and_byte() -> None:
+    for message, written in sent():
+        schema = KINDS[type(message)].schema
+        for end in range(4, len(written.data)):
+            cut = (end - 4).to_bytes(4, "big") + written.data[4:end]
+            with pytest.raises(WireError) as wrong:
+                read_message(schema, message.VERSION, cut)
+            assert wrong.value.field.startswith((schema.name, "RequestHeader", "ResponseHeader"))
+            assert 4 <= wrong.value.at <= end
+
+
+END_SCHEMA = KINDS[EndTxn].schema
+GOOD = bytes_of(END, AROUND).data
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"\0\0", "Size, byte 0: a message begins with 4 bytes of size, there are 2"),
+        (GOOD + b"\0", "Size, byte 0: it says 44 bytes, and 45 follow"),
+        (
+            b"\0\0\0\x2d" + GOOD[4:] + b"\0",
+            "EndTxnRequest, byte 48: 1 bytes follow the last field",
+        ),
+        (
+            GOOD[:4] + b"\0\x16" + GOOD[6:],
+            "RequestHeader.RequestApiKey, byte 4: 22 is not 26",
+        ),
+        (
+            GOOD[:6] + b"\0\x04" + GOOD[8:],
+            "RequestHeader.RequestApiVersion, byte 6: 4 is not 5",
+        ),
+        (
+            GOOD[:29] + b"\0" + GOOD[30:],
+            "EndTxnRequest.TransactionalId, byte 29: null is not allowed",
+        ),
+        (
+            GOOD[:29] + b"\x7f" + GOOD[30:],
+            "EndTxnRequest.TransactionalId, byte 30: the string needs 126 bytes, 18 are left",
+        ),
+        (
+            GOOD[:30] + b"\xff" + GOOD[31:],
+            "EndTxnRequest.TransactionalId, byte 30: the string is no UTF-8 text",
+        ),
+    ],
+)
+def test_bytes_that_are_not_the_message_name_the_field_and_the_byte(
+    data: bytes, sentence: str
+) -> None:
+    with pytest.raises(WireError) as wrong:
+        read_message(END_SCHEMA, 5, data)
+    assert str(wrong.value) == sentence
+
+
+def test_an_array_cannot_have_more_items_than_there_are_bytes() -> None:
+    schema = KINDS[AddPartitionsToTxn].schema
+    with pytest.raises(WireError, match=r"Transactions, byte 0: the array cannot have 99 items"):
+        decode(schema, 5, bytes([100, 0]))
+    with pytest.raises(WireError, match=r"Transactions, byte 0: null is not allowed"):
+        decode(schema, 5, bytes([0, 0]))
+
+
+def test_tags_come_in_order_and_are_as_long_as_they_say() -> None:
+    schema = Schema("S", -1, "0", "0+", (Field("A", "int16", tagged="0+", tag=1),))
+    assert decode(schema, 0, bytes([1, 1, 2, 0, 5]))[0] == {"A": 5}
+    assert decode(schema, 0, bytes([2, 0, 1, 7, 1, 2, 0, 5]))[0] == {"#0": b"\x07", "A": 5}
+    with pytest.raises(WireError, match=r"S.A, byte 5: tag 1 says that it ends at byte 6"):
+        decode(schema, 0, bytes([1, 1, 3, 0, 5, 0]))
+    with pytest.raises(WireError, match=r"S.tagged fields, byte 5: tag 1 follows tag 1"):
+        decode(schema, 0, bytes([2, 1, 2, 0, 5, 1, 2, 0, 5]))
+
+
+def test_a_version_that_there_is_not_is_refused() -> None:
+    with pytest.raises(WireError, match=r"EndTxnRequest, byte 0: version 6 is none of 0-5"):
+        decode(END_SCHEMA, 6, b"")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"Nonsense": 1}, "EndTxnRequest.Nonsense: version 5 has no such field"),
+        ({"ProducerEpoch": 40_000}, "EndTxnRequest.ProducerEpoch: 40000 is no int16"),
+        ({"ProducerId": "nine"}, "EndTxnRequest.ProducerId: 'nine' is no int64"),
+        ({"TransactionalId": None}, "EndTxnRequest.TransactionalId: may not be null"),
+        ({"TransactionalId": "\ud800"}, r"EndTxnRequest.TransactionalId: '\ud800' is no string"),
+    ],
+)
+def test_values_that_do_not_fit_name_the_field(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(WireError) as wrong:
+        encode(END_SCHEMA, 5, values)
+    assert str(wrong.value) == sentence
+
+
+def test_the_model_speaks_versions_whose_fields_it_knows() -> None:
+    """An older version of the same message simply has fewer fields."""
+    values = {"TransactionalId": "t", "TransactionTimeoutMs": 5}
+    schema = KINDS[InitProducerId].schema
+    assert encode(schema, 0, values).data == b"\0\x01t\0\0\0\x05"
+    assert encode(schema, 2, values).data == b"\x02t\0\0\0\x05\0"
