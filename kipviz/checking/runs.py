@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kipviz.checking.budgets import counts_of
+from kipviz.checking.course import Held, Missing
 from kipviz.checking.liveness import settle
 from kipviz.checking.task import Task, model_of, moments
 from kipviz.cluster.actions import ClusterAction
@@ -21,16 +22,36 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.core import tracefile
 from kipviz.core.trace import Trace
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.tracefile import Loaded, TraceFileError
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
-from kipviz.designs.options import UnknownDesign
+from kipviz.designs.options import SLOTS, UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
+from kipviz.scenarios.changes import BadChange, changed
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import Chapter
+
+# What is changed in a design is in its name already.
+_OF_DESIGNS = tuple(slot.name for slot in SLOTS)
+
+
+class KeptLine(Value, frozen=True):
+    """A line that a reader made: where it ends, what it leaves, and what was asked for.
+
+    `parent` is the place of a line among the kept ones, -1 for the main one. `tree` says which
+    run the line is of, 0 for the first; `tip` is the node there with which it ends.
+    """
+
+    name: str
+    parent: int
+    tree: int
+    tip: int
+    said: str = ""
+    held: tuple[Held, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True, eq=False):
@@ -39,6 +60,10 @@ class Run(msgspec.Struct, frozen=True, eq=False):
     `chapters` are the big steps of the main run, the trace's first branch. `error` says why the
     model gave up, where a run did not come to its end; `changes` say how a run from a file came
     out differently. A fresh run stands at its start.
+
+    `others` are the same run made again with other settings; `settings` are those changes.
+    `lines` are what a reader made of all of them, the main line first, and `line` is the one on
+    which the reader stands; a run that nobody has touched has none.
     """
 
     scenario: Scenario
@@ -49,6 +74,15 @@ class Run(msgspec.Struct, frozen=True, eq=False):
     task: Task | None = None
     error: str = ""
     changes: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    others: tuple[Run, ...] = ()
+    lines: tuple[KeptLine, ...] = ()
+    line: int = 0
+
+    @property
+    def trees(self) -> tuple[Run, ...]:
+        """The run and the same run made again with other settings."""
+        return (self, *self.others)
 
     @property
     def budget(self) -> FaultBudget:
@@ -91,6 +125,23 @@ class _Origin(msgspec.Struct, frozen=True):
     design: str
     budget: dict[str, int]
     kafka_version: str
+    settings: tuple[str, ...] = ()
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A run as its file says it, but for where the reader stands; `ids` are its nodes' new ids."""
+
+    body: tracefile.Body
+    ids: tuple[dict[int, int], ...]
+
+    def write(self, path: str | os.PathLike[str], tree: int, cursor: int, tip: int) -> None:
+        """Write it, with the reader at a node of a line.
+
+        Raises:
+            TraceFileError: if the file cannot be written.
+        """
+        ids = self.ids[tree]
+        tracefile.write(self.body, path, tree, ids[cursor], ids[tip])
 
 
 # --- where runs come from ------------------------------------------------------------------------
@@ -145,6 +196,21 @@ def follow(
     return Run(scenario, design, model, trace.first())
 
 
+def again(run: Run, changes: tuple[str, ...]) -> Run:
+    """Give a run with some settings changed, at its start; nothing has happened in it yet.
+
+    Raises:
+        BadChange: if there is no such setting, or it cannot have that value.
+        UnknownDesign: if there is no such option of a slot.
+        Unplayable: if the scenario cannot be played so.
+    """
+    spec, design = changed(run.model.spec, run.design, changes)
+    scenario = run.scenario.but(spec=spec.but(budget=run.scenario.spec.budget))
+    model = scenario.model(design, spec.budget)
+    trace = Trace.start(model, PROPERTIES)
+    return Run(scenario, design, model, trace, settings=(*run.settings, *changes))
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -154,19 +220,53 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     Raises:
         TraceFileError: if the file cannot be written.
     """
+    if not run.lines:
+        pack(run).write(path, 0, run.trace.cursor, run.trace.last().cursor)
+        return
+    line = run.lines[run.line]
+    pack(run).write(path, line.tree, run.trees[line.tree].trace.cursor, line.tip)
+
+
+def pack(run: Run) -> Packed:
+    """Give what the file of a run says: all of it, or only the lines that were kept.
+
+    Raises:
+        TraceFileError: if an action cannot be read back as it is.
+    """
+    traces, ids = [], []
+    for number, tree in enumerate(run.trees):
+        trace, of_tree = tree.trace, {n: n for n in range(len(tree.trace))}
+        if run.lines:
+            tips = [line.tip for line in run.lines if line.tree == number]
+            trace, of_tree = trace.only(tips)
+        traces.append(trace)
+        ids.append(of_tree)
     header: dict[str, Any] = {
-        "model": {
-            "scenario": run.scenario.name,
-            "design": run.design.name,
-            "budget": counts_of(run.budget),
-            "kafka_version": run.model.spec.kafka_version,
-        },
+        "model": _origin(run),
         "title": run.scenario.title,
         "chapters": msgspec.to_builtins(run.chapters),
     }
     if run.task is not None:
         header["task"] = msgspec.to_builtins(run.task)
-    tracefile.save(run.trace, path, header)
+    if run.lines:
+        header["lines"] = [
+            msgspec.to_builtins(line.but(tip=ids[line.tree][line.tip])) for line in run.lines
+        ]
+    body = tracefile.body_of(traces, header, [_origin(other) for other in run.others])
+    return Packed(body, tuple(ids))
+
+
+def _origin(run: Run) -> dict[str, Any]:
+    """Say what a run was made from."""
+    said: dict[str, Any] = {
+        "scenario": run.scenario.name,
+        "design": run.design.name,
+        "budget": counts_of(run.budget),
+        "kafka_version": run.model.spec.kafka_version,
+    }
+    if run.settings:
+        said["settings"] = list(run.settings)
+    return said
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -194,9 +294,45 @@ def load(path: str | os.PathLike[str]) -> Run:
     try:
         chapters = msgspec.convert(loaded.header.get("chapters", []), tuple[Chapter, ...])
         task = msgspec.convert(loaded.header.get("task"), Task | None)
+        said = msgspec.convert(loaded.header.get("lines", []), tuple[KeptLine, ...])
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
-    return Run(scenario, design, model, loaded.trace, chapters, task, changes=tuple(changes))
+    lines, line = _lines(path, said, loaded)
+    others = tuple(
+        Run(*one[:3], trace, settings=one[3].settings)
+        for one, trace in zip(opened[1:], loaded.trees[1:], strict=True)
+    )
+    return Run(
+        scenario,
+        design,
+        model,
+        loaded.trees[0],
+        chapters,
+        task,
+        changes=tuple(changes),
+        settings=origin.settings,
+        others=others,
+        lines=lines,
+        line=line,
+    )
+
+
+def _lines(
+    path: str | os.PathLike[str], said: tuple[KeptLine, ...], loaded: Loaded
+) -> tuple[tuple[KeptLine, ...], int]:
+    """Give the kept lines with the nodes they have now, and the one on which the reader stood."""
+    lines = []
+    for number, line in enumerate(said):
+        first = loaded.kept.index((line.tree, 0)) if 0 <= line.tree < len(loaded.trees) else -1
+        place = first + line.tip
+        fits = first >= 0 and line.tip >= 0 and place < len(loaded.kept)
+        parent_fits = -1 <= line.parent < number and (line.parent < 0) == (number == 0)
+        if not fits or loaded.kept[place][0] != line.tree or not parent_fits:
+            raise TraceFileError(f"{path}: line {line.name!r} leads to steps that are not there")
+        lines.append(line.but(tip=loaded.kept[place][1]))
+    here = (loaded.at, loaded.tip)
+    at = next((n for n, line in enumerate(lines) if (line.tree, line.tip) == here), 0)
+    return tuple(lines), at
 
 
 def _opened(
@@ -205,13 +341,15 @@ def _opened(
     try:
         origin = msgspec.convert(said, _Origin)
         scenario, design = scenario_named(origin.scenario), design_named(origin.design)
+        limits = [c for c in origin.settings if c.partition("=")[0] not in _OF_DESIGNS]
+        scenario = scenario.but(spec=changed(scenario.spec, design, limits)[0])
         model = scenario.model(design, FaultBudget(**origin.budget))
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
     except TypeError:
         faults = ", ".join(origin.budget)
         raise TraceFileError(f"{path} allows faults that there are not, among {faults}") from None
-    except (UnknownScenario, UnknownDesign, Unplayable, BadSpec) as wrong:
+    except (UnknownScenario, UnknownDesign, Unplayable, BadSpec, BadChange) as wrong:
         raise TraceFileError(f"{path} cannot be replayed: {wrong}") from None
     return scenario, design, model, origin
 

@@ -16,7 +16,7 @@ Observers are folds over what happens: each node keeps the state of each observe
 is known at every node of every branch, and is paid for once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -268,6 +268,47 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
                 owner.append(len(branches))
                 branches.append(Branch(len(branches), above, node.depth - 1, id_, id_))
         return tuple(branches)
+
+    def only(self, tips: Iterable[int]) -> tuple["Trace", dict[int, int]]:
+        """Return the trace without the branches that lead to none of some nodes.
+
+        The second answer gives the new id of every node that is left; the cursor's way is, too.
+
+        Raises:
+            IndexError: if the trace has no such node.
+        """
+        wanted = {node for tip in (self.cursor, *tips) for node in self.path(tip)}
+        ids = {old: new for new, old in enumerate(sorted(wanted))}
+        if len(ids) == len(self._nodes):
+            return self, ids
+        nodes: list[Node] = []
+        forks: dict[int, tuple[int, ...]] = {}
+        for old, new in ids.items():
+            node = self._nodes[old]
+            if node.parent is not None:
+                parent = ids[node.parent]
+                node = msgspec.structs.replace(node, parent=parent)
+                if new != parent + 1:
+                    forks[parent] = (*forks.get(parent, ()), new)
+            nodes.append(node)
+        turns = {
+            ids[node]: ids[child]
+            for node, child in self._turns.items()
+            if node in ids and child in ids
+        }
+        line = [ids[node] for node in self.path(self.cursor)]
+        made = Trace(
+            self.model,
+            self.observers,
+            Log.of(tuple(nodes)),
+            Log.of(tuple(line)),
+            Table.of(forks),
+            Table.of(turns),
+            line[-1],
+        )
+        return msgspec.structs.replace(
+            made, _line=made._line.extend(tuple(made._onwards(line[-1])))
+        ), ids
 
     # --- inside --------------------------------------------------------------------------------
 

@@ -12,10 +12,17 @@ The format, one JSON object per line, UTF-8:
     {"end":nodes,"cursor":node,"tip":node,"digest":hex}                   of all bytes before
 
 Every 20th node and the last one carry the fingerprint of their world, and of each field of it.
+
+A run may have been made again under another model, to see what that changes. Then the file holds
+several trees and says "kipviz-trace/2": after the nodes of one tree comes the start of the next
+
+    {"parent":null,"action":null,...,"model":{...}}
+
+Nodes are numbered through the whole file. A file with one tree says "kipviz-trace/1" as ever.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +34,7 @@ from kipviz.core.trace import Observer, Trace
 from kipviz.core.values import Value, digest_of, fingerprint
 
 FORMAT = "kipviz-trace/1"
+FORMAT_OF_SEVERAL = "kipviz-trace/2"
 FINGERPRINT_EVERY = 20
 
 _OWN_NAMES = ("format", "kipviz")
@@ -54,12 +62,19 @@ class ChangedModel(Value, frozen=True):
 class Loaded(msgspec.Struct, frozen=True, eq=False):
     """A trace that was read from a file, and what its header said.
 
-    `changes` is empty when the replay came out as it was saved.
+    `changes` is empty when the replay came out as it was saved. `trees` are all traces of the
+    file, `trace` the one on which the reader stood: number `at`. `kept` gives for every node of
+    the file its tree and its node, or the nearest one above that is still possible. `tip` is the
+    end of the line on which the reader stood.
     """
 
     trace: Trace
     header: dict[str, Any]
     changes: tuple[ChangedModel, ...]
+    trees: tuple[Trace, ...]
+    at: int
+    kept: tuple[tuple[int, int], ...]
+    tip: int
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -69,6 +84,7 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     action: msgspec.Raw
     fingerprint: str | None = None
     parts: dict[str, str] | None = None
+    model: dict[str, Any] | None = None
 
 
 class _End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,6 +104,17 @@ _end_decoder = msgspec.json.Decoder(_End)
 # --- writing ---------------------------------------------------------------------------------------
 
 
+class Body(msgspec.Struct, frozen=True):
+    """All of a file but its last line, which says where the reader stands.
+
+    `firsts` are the numbers that the trees begin with.
+    """
+
+    data: bytes
+    firsts: tuple[int, ...]
+    nodes: int
+
+
 def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
     """Write a whole trace, with all its branches, to a file; all of it or nothing.
 
@@ -98,6 +125,18 @@ def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) 
         ValueError: if the header has no `model` object or uses a name of the format.
         TraceFileError: if an action cannot be read back as it is, or the file cannot be written.
     """
+    write(body_of((trace,), header), path, 0, trace.cursor, trace.last().cursor)
+
+
+def body_of(
+    trees: Sequence[Trace], header: Mapping[str, Any], models: Sequence[Mapping[str, Any]] = ()
+) -> Body:
+    """Give what a file says of some trees; `models` are those of all trees but the first.
+
+    Raises:
+        ValueError: if the header has no `model` object or uses a name of the format.
+        TraceFileError: if an action cannot be read back as it is.
+    """
     if not isinstance(header.get("model"), Mapping):
         raise ValueError(  # noqa: TRY004  it may be missing altogether
             "the header of a trace file needs 'model', an object that says which one"
@@ -105,7 +144,28 @@ def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) 
     for name in _OWN_NAMES:
         if name in header:
             raise ValueError(f"the header of a trace file gets {name!r} by itself: leave it out")
-    lines = [_encode({"format": FORMAT, "kipviz": kipviz.__version__, **header})]
+    said = FORMAT if len(trees) == 1 else FORMAT_OF_SEVERAL
+    lines = [_encode({"format": said, "kipviz": kipviz.__version__, **header})]
+    firsts: list[int] = []
+    for trace, model in zip(trees, (None, *models), strict=True):
+        first = len(lines) - 1
+        firsts.append(first)
+        lines += [_encode(line) for line in _nodes(trace, first, model)]
+    return Body(b"\n".join(lines) + b"\n", tuple(firsts), len(lines) - 1)
+
+
+def write(body: Body, path: str | os.PathLike[str], tree: int, cursor: int, tip: int) -> None:
+    """Write a file whose reader stands at a node of a tree, on the line that ends at `tip`.
+
+    Raises:
+        TraceFileError: if the file cannot be written.
+    """
+    first = body.firsts[tree]
+    end = _End(body.nodes, first + cursor, first + tip, digest_of(body.data).hex())
+    _write(Path(path), body.data + _encode(end) + b"\n")
+
+
+def _nodes(trace: Trace, first: int, model: Mapping[str, Any] | None) -> Iterator[_Line]:
     decoder = msgspec.json.Decoder(trace.model.action_type)
     last = len(trace) - 1
     for id_ in range(len(trace)):
@@ -116,15 +176,13 @@ def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) 
                 f"the action {node.action!r} cannot be saved: it is not among the actions of its "
                 "model, or holds something that JSON cannot say"
             )
-        line = _Line(node.parent, msgspec.Raw(action))
+        parent = None if node.parent is None else first + node.parent
+        line = _Line(parent, msgspec.Raw(action))
         if id_ % FINGERPRINT_EVERY == 0 or id_ == last:
-            line = _Line(
-                node.parent, line.action, fingerprint(node.world).hex(), _parts(node.world)
-            )
-        lines.append(_encode(line))
-    body = b"\n".join(lines) + b"\n"
-    end = _End(len(trace), trace.cursor, trace.last().cursor, digest_of(body).hex())
-    _write(Path(path), body + _encode(end) + b"\n")
+            mark, parts = fingerprint(node.world).hex(), _parts(node.world)
+            own = dict(model) if model is not None and id_ == 0 else None
+            line = _Line(parent, line.action, mark, parts, own)
+        yield line
 
 
 def _reads_back(decoder: msgspec.json.Decoder[Any], text: bytes, action: Any) -> bool:
@@ -183,14 +241,19 @@ def load(
         raise TraceFileError(f"cannot read {path}: {error.strerror or error}") from error
     header = _header(path, data)
     end = _checked_end(path, data)
-    model = open_model(header["model"])
-    replay = _Replay(path, Trace.start(model, tuple(observers)))
+    replay = _Replay(path, open_model, tuple(observers))
+    replay.begin(header["model"])
     for number, text in enumerate(data.split(b"\n")[1:-2], start=2):
         replay.add(number, text)
     if not (0 <= end.cursor < end.end and 0 <= end.tip < end.end and len(replay.ids) == end.end):
         raise TraceFileError(f"{path}: the last line speaks of nodes that the file does not hold")
-    trace = replay.trace.jump(replay.kept(end.tip)).jump(replay.kept(end.cursor))
-    return Loaded(trace, header, tuple(replay.changes))
+    kept = tuple(replay.kept(id_) for id_ in range(end.end))
+    (at, cursor), (tree, tip) = kept[end.cursor], kept[end.tip]
+    if at != tree:
+        raise TraceFileError(f"{path}: the last line speaks of two trees at once")
+    trace = replay.trees[at].jump(tip).jump(cursor)
+    trees = (*replay.trees[:at], trace, *replay.trees[at + 1 :])
+    return Loaded(trace, header, tuple(replay.changes), trees, at, kept, tip)
 
 
 def _header(path: Path, data: bytes) -> dict[str, Any]:
@@ -201,10 +264,10 @@ def _header(path: Path, data: bytes) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict) or "format" not in header:
         raise TraceFileError(f"{path} is no trace file: its first line is not a header of one")
-    if header["format"] != FORMAT:
+    if header["format"] not in (FORMAT, FORMAT_OF_SEVERAL):
         raise TraceFileError(
             f"{path} is in the format {header['format']!r}, but this version of kipviz reads "
-            f"{FORMAT!r}"
+            f"{FORMAT!r} and {FORMAT_OF_SEVERAL!r}"
         )
     if not isinstance(header.get("model"), dict):
         raise TraceFileError(f"{path}: the header does not say which model the trace belongs to")
@@ -228,16 +291,32 @@ def _checked_end(path: Path, data: bytes) -> _End:
 
 
 class _Replay:
-    """Builds a trace from the lines of a file, and notes where it comes out differently."""
+    """Builds the trees from the lines of a file, and notes where they come out differently."""
 
-    def __init__(self, path: Path, trace: Trace) -> None:
+    def __init__(
+        self,
+        path: Path,
+        open_model: Callable[[dict[str, Any]], Model],
+        observers: tuple[Observer, ...],
+    ) -> None:
         self.path = path
-        self.trace = trace
+        self.trees: list[Trace] = []
         self.changes: list[ChangedModel] = []
-        self.ids: list[int | None] = []  # of each node of the file, its id in the trace
+        self.ids: list[int | None] = []  # of each node of the file, its id in its tree
+        self._open_model = open_model
+        self._observers = observers
+        self._first = 0  # the node of the file with which the tree begins that is read now
+        self._tree_of: list[int] = []
         self._parents: list[int] = []
         self._same: list[int | None] = []  # the last depth known to be as saved; None: it differs
-        self._decoder = msgspec.json.Decoder(trace.model.action_type)
+
+    def begin(self, model: dict[str, Any]) -> None:
+        """Begin a tree of a model; its start is the next line."""
+        opened = self._open_model(model)
+        self._first = len(self.ids)
+        self.trace = Trace.start(opened, self._observers)
+        self.trees.append(self.trace)
+        self._decoder = msgspec.json.Decoder(opened.action_type)
 
     def add(self, number: int, text: bytes) -> None:
         """Replay one line of the file."""
@@ -246,12 +325,14 @@ class _Replay:
             line = _line_decoder.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise TraceFileError(f"{self.path}, line {number}: {error}") from None
-        if id_ == 0:
+        if line.model is not None:
+            self.begin(line.model)
+        if id_ == self._first:
             self._same.append(0)
-            self._parents.append(0)
+            self._parents.append(id_)
             self.ids.append(0)
         else:
-            if line.parent is None or not 0 <= line.parent < id_:
+            if line.parent is None or not self._first <= line.parent < id_:
                 raise TraceFileError(
                     f"{self.path}, line {number}: a step has to follow an earlier one, "
                     f"not {line.parent}"
@@ -259,14 +340,16 @@ class _Replay:
             self._parents.append(line.parent)
             self._same.append(self._same[line.parent])
             self.ids.append(self._step(id_, line.parent, self._action(number, line.action)))
+        self._tree_of.append(len(self.trees) - 1)
+        self.trees[-1] = self.trace
         if line.fingerprint is not None and self.ids[id_] is not None:
             self._compare(id_, line)
 
-    def kept(self, id_: int) -> int:
-        """Return the node of the trace for a node of the file, or its nearest one above."""
+    def kept(self, id_: int) -> tuple[int, int]:
+        """Return the tree and its node for a node of the file, or for its nearest one above."""
         while (known := self.ids[id_]) is None:
             id_ = self._parents[id_]
-        return known
+        return self._tree_of[id_], known
 
     def _action(self, number: int, text: msgspec.Raw) -> Any:
         try:

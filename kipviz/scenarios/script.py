@@ -14,6 +14,7 @@ A script that asks for something impossible stops with what is possible instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from kipviz.cluster.actions import ClusterAction
@@ -109,20 +110,26 @@ def pick(model: ClusterModel, world: World, pattern: str, where: str) -> Cluster
 
 def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
     """Let messages and senders run until nothing of theirs is left but what is held back."""
+
+    def is_held(action: ClusterAction) -> bool:
+        return fnmatchcase(label(trace.world, action), held)
+
     for _ in range(QUIET_MAX):
-        action = next_by_itself(model, trace.world, held)
+        action = next_by_itself(model, trace.world, is_held if held else None)
         if action is None:
             return trace
         trace = trace.take(action)
     raise ScriptError(f"the cluster does not come to rest within {QUIET_MAX} steps")
 
 
-def next_by_itself(model: ClusterModel, world: World, held: str = "") -> ClusterAction | None:
-    """Give what would happen next by itself, first in `ORDER`, or None."""
+def next_by_itself(
+    model: ClusterModel, world: World, held: Callable[[ClusterAction], bool] | None = None
+) -> ClusterAction | None:
+    """Give what would happen next by itself, first in `ORDER`, or None; not what is held back."""
     best: ClusterAction | None = None
     for action in model.enabled(world):
         kind = action.KIND
-        if kind not in ORDER or (held and fnmatchcase(label(world, action), held)):
+        if kind not in ORDER or (held is not None and held(action)):
             continue
         if best is None or ORDER.index(kind) < ORDER.index(best.KIND):
             best = action

@@ -10,15 +10,19 @@ from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.actions import (
     ClusterAction,
+    CrashBroker,
+    CrashClient,
     Deliver,
     ExpireLock,
+    LoseConnection,
+    MoveLeader,
     Send,
     Step,
     TimeOutTransaction,
 )
 from kipviz.cluster.labels import on_wire
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.world import World, host_of
+from kipviz.cluster.world import World, host_of, role_of
 from kipviz.views.words import summary, title
 
 FAULTS = ("fault", "expiry", "repair")
@@ -70,9 +74,16 @@ def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]
 def _impossible(world: World) -> list[ClusterAction]:
     """Give what a reader may expect to be possible; the model says whether it is."""
     out: list[ClusterAction] = [Step(name) for name in world.applications]
+    out += [CrashClient(name) for name in world.applications]
+    hosts = dict.fromkeys(b for held in world.image.leaders.values() for b in held.replicas)
+    out += [CrashBroker(broker) for broker in hosts]
     for (source, broker), connection in world.connections.items():
-        if connection.requests and connection.open:
-            out.append(Deliver(source, broker, "request"))
+        if connection.open:
+            out.append(LoseConnection(source, broker))
+            if connection.requests:
+                out.append(Deliver(source, broker, "request"))
+    for partition, held in world.image.leaders.items():
+        out += [MoveLeader(partition, broker) for broker in held.replicas if broker != held.leader]
     for (broker, _, shard), role in world.roles.items():
         if isinstance(role, ShareLeader):
             out += [ExpireLock(broker, key, lock) for key, lock in _held(role)]
@@ -100,7 +111,22 @@ def _sub(world: World, action: ClusterAction) -> str:
     if isinstance(action, Step):
         app = world.applications[action.application]
         return app.program[app.line].text
+    if isinstance(action, CrashBroker):
+        led = [p for p, held in world.image.leaders.items() if held.leader == action.broker]
+        return ", ".join(map(_office, led))
+    if isinstance(action, MoveLeader):
+        return _office(action.partition)
+    if isinstance(action, TimeOutTransaction):
+        return f"transaction coordinator B{action.broker}"
+    if isinstance(action, ExpireLock):
+        return f"share-partition leader B{action.broker}"
     return ""
+
+
+def _office(partition: str) -> str:
+    """Say what whoever leads a partition is."""
+    role = role_of(partition).replace("_", " ")
+    return f"leader of {partition}" if role == "partition leader" else f"{role} {partition}"
 
 
 def _text(world: World, action: ClusterAction) -> str:

@@ -23,6 +23,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.changes import settings
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.cards import Cards, short_name
@@ -31,6 +32,7 @@ from kipviz.views.choices import action_of, choices
 from kipviz.views.holding import findings
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.moments import clause
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
     TONE_OF_RECORD,
@@ -66,6 +68,7 @@ class Telling:
         self.downs: list[Part] = []
         self.verdicts: list[Part] = []
         self.choices: list[Part] = []
+        self.moments: list[Part] = []
         self._wire: dict[tuple[str, int, str], list[str]] = {}
         self._sent: dict[str, tuple[Message, Message | None, str]] = {}
         self._serving: dict[tuple[str, int], Message] = {}
@@ -89,6 +92,8 @@ class Telling:
             self._lesson.see(k, node.action, node.world, node.events)
             if k > self._since:
                 self._holds(k, node.world)
+            if k and (text := clause(node.events)):
+                self.moments.append({"step": k, "text": text})
             if k >= self._since:
                 items = choices(self._model, node.world, following)
                 self._choices(k, items)
@@ -102,13 +107,13 @@ class Telling:
         if k == 0:
             self.steps.append({**_start(node), **self._linked(k, before, action, world)})
             return
-        words = tell(before, action, events)
+        words, lane = tell(before, action, events), actor(action, before)
         chapter = words.title if action.KIND in ("fault", "expiry", "repair") else ""
         self.steps.append(
             {
                 "node": node,
                 "kind": _kind(action.KIND),
-                "actor": actor(action),
+                "actor": lane,
                 "title": words.title,
                 "sentence": words.sentence,
                 "why": why(action, before),
@@ -124,7 +129,7 @@ class Telling:
                 self.steps[k]["accident"] = True
         self._causes.add(k, before, world, events)
         self._messages(k, events)
-        self._notes(k, actor(action), events)
+        self._notes(k, lane, events)
         self._downs(k, before, world)
 
     def _linked(self, k: int, before: World, action: Any, world: World) -> Part:
@@ -284,6 +289,7 @@ class Telling:
             "holds": self.holds,
             "choices": self.choices,
             **self._lesson.told(at),
+            "moments": [m for m in self.moments if m["step"] > at],
         }
 
     def _known_kinds(self) -> frozenset[str]:
@@ -334,6 +340,10 @@ def payload(
         "questions": _questions(scenario, chapters),
         "lesson": lesson(scenario, chapters),
         "branches": [],
+        "settings": [
+            {"name": s.name, "asks": s.asks, "now": s.now, "options": [list(o) for o in s.options]}
+            for s in settings(model.spec, design)
+        ],
         **told,
         "wire": {**told["wire"], "names": WORDS},
     }, telling.lives

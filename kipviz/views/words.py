@@ -327,8 +327,8 @@ def _tone(action: ClusterAction, events: tuple[Event, ...]) -> str:
     return CALM
 
 
-def actor(action: ClusterAction) -> str:
-    """Give the lane on which a step happens."""
+def actor(action: ClusterAction, world: World) -> str:
+    """Give the lane on which a step happens, "" where it is nobody's."""
     match action:
         case Step(application=name) | CrashClient(application=name) | StartClient(application=name):
             return name
@@ -336,7 +336,10 @@ def actor(action: ClusterAction) -> str:
             return host_of(source)
         case Deliver(source=source, broker=broker, way=way):
             return f"B{broker}" if way == "request" else host_of(source)
-        case Replicate() | MoveLeader():
+        case Replicate(partition=partition):
+            leader = world.image.leader_of(partition)
+            return f"B{leader}" if leader >= 0 else ""
+        case MoveLeader():
             return ""
         case Cut(one=one) | Heal(one=one):
             return one

@@ -12,7 +12,7 @@ from kipviz.views.pytest_source import pytest_source
 from kipviz.widgets.page import page
 
 if TYPE_CHECKING:
-    from kipviz.widgets.lab import Lab
+    from kipviz.widgets.lines import Lab
 
 KINDS = {"html": "text/html", "trace": "application/json", "pytest": "text/x-python"}
 

@@ -21,6 +21,8 @@ class Line:
     bigs: Sequence[Part]
     verdicts: Sequence[Part]
     choices: Sequence[Part]
+    moments: Sequence[Part] = ()
+    messages: Sequence[Part] = ()
 
     @property
     def last(self) -> int:
@@ -50,6 +52,10 @@ class Line:
         """What can and what cannot happen next at a step."""
         return [item for choice in self.choices if _alive(choice, step) for item in choice["items"]]
 
+    def wire_at(self, step: int) -> list[Part]:
+        """The messages on the wire at a step, in the order in which they were sent."""
+        return [m for m in self.messages if m["sent"] <= step and not _ended(m, step)]
+
 
 def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
     """The line of a branch; 0 is the main line.
@@ -59,7 +65,13 @@ def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
     """
     if number == 0:
         return Line(
-            "main", payload["steps"], payload["bigs"], payload["verdicts"], payload["choices"]
+            "main",
+            payload["steps"],
+            payload["bigs"],
+            payload["verdicts"],
+            payload["choices"],
+            payload.get("moments", []),
+            payload["messages"],
         )
     branch = next((branch for branch in branches if branch["id"] == number), None)
     if branch is None:
@@ -104,7 +116,30 @@ def _grown(parent: Line, branch: Part) -> Line:
             ),
             *branch.get("choices", []),
         ],
+        [
+            *(moment for moment in parent.moments if moment["step"] <= at),
+            *branch.get("moments", []),
+        ],
+        _messages(parent, branch, at),
     )
+
+
+def _messages(parent: Line, branch: Part, at: int) -> list[Part]:
+    """The messages of the parent up to a step, with what became of them here, and the new ones."""
+    own = {message["id"]: message for message in branch.get("messages", [])}
+    old = [
+        own.pop(m["id"], m if _ended(m, at) else {**m, "arrived": None, "lost": None})
+        for m in parent.messages
+        if m["sent"] <= at
+    ]
+    return [*old, *own.values()]
+
+
+def _ended(message: Part, step: int) -> bool:
+    end = message.get("arrived")
+    if end is None:
+        end = message.get("lost")
+    return end is not None and end <= step
 
 
 def _alive(part: Part, step: int) -> bool:

@@ -278,8 +278,38 @@ class Lesson(_Part):
     checkpoints: list[Checkpoint] = []
 
 
+class Moment(_Part):
+    """What has become true at a step, as a clause: faults are told by it."""
+
+    step: int
+    text: str
+
+
+class Setting(_Part):
+    """Something that can be changed for another run; any number will do where no options are."""
+
+    name: str
+    asks: str
+    now: str
+    options: list[tuple[str, str]] = []
+
+
+class Hold(_Part):
+    """Something that does not happen by itself from step `from` on: a message, or a choice."""
+
+    id: str
+    text: str
+    from_: int
+    to: int | None = None
+    message: str = ""
+
+
 class Branch(_Part):
-    """What differs from the parent after step `at`; `closes` are inherited rows that end here."""
+    """What differs from the parent after step `at`; `closes` are inherited rows that end here.
+
+    `tree` tells runs under other settings apart, `design` is then theirs. `said` and `missing`
+    (what no longer happens, and why) are what became of the reader's wish.
+    """
 
     id: int
     name: str
@@ -298,6 +328,13 @@ class Branch(_Part):
     goals: list[GoalSpan] = []
     asks: Asks = msgspec.field(default_factory=Asks)
     holds: list[HoldInfo] = []
+    moments: list[Moment] = []
+    tree: int = 0
+    design: Design | None = None
+    head: str = ""
+    said: str = ""
+    missing: list[tuple[str, str]] = []
+    held: list[Hold] = []
 
 
 class Payload(_Part):
@@ -326,6 +363,8 @@ class Payload(_Part):
     goals: list[GoalSpan] = []
     asks: Asks = msgspec.field(default_factory=Asks)
     holds: list[HoldInfo] = []
+    moments: list[Moment] = []
+    settings: list[Setting] = []
 
 
 def read(payload: Mapping[str, Any]) -> Payload:

@@ -21,15 +21,21 @@ def permalink_of(
     """
     known = {one["id"]: one for one in branches}
     chain: list[Part] = []
-    number = branch
+    number, head = branch, payload.get("head", "")
     while number:
         own = known[number]
-        chain.append(Part(own["at"], _taken(own["steps"])))
         number = own["parent"] or 0
-    chain.append(Part(0, _taken(payload["steps"][1:])))
+        if own.get("tree", 0) != known.get(number, {}).get("tree", 0):
+            # The same run under other settings: it is told whole, from its own start.
+            head = own.get("head", "")
+            chain.append(Part(0, _taken(line_of(payload, branches, own["id"]).steps[1:])))
+            break
+        chain.append(Part(own["at"], _taken(own["steps"])))
+    else:
+        chain.append(Part(0, _taken(payload["steps"][1:])))
     steps = line_of(payload, branches, branch).steps
     start, here = _mark(steps[0]), _mark(steps[min(step, len(steps) - 1)])
-    return sealed(payload.get("head", ""), start, here, min(step, len(steps) - 1), chain[::-1])
+    return sealed(head, start, here, min(step, len(steps) - 1), chain[::-1])
 
 
 def steps_of(

@@ -6,7 +6,10 @@ what is new: another choice, a fault. Its answer is a branch that carries only w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import traitlets
 
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
+from kipviz.widgets.asking import Asking
 from kipviz.widgets.line import Line, line_of
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of
@@ -23,10 +27,14 @@ from kipviz.widgets.sharing import permalink_of, steps_of
 FRONT = Path(__file__).parent / "static" / "stepper.js"
 
 Command = Mapping[str, Any]
-Respond = Callable[[Command], Mapping[str, Any]]
+Answer = dict[str, Any]
+Respond = Callable[[Command], Answer | Generator[str, None, Answer]]
+
+# How long the kernel works on a wish before it hears what else the page has to say.
+BREATH_SECONDS = 0.08
 
 
-class Stepper(anywidget.AnyWidget):
+class Stepper(Asking, anywidget.AnyWidget):
     """A trace to step through, forward and back, with branches.
 
     Attributes:
@@ -41,8 +49,13 @@ class Stepper(anywidget.AnyWidget):
         score: what counts: ``{"answered", "right", "questions", "goals", "of", "reached"}``.
         all_lanes: whether all lanes are shown, or only those of the first screen.
         presenter: whether the page is in presenter mode: large type, and a remote's keys step.
-        command: the page's last wish; setting it is how the page asks for a branch.
-        answer: Python's last answer: ``{"id", "branch"}`` or ``{"id", "error"}``.
+        command: the page's last wish; setting it is how the page asks for something.
+        answer: Python's last answer: ``{"id"}`` with what `kipviz.widgets.lines.Lab.respond` gives,
+            or with ``"busy"``, how far it is, or with ``"error"``, a sentence.
+        tree: what became of the branches: ``{"names": {number: name}, "gone": [number, ...]}``.
+        notice: a sentence for the reader that no wish asked for.
+        said: what was said of the last wish that Python made.
+        made: how often something new was made or changed.
     """
 
     _esm = FRONT.read_text(encoding="utf-8")
@@ -61,6 +74,10 @@ class Stepper(anywidget.AnyWidget):
     presenter = traitlets.Bool(False).tag(sync=True)
     command = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
+    tree = traitlets.Dict().tag(sync=True)
+    notice = traitlets.Unicode("").tag(sync=True)
+    said = traitlets.Unicode("")
+    made = traitlets.Int(0)
 
     lab: Any = None
     """What answers for the run, if a model is behind it; see `kipviz.widgets.lab`."""
@@ -72,74 +89,55 @@ class Stepper(anywidget.AnyWidget):
         self._known = payloads.read(payload)
         self._respond = respond
         self._gained = Score(payload)
+        self._stopped = False
         super().__init__(payload=dict(payload), **traits)
         self.on_msg(self._on_message)
         self._count({})
 
     # -- asking for what is new ---------------------------------------------------------------------
 
-    def possible(self) -> tuple[str, ...]:
-        """Give what can happen at the cursor, in words; `take` takes any of them."""
-        items = self._line.choices_at(self.step)
-        return tuple(item["text"] for item in items if item.get("enabled", True))
-
-    def last(self) -> Stepper:
-        """Move the cursor to the last step of this line."""
-        self.step = self._line.last
-        return self
-
-    def go_to(self, title: str) -> Stepper:
-        """Move the cursor to the first step of this line with a title.
-
-        Raises:
-            ValueError: when no step has it; the sentence names the titles there are.
-        """
-        titles = [step["title"] for step in self._line.steps]
-        if title not in titles:
-            known = "; ".join(dict.fromkeys(titles))
-            raise ValueError(f"No step of this line is called {title!r}; there are: {known}.")
-        self.step = titles.index(title)
-        return self
-
-    def take(self, choice: str) -> Stepper:
-        """Take a choice at the cursor, as a click does, and follow it.
-
-        The choice is named by its id or by its words, as `possible` gives them.
-
-        Raises:
-            ValueError: when the choice is not possible here, with the reason.
-        """
-        items = self._line.choices_at(self.step)
-        item = next((i for i in items if choice in (i["id"], i["text"])), None)
-        if item is None:
-            known = "; ".join(self.possible()) or "none"
-            raise ValueError(
-                f"There is no choice {choice!r} at step {self.step}; there are: {known}."
-            )
-        choice = item["id"]
-        if not item.get("enabled", True):
-            raise ValueError(
-                f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}."
-            )
-        if item.get("taken") and self.step < self._line.last:
-            self.step += 1
-            return self
-        made = self._make(
-            {"do": "take", "choice": choice, "branch": self.branch, "step": self.step}
-        )
-        self.send_state("branches")
-        self.branch = made["id"]
-        self.step = made["at"] + 1
-        return self
-
     @traitlets.observe("command")
     def _on_command(self, change: Mapping[str, Any]) -> None:
         command = change["new"]
         if not command:
             return
+        if command.get("do") == "stop":
+            self._stopped = True
+            return
         number = command.get("id")
+        with self._answering(number):
+            answer = self._ask(command)
+            if isinstance(answer, Generator):
+                self._stopped = False
+                self._work_on(number, answer)
+            else:
+                self.answer = {"id": number, **self._take_in(answer)}
+
+    def _work_on(self, number: Any, work: Generator[str, None, Answer]) -> None:
+        """Work for a moment, say how far it is, and let the kernel hear the page in between."""
         try:
-            self.answer = {"id": number, "branch": self._make(command)}
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None  # nobody else wants to be heard
+        until = time.monotonic() + BREATH_SECONDS
+        with self._answering(number):
+            while not self._stopped:
+                try:
+                    said = next(work)
+                except StopIteration as done:
+                    self.answer = {"id": number, **self._take_in(done.value)}
+                    return
+                if loop is not None and time.monotonic() > until:
+                    self.answer = {"id": number, "busy": said}
+                    loop.call_later(0.001, self._work_on, number, work)
+                    return
+            raise ValueError("Stopped; nothing was changed.")
+
+    @contextlib.contextmanager
+    def _answering(self, number: Any) -> Iterator[None]:
+        """Answer with what went wrong: a sentence for a wish that makes no sense, else an alarm."""
+        try:
+            yield
         except ValueError as sentence:
             self.answer = {"id": number, "error": str(sentence)}
         except Exception as wrong:
@@ -149,27 +147,63 @@ class Stepper(anywidget.AnyWidget):
             }
             raise
 
-    def _make(self, command: Command) -> dict[str, Any]:
-        """Ask for a branch and keep it; the page learns of it by the answer."""
+    def ask(self, do: str, **more: Any) -> Stepper:
+        """Ask for something at the cursor, as the page does, and follow the answer.
+
+        Raises:
+            ValueError: when it makes no sense there, with the reason.
+        """
+        answer = self._ask({"do": do, "branch": self.branch, "step": self.step, **more})
+        if isinstance(answer, Generator):
+            work = answer
+            while True:
+                try:
+                    next(work)
+                except StopIteration as done:
+                    answer = done.value
+                    break
+        answer = self._take_in(answer)
+        made = answer.get("branch")
+        if made:
+            self.send_state("branches")
+            self.branch, self.step = made["id"], made["at"] + 1
+        if answer.get("go"):
+            self.branch, self.step = answer["go"]["branch"], answer["go"]["step"]
+        self.said = answer.get("say", "")
+        return self
+
+    def _ask(self, command: Command) -> Answer | Generator[str, None, Answer]:
         if self._respond is None:
             raise ValueError(
                 "This stepper shows a recorded run: there is no model behind it to ask."
             )
-        if command.get("do") != "take":
-            raise ValueError(f"There is no command {command.get('do')!r}; allowed is 'take'.")
         line = line_of(self.payload, self.known_branches, command.get("branch", 0))
-        step = command.get("step")
-        if not isinstance(step, int) or not 0 <= step <= line.last:
+        step = command.get("step", 0)
+        if type(step) is not int or not 0 <= step <= line.last:
             raise ValueError(f"There is no step {step!r} on this line: it has 0 to {line.last}.")
-        branch = dict(self._respond(command))
-        payloads.read_branch(branch, self._known)
-        if branch["id"] in (0, *(other["id"] for other in self.known_branches)):
-            raise ValueError(
-                f"Branch {branch['id']} exists already; a new branch needs a new number."
-            )
-        # In place: the page adds the branch of the answer itself, so old branches are not sent again.
-        self.branches.append(branch)
-        return branch
+        return self._respond(command)
+
+    def _take_in(self, answer: Answer) -> Answer:
+        """Keep what an answer brings; the page learns of a branch by the answer itself."""
+        if "branch" in answer:
+            branch = dict(answer["branch"])
+            payloads.read_branch(branch, self._known)
+            if branch["id"] in (0, *(other["id"] for other in self.known_branches)):
+                raise ValueError(
+                    f"Branch {branch['id']} exists already; a new branch needs a new number."
+                )
+            # In place: the page adds the branch of the answer itself, so old branches are not sent again.
+            self.branches.append(branch)
+        names, gone = self.tree.get("names", {}), self.tree.get("gone", [])
+        if "name" in answer:
+            number, name = answer["name"]
+            self.tree = {"names": {**names, str(number): name}, "gone": gone}
+        if "gone" in answer:
+            if self.branch in answer["gone"]:  # nobody stands on a line that is not there
+                self.branch, self.step = answer["go"]["branch"], answer["go"]["step"]
+            self.tree = {"names": names, "gone": sorted({*gone, *answer["gone"]})}
+        self.made += 1
+        return answer
 
     @traitlets.observe("answers", "revealed", "reached", "step", "branch")
     def _count(self, change: Mapping[str, Any]) -> None:
@@ -183,7 +217,12 @@ class Stepper(anywidget.AnyWidget):
     @property
     def known_branches(self) -> list[Any]:
         """All branches there are: those that came with the payload, then those made since."""
-        return [*self.payload.get("branches", []), *self.branches]
+        names, gone = self.tree.get("names", {}), self.tree.get("gone", [])
+        return [
+            {**branch, "name": names.get(str(branch["id"]), branch["name"])}
+            for branch in (*self.payload.get("branches", []), *self.branches)
+            if branch["id"] not in gone
+        ]
 
     @property
     def _line(self) -> Line:

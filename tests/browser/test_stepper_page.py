@@ -184,7 +184,7 @@ def test_a_branch_is_followed_and_the_old_line_stays(show):
     command = page.evaluate("() => window.model.get('command')")
     page.evaluate(
         "answer => window.model.set('answer', answer)",
-        {"id": command["id"], "branch": respond(command)},
+        {"id": command["id"], **respond(command)},
     )
     assert (step_of(page), page.evaluate("() => window.model.get('branch')")) == (41, 1)
     assert "Broker 5 is gone" in said(page)
@@ -509,8 +509,8 @@ def test_a_branch_of_a_branch_shows_at_every_step_what_really_was(show):
 
     payload = flow.share_payload()
     respond = flow.Responder(flow.share_flow())
-    first = respond({"branch": 0, "step": 66, "choice": "crash-src"})
-    second = respond({"branch": 1, "step": 70, "choice": "crash-src"})
+    first = respond({"branch": 0, "step": 66, "choice": "crash-src"})["branch"]
+    second = respond({"branch": 1, "step": 70, "choice": "crash-src"})["branch"]
     branches = [first, second]
     flows = [respond.lines[number] for number in (0, 1, 2)]
     histories = [flows[0].history]

@@ -26,7 +26,7 @@ def write(folder: Path) -> list[str]:
             lab = Lab(run)
             at = lab.run_at(0, 0).trace.last().depth // 2
             wish = {"choice": choice_id(CrashBroker(5)), "branch": 0, "step": at}
-            branch = lab.respond(wish)
+            branch = lab.respond(wish)["branch"]
             runs.save(lab.run_at(branch["id"], at + 1), folder / f"{name}.trace")
             page = json.dumps([lab.payload, branch], ensure_ascii=False)
             (folder / f"{name}.json").write_text(page, encoding="utf-8")

@@ -18,7 +18,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.world import World, broker_host
 from kipviz.views.choices import FAULTS, choice_id
 from kipviz.views.payload import payload
-from kipviz.widgets.lab import Lab
+from kipviz.widgets.lines import Lab
 from kipviz.widgets.payload import read, read_branch
 from tests.views.page import (
     branch_line,
@@ -46,7 +46,7 @@ def branched(lab: Lab, branch: int, step: int, turn: int) -> tuple[Part, Cluster
     world = lab.run_at(branch, step).trace.world
     action = accident(lab, world, turn)
     command = {"do": "take", "choice": choice_id(action), "branch": branch, "step": step}
-    return lab.respond(command), action
+    return lab.respond(command)["branch"], action
 
 
 def anew(lab: Lab, run: Run) -> Part:
@@ -111,7 +111,7 @@ def test_a_repair_on_a_branch_of_a_branch_ends_what_the_first_one_began() -> Non
     )
     for action, down in accidents:
         command = {"choice": choice_id(action), "branch": number, "step": at}
-        branch = lab.respond(command)
+        branch = lab.respond(command)["branch"]
         line, number = branch_line(line, branch), branch["id"]
         check(branch, line, anew(lab, run))
         at = len(line["steps"]) - 1
@@ -173,7 +173,9 @@ def test_a_branch_tells_a_message_that_is_lost_as_lost() -> None:
         for a in lab.model.enabled(world)
         if type(a).__name__ == "LoseConnection" and (a.source, a.broker) == ("app-1/producer", 1)
     )
-    branch = lab.respond({"do": "take", "choice": choice_id(lose), "branch": 0, "step": step})
+    branch = lab.respond({"do": "take", "choice": choice_id(lose), "branch": 0, "step": step})[
+        "branch"
+    ]
     (message,) = [
         m for m in branch["messages"] if m["label"] == "EndTxn COMMIT" and m["sent"] <= step
     ]

@@ -82,7 +82,7 @@ def test_every_action_has_a_label_a_sentence_a_lane_and_a_clause(
     assert told.title
     assert told.tone in ("calm", "warning", "gone")
     assert label(here, action)  # type: ignore[arg-type]
-    assert actor(action) in ("app-1", "B1", "B3", "B5", "")
+    assert actor(action, here) in ("app-1", "B1", "B3", "B5", "")
     reason = why(action, here)  # type: ignore[arg-type]
     assert reason["clause"]
     assert reason["status"] in STATUSES

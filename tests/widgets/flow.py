@@ -172,6 +172,8 @@ class Responder:
 
     def __call__(self, command: dict[str, Any]) -> dict[str, Any]:
         self.commands.append(command)
+        if command.get("do", "take") != "take":
+            raise ValueError(f"There is no command {command['do']!r}; allowed is 'take'.")
         parent, at, what = command["branch"], command["step"], command["choice"]
         line = self.lines[parent]
         if what == "move-out":
@@ -196,7 +198,7 @@ class Responder:
             {"from": fork.now, "to": None, "items": [choice("go-on", "Go on", "the line goes on")]}
         )
         self.lines[number] = fork
-        return fork.branch(number, taken["text"], parent)
+        return {"branch": fork.branch(number, taken["text"], parent)}
 
     def items(self, line: Flow, at: int) -> list[dict[str, Any]]:
         return next(

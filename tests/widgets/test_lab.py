@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from kipviz.checking import course
 from kipviz.checking.task import Task, run
 from kipviz.cluster.actions import CrashBroker, CrashClient, ExpireLock, LoseConnection, StartBroker
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.views.choices import choice_id
-from kipviz.widgets import lab as labs
 from kipviz.widgets.lab import Lab, open_run, open_seeded, open_trace, save
 from kipviz.widgets.line import Line, line_of
 from kipviz.widgets.side_by_side import compare
@@ -187,7 +187,7 @@ def test_the_page_is_answered_with_the_sentence_and_can_ask_again() -> None:
 def test_a_branch_that_does_not_come_to_rest_stops_at_its_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(labs, "GO_ON_MAX", 2)
+    monkeypatch.setattr(course, "GO_ON_MAX", 2)
     stepper = open_run(SHARE)
     stepper.step = 20
     take(stepper, CrashBroker(5))

@@ -108,7 +108,7 @@ def test_a_recorded_run_has_no_model_to_ask(payload):
 
 def test_a_branch_with_a_wrong_part_is_not_shown(payload):
     branch = {"id": 1, "name": "x", "parent": 0, "at": 3, "steps": []}
-    stepper = Stepper(payload, lambda _: branch)
+    stepper = Stepper(payload, lambda _: {"branch": branch})
     stepper.command = {"id": 1, "do": "take", "choice": "x", "branch": 0, "step": 3}
     assert stepper.answer["error"] == "Branch 1 has no step of its own."
 

@@ -1,0 +1,145 @@
+"""A setting changed, in words: an option of a design, a limit of the brokers, a client's switch.
+
+"lock_expiry=back_to_available"     a slot of the design
+"delivery_count_limit=2"            a limit of the brokers, or Kafka's own name for it
+"replication=stepwise"              how fine the model looks at replication
+"app-1.max_records=2"               what a client is configured with
+"crash_broker=5"                    how often something may go wrong
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from kipviz.brokers.settings import BrokerSettings
+from kipviz.cluster.spec import ApplicationSpec, BadSpec, ClusterSpec, FaultBudget, check
+from kipviz.core.values import Value
+from kipviz.designs.design import Design
+from kipviz.designs.options import SLOTS
+
+KAFKA_NAMES = {
+    "group.share.delivery.count.limit": "delivery_count_limit",
+    "group.share.partition.max.record.locks": "record_locks_max",
+    "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
+    "transaction.max.timeout.ms": "transaction_max_timeout_ms",
+}
+OF_BROKERS: tuple[str, ...] = BrokerSettings.__struct_fields__
+OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms")
+OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
+REPLICATION = ("instant", "stepwise")
+_WORDS = {
+    "delivery_count_limit": "How often may a record be delivered?",
+    "record_locks_max": "How many records of a share-partition may be in flight?",
+    "updates_per_snapshot": "After how many updates does the share coordinator write a snapshot?",
+    "transaction_max_timeout_ms": "How long may a transaction take at most, in ms?",
+    "max_records": "How many records does a poll bring at most?",
+    "explicit": "Does the consumer acknowledge each record itself?",
+    "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
+}
+
+
+class BadChange(ValueError):
+    """A change of a setting that cannot be made, in one sentence."""
+
+
+class Setting(Value, frozen=True):
+    """Something that can be changed: its name, what it asks, what it is now, and its options.
+
+    `options` are (name, sentence); none where any whole number will do.
+    """
+
+    name: str
+    asks: str
+    now: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
+    """Give every setting of a cluster under a design."""
+    found = [
+        Setting(slot.name, slot.question, chosen, tuple((o.name, o.sentence) for o in slot.options))
+        for slot, chosen in zip(SLOTS, design.chosen, strict=True)
+        if design.stages_shares
+    ]
+    found += [Setting(n, _WORDS[n], _word(getattr(spec.settings, n))) for n in OF_BROKERS]
+    both = (("instant", "at once"), ("stepwise", "as an event of its own"))
+    found.append(
+        Setting("replication", "When do the replicas have a batch?", spec.replication, both)
+    )
+    for app in spec.applications:
+        for name in OF_CLIENTS:
+            switch = name == "explicit"
+            if switch and not app.share:
+                continue
+            options = (("true", "yes"), ("false", "no")) if switch else ()
+            now = _word(getattr(app, name))
+            found.append(Setting(f"{app.name}.{name}", _WORDS[name], now, options))
+    for name in OF_FAULTS:
+        asks = f"How often may it still happen: {name.replace('_', ' ')}?"
+        found.append(Setting(name, asks, _word(getattr(spec.budget, name))))
+    return tuple(found)
+
+
+def changed(
+    spec: ClusterSpec, design: Design, changes: Sequence[str]
+) -> tuple[ClusterSpec, Design]:
+    """Give the cluster and the design after some changes, each of the form name=value.
+
+    Raises:
+        BadChange: if there is no such setting, or it cannot have that value.
+        UnknownDesign: if there is no such option of a slot.
+    """
+    for change in changes:
+        name, equals, value = change.partition("=") if isinstance(change, str) else ("", "", "")
+        name, value = KAFKA_NAMES.get(name.strip(), name.strip()), value.strip()
+        if not equals or not name or not value:
+            raise BadChange(f"a change is of the form setting=value, not {change!r}")
+        spec, design = _one(spec, design, name, value)
+    try:
+        check(spec)
+    except BadSpec as wrong:
+        raise BadChange(str(wrong)) from wrong
+    return spec, design
+
+
+def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[ClusterSpec, Design]:
+    if name in [slot.name for slot in SLOTS] and design.stages_shares:
+        return spec, design.but(**{name: value})
+    if name in OF_BROKERS:
+        number = _number(name, value, 1)
+        return spec.but(settings=spec.settings.but(**{name: number})), design
+    if name in OF_FAULTS:
+        return spec.but(budget=spec.budget.but(**{name: _number(name, value, 0)})), design
+    if name == "replication":
+        if value not in REPLICATION:
+            raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
+        return spec.but(replication=value), design
+    owner, _, field = name.rpartition(".")
+    if field in OF_CLIENTS and owner in [a.name for a in spec.applications]:
+        apps = tuple(
+            _application(a, name, field, value) if a.name == owner else a for a in spec.applications
+        )
+        return spec.but(applications=apps), design
+    known = ", ".join(setting.name for setting in settings(spec, design))
+    raise BadChange(f"there is no setting {name!r}; the settings are {known}")
+
+
+def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:
+    if field != "explicit":
+        return app.but(**{field: _number(name, value, 1)})
+    if value not in ("true", "false"):
+        raise BadChange(f"{name} is true or false, not {value!r}")
+    return app.but(explicit=value == "true")
+
+
+def _number(name: str, value: str, least: int) -> int:
+    if not (value.isascii() and value.isdecimal()) or not least <= int(value) < 2**31:
+        raise BadChange(f"{name} takes a whole number from {least}, not {value!r}")
+    return int(value)
+
+
+def _word(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

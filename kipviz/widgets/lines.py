@@ -1,0 +1,326 @@
+"""The lab behind a stepper: the runs, the lines that a reader made of them, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kipviz.checking.course import Held, Missing
+from kipviz.checking.permalink import head_of
+from kipviz.checking.runs import KeptLine, Run
+from kipviz.views.choices import choice_id
+from kipviz.views.lesson import goals_of
+from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.payload import branch as tell_branch
+from kipviz.views.payload import payload as tell
+from kipviz.widgets import whatif
+from kipviz.widgets.whatif import Standing, Told
+
+Answer: TypeAlias = dict[str, Any]
+Work: TypeAlias = Generator[str, None, Answer]
+
+WISHES: dict[str, Callable[[Standing, Mapping[str, Any]], Told]] = {
+    "take": whatif.take,
+    "hold": whatif.hold,
+    "release": whatif.release,
+    "delay": whatif.delay,
+    "skip": whatif.skip,
+    "move": whatif.move,
+    "change": whatif.change,
+}
+LONG_WISHES: dict[str, Callable[[Standing, Mapping[str, Any]], Generator[str, None, Told]]] = {
+    "run": whatif.run_on,
+    "until": whatif.run_until,
+}
+COMMANDS = (*WISHES, *LONG_WISHES, "rename", "prune")
+NAME_MAX = 80
+
+
+class _Shown(msgspec.Struct, eq=False):
+    """A line on the page: the run it is of, its nodes, and what the reader asked for.
+
+    `parent` is the line it leaves after step `at`, -1 for the main line, which leaves none.
+    """
+
+    number: int
+    name: str
+    parent: int
+    at: int
+    tree: int
+    path: tuple[int, ...]
+    lives: Lifetimes
+    said: str = ""
+    held: tuple[Held, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+class Lab:
+    """A run and its model behind one stepper: answers the page's wishes with lines.
+
+    What changes in it are the runs, which grow, and the lines of them that the reader made.
+    `lost` says which lines of a file are gone because the model has moved on.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Tell the main line, and the lines that the run has already."""
+        self.model = run.model
+        self.lost: list[str] = []
+        self._runs = list(run.trees)
+        self._here = 0  # the run that somebody asked something of last
+        kept = run.lines or _branches(run)
+        trace = run.trace.jump(kept[0].tip)
+        self._runs[0] = run.at(trace)
+        told = self._runs[0].told
+        head = head_of(run)
+        self.payload, lives = tell(run.scenario, run.design, run.model, trace, told, head)
+        path = trace.path(kept[0].tip)
+        self._lines = {0: _Shown(0, kept[0].name, -1, 0, 0, path, lives)}
+        self._number = 0
+        numbers = [0]
+        for line in kept[1:]:
+            numbers.append(self._restore(line, numbers[line.parent]))
+        here = run.trees[kept[run.line].tree].trace
+        self.place = self.place_of(run.trace.cursor, run.trace.line)
+        if run.lines:
+            number = numbers[run.line]
+            self.place = number, min(here.depth, len(self._lines[number].path) - 1)
+
+    @property
+    def trace(self) -> Any:
+        """The trace of the run that somebody asked something of last."""
+        return self._runs[self._here].trace
+
+    def run_at(self, branch: int, step: int) -> Run:
+        """Give the run that a line is of, as it is by now, standing at a step of the line."""
+        line = self._lines[branch]
+        run = self._runs[line.tree]
+        # By way of the tip, so that the trace stands on this very line.
+        at = min(step, len(line.path) - 1)
+        return run.at(run.trace.jump(line.path[-1]).jump(line.path[at]))
+
+    def kept_at(self, branch: int, step: int) -> Run:
+        """Give the run with all lines that the reader made, standing at a step of one."""
+        numbers = list(self._lines)
+        trees = sorted({0, *(line.tree for line in self._lines.values())})
+        lines = tuple(
+            KeptLine(
+                line.name,
+                numbers.index(line.parent) if line.parent >= 0 else -1,
+                trees.index(line.tree),
+                line.path[-1],
+                line.said,
+                line.held,
+                line.missing,
+            )
+            for line in self._lines.values()
+        )
+        here = self._lines[branch]
+        runs = [self._runs[tree] for tree in trees]
+        runs[trees.index(here.tree)] = self.run_at(branch, step)
+        return msgspec.structs.replace(
+            runs[0], others=tuple(runs[1:]), lines=lines, line=numbers.index(branch)
+        )
+
+    def place_of(self, node: int, path: tuple[int, ...] = ()) -> tuple[int, int]:
+        """Give the line and the step at which a node of the run is shown, on `path` if it is."""
+        step = self._runs[0].trace.node(node).depth
+        for number, line in sorted(self._lines.items(), key=lambda one: one[1].path != path):
+            if line.tree == 0 and step < len(line.path) and line.path[step] == node:
+                return number, step
+        return 0, 0
+
+    # -- answers -------------------------------------------------------------------------------------
+
+    def respond(self, command: Mapping[str, Any]) -> Answer | Work:
+        """Answer a wish: with a new line, or with the place where there is one already.
+
+        ``{"branch"}`` is a line that is new; ``{"go": {"branch", "step"}}`` is where to look;
+        ``{"name"}`` and ``{"gone"}`` change the lines there are; ``{"say"}`` is a sentence. What
+        may take long is answered by a generator, which tells how far it is and returns the answer.
+
+        Raises:
+            ValueError: if the wish makes no sense where it is made, in one sentence.
+        """
+        do = command.get("do", "take")
+        if do == "rename":
+            return self._rename(command)
+        if do == "prune":
+            return self._prune(command)
+        if do in WISHES:
+            here = self._standing(command)
+            return self._shown(here, command, WISHES[do](here, command))
+        if do in LONG_WISHES:
+            return self._work(self._standing(command), command, LONG_WISHES[do])
+        raise ValueError(f"There is no command {do!r}; there are {', '.join(COMMANDS)}.")
+
+    def _work(
+        self,
+        here: Standing,
+        command: Mapping[str, Any],
+        wish: Callable[[Standing, Mapping[str, Any]], Generator[str, None, Told]],
+    ) -> Work:
+        told = yield from wish(here, command)
+        return self._shown(here, command, told)
+
+    def _standing(self, command: Mapping[str, Any]) -> Standing:
+        line = self._line(command.get("branch"))
+        at = command.get("step")
+        if type(at) is not int or not 0 <= at < len(line.path):
+            last = len(line.path) - 1
+            raise ValueError(f"there is no step {at!r} on this line; it has 0 to {last}")
+        return Standing(self._runs[line.tree], line.path, at, line.held)
+
+    def _line(self, number: Any) -> _Shown:
+        if type(number) is not int or number not in self._lines:
+            known = ", ".join(map(str, self._lines))
+            raise ValueError(f"there is no line {number!r}; there are {known}")
+        return self._lines[number]
+
+    def _shown(self, here: Standing, command: Mapping[str, Any], told: Told) -> Answer:
+        """Make a line of another course, unless there is one that is the same."""
+        parent = self._line(command["branch"])
+        path = told.trace.path(told.trace.cursor)
+        if told.run is not here.run:
+            at = whatif.first_difference(here, told)
+            if at is None:
+                said = f"{told.name[:1].upper()}{told.name[1:]} this run comes out just the same."
+                return {"say": said, "go": {"branch": parent.number, "step": here.at}}
+            self._here = len(self._runs)
+            self._runs.append(told.run.at(told.trace))
+        else:
+            at = _together(parent.path, path)
+            self._here = parent.tree
+            self._runs[parent.tree] = told.run.at(told.trace)
+            same = self._same(parent.tree, path, told.held)
+            if same is not None:
+                step = min(here.at + 1, len(path) - 1)
+                said = f"{told.said} There is such a line already." if told.said else ""
+                return {"go": {"branch": same, "step": step}, "say": said}
+        branch = self._tell(parent, at, self._here, path, told)
+        return {"branch": branch, "say": told.said}
+
+    def _same(self, tree: int, path: tuple[int, ...], held: tuple[Held, ...]) -> int | None:
+        holds = [(h.action, h.number) for h in held if h.until < 0]
+        for line in self._lines.values():
+            mine = [(h.action, h.number) for h in line.held if h.until < 0]
+            if line.tree == tree and line.path[: len(path)] == path and mine == holds:
+                return line.number
+        return None
+
+    def _tell(
+        self, parent: _Shown, at: int, tree: int, path: tuple[int, ...], told: Told
+    ) -> dict[str, Any]:
+        """Tell the line that leaves another one after a step, or the one that this one left."""
+        while at <= parent.at and parent.parent >= 0:
+            above = self._lines[parent.parent]
+            if above.tree != parent.tree:
+                break
+            parent = above
+        self._number += 1
+        run = self._runs[tree]
+        goals = goals_of(run.scenario)
+        suffix, lives = tell_branch(run.model, run.trace, path, at, parent.lives, goals)
+        line = _Shown(
+            self._number,
+            told.name or suffix["steps"][0]["title"],
+            parent.number,
+            at,
+            tree,
+            path,
+            lives,
+            told.said,
+            told.held,
+            told.missing,
+        )
+        self._lines[line.number] = line
+        return {
+            "id": line.number,
+            "name": line.name,
+            "parent": parent.number,
+            "at": at,
+            **suffix,
+            "tree": tree,
+            "design": _design(run) if tree else None,
+            "head": head_of(run) if tree else "",
+            "said": line.said,
+            "missing": [[m.name, m.why] for m in line.missing],
+            "held": [_hold(h) for h in line.held],
+        }
+
+    def _restore(self, line: KeptLine, parent: int) -> int:
+        """Tell a line of a file; one of which no step is left is given up, its parent stands in."""
+        above, run = self._lines[parent], self._runs[line.tree]
+        path = run.trace.path(line.tip)
+        told = Told(run, run.trace, line.name, line.said, line.held, line.missing)
+        if line.tree == above.tree:
+            at = _together(above.path, path)
+        else:
+            here = Standing(self._runs[above.tree], above.path, 0, ())
+            jumped = msgspec.structs.replace(told, trace=run.trace.jump(line.tip))
+            at = whatif.first_difference(here, jumped) or 0
+        if at + 1 >= len(path):
+            self.lost.append(f"the line {line.name!r} is gone: none of its steps is possible now")
+            return parent
+        self.payload["branches"].append(self._tell(above, at, line.tree, path, told))
+        return self._number
+
+    # -- the tree ------------------------------------------------------------------------------------
+
+    def _rename(self, command: Mapping[str, Any]) -> Answer:
+        line, name = self._line(command.get("branch")), command.get("name")
+        if not isinstance(name, str) or not name.strip() or len(name) > NAME_MAX:
+            raise ValueError(f"A name is 1 to {NAME_MAX} characters, not {name!r}.")
+        line.name = " ".join(name.split())
+        return {"name": [line.number, line.name]}
+
+    def _prune(self, command: Mapping[str, Any]) -> Answer:
+        line = self._line(command.get("branch"))
+        if line.parent < 0:
+            raise ValueError("The main line stays: only branches can be pruned.")
+        gone = [line.number]
+        for other in self._lines.values():  # a line is always younger than the one it leaves
+            if other.parent in gone:
+                gone.append(other.number)
+        for number in gone:
+            del self._lines[number]
+        count = "" if len(gone) == 1 else f" and what left it ({len(gone) - 1})"
+        return {
+            "gone": gone,
+            "go": {"branch": line.parent, "step": line.at},
+            "say": f"“{line.name}”{count} is pruned.",
+        }
+
+
+def _branches(run: Run) -> tuple[KeptLine, ...]:
+    """Give the branches of a run of which nobody has kept the lines."""
+    return tuple(
+        KeptLine("main" if b.parent is None else "", -1 if b.parent is None else b.parent, 0, b.tip)
+        for b in run.trace.branches()
+    )
+
+
+def _together(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """Give the last step that two lines of a run share."""
+    return sum(a == b for a, b in zip(one, other, strict=False)) - 1
+
+
+def _design(run: Run) -> dict[str, str]:
+    design = run.design
+    changes = ", ".join(run.settings)
+    return {
+        "name": design.name if all(c in design.name for c in run.settings) else changes,
+        "status": design.status,
+        "sentence": f"{design.sentence} Changed: {changes}.",
+    }
+
+
+def _hold(held: Held) -> dict[str, Any]:
+    return {
+        "id": choice_id(held.action),
+        "message": f"m{held.number}" if held.number else "",
+        "text": held.name,
+        "from": held.since,
+        "to": held.until if held.until >= 0 else None,
+    }

@@ -1,0 +1,390 @@
+"""What if: every wish of a reader, as another course of the line that the wish is made on.
+
+Each function stands at a step of a line, lets the run take another course from there, and says in
+words what was done. `Lab` makes a line on the page of what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.course import Again, Course, Held, Missing, Wire, name_of, rest_of
+from kipviz.checking.faults import faults as faults_named
+from kipviz.checking.runs import Run, again
+from kipviz.cluster.actions import ClusterAction, Deliver
+from kipviz.cluster.world import World
+from kipviz.core.model import NotEnabled
+from kipviz.core.trace import Node, Trace
+from kipviz.messages.events import MessageSent, RecordsMoved, TransactionMoved
+from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import ORDER
+from kipviz.views.choices import action_of, choices
+from kipviz.views.words import tell
+
+RUN_STEPS = 400
+RUN_STEPS_MAX = 5_000
+UNTIL = ("any", "message", "state", "property", "text")
+# How many steps dice choose before somebody may speak.
+BREATH = 20
+
+Command = Mapping[str, Any]
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A step of a line: the run it is of, its nodes from the start, and what is held back on it."""
+
+    run: Run
+    path: tuple[int, ...]
+    at: int
+    held: tuple[Held, ...]
+
+    @property
+    def last(self) -> int:
+        """The last step of the line."""
+        return len(self.path) - 1
+
+    def course(self, at: int | None = None) -> Course:
+        """Begin another course at a step, this one if none is named."""
+        step = self.at if at is None else at
+        return Course(self.run.model, self.run.trace.jump(self.path[step]), self.held)
+
+    def node(self, step: int) -> Node:
+        """Give the node of a step."""
+        return self.run.trace.node(self.path[step])
+
+    def wire(self, step: int) -> Wire:
+        """Give what is on the wire at a step."""
+        wire = Wire()
+        for k in range(step + 1):
+            wire.see(self.node(k).events)
+        return wire
+
+    def event(self, step: int) -> Again:
+        """Give what happened in a step, under its name."""
+        action = self.node(step).action
+        return Again(name_of(self.node(step - 1).world, action), action)
+
+    def rest(self, after: int) -> list[Again]:
+        """Give what happens after a step on this line."""
+        return rest_of(self.run.trace, self.path, after)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Another course, as far as it went: a name for its line, and what to say of it.
+
+    `run` is the run that it is of; `held` is what is held back on it; `missing` is what happened
+    on the line it leaves and not on this one.
+    """
+
+    run: Run
+    trace: Trace
+    name: str
+    said: str = ""
+    held: tuple[Held, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+# -- what happens next ------------------------------------------------------------------------------
+
+
+def take(here: Standing, command: Command) -> Told:
+    """Let something happen that can, and the cluster come to rest after it."""
+    action = action_of(command.get("choice", ""))
+    course = here.course()
+    try:
+        course.take(action)
+    except NotEnabled as wrong:
+        raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
+    course.go_on()
+    return _told(here.run, course, "")
+
+
+def hold(here: Standing, command: Command) -> Told:
+    """Let nothing deliver a message until it is released; everything else goes on as it can."""
+    course = here.course()
+    action, name, number = _message(here, command)
+    course.hold(action, name, number)
+    missing = course.follow(here.rest(here.at))
+    if course.trace.depth == here.at:
+        raise ValueError(f"Nothing else goes on by itself while “{name}” is held back here.")
+    said = f"“{name}” is held back"
+    return _told(here.run, course, f"held back: {name}", said, missing)
+
+
+def release(here: Standing, command: Command) -> Told:
+    """Deliver a message that was held back, and go on."""
+    course = here.course()
+    action, name, number = _message(here, command)
+    if not any(h.until < 0 and h.number == number for h in course.held):
+        raise ValueError(f"“{name}” is not held back here.")
+    missing = course.follow([Again(name, action, "now")])
+    if missing:
+        raise ValueError(f"“{name}” cannot be released now: {missing[0].why}.")
+    return _told(here.run, course, f"released: {name}")
+
+
+def delay(here: Standing, command: Command) -> Told:
+    """Deliver a message only after a later step of this line, or when all else is quiet."""
+    action, name, number = _message(here, command)
+    after = command.get("after", "quiet")
+    until = here.last if after == "quiet" else _step(here, after, "the event it waits for")
+    if until <= here.at and after != "quiet":
+        raise ValueError(f"A message waits for something later than step {here.at}, not {after}.")
+    course = here.course()
+    course.hold(action, name, number)
+    arrival = _arrival(here, number)
+    steps = [k for k in range(here.at + 1, here.last + 1) if k != arrival]
+    rest = [here.event(k) for k in steps]
+    lets = "quiet" if after == "quiet" else "now"
+    place = sum(k <= until for k in steps)
+    missing = course.follow([*rest[:place], Again(name, action, lets), *rest[place:]])
+    when = (
+        "once all else was quiet" if after == "quiet" else f"only after “{here.event(until).name}”"
+    )
+    return _told(here.run, course, f"late: {name}", f"“{name}” comes {when}", missing)
+
+
+# -- what happened ----------------------------------------------------------------------------------
+
+
+def skip(here: Standing, command: Command) -> Told:
+    """Let the event of this step not happen, and the rest as far as it goes without it."""
+    event = _happened(here)
+    course = here.course(here.at - 1)
+    if event.action.KIND in ORDER:
+        number = course.wire.next_on(event.action)
+        course.hold(event.action, event.name, number)
+    missing = course.follow(here.rest(here.at))
+    if course.trace.depth == here.at - 1:
+        raise ValueError(
+            f"Without “{event.name}” nothing goes on: everything that followed needs it. "
+            "Choose what happens instead."
+        )
+    return _told(
+        here.run, course, f"without: {event.name}", f"“{event.name}” does not happen", missing
+    )
+
+
+def move(here: Standing, command: Command) -> Told:
+    """Let the event of this step happen right before or right after another one of the line."""
+    event = _happened(here)
+    to, where = _step(here, command.get("to"), "the other event"), command.get("where", "after")
+    if where not in ("before", "after"):
+        raise ValueError(f"An event moves before or after another one, not {where!r} it.")
+    if to in (0, here.at):
+        raise ValueError(f"An event moves to another event of the line, not to step {to}.")
+    rest = {k: here.event(k) for k in range(1, here.last + 1) if k != here.at}
+    before = to if where == "before" else to + 1  # it comes before the event of this step
+    first = min(here.at, before)
+    course = here.course(first - 1)
+    if to > here.at and event.action.KIND in ORDER:
+        course.hold(event.action, event.name, course.wire.next_on(event.action))
+    moved = Again(event.name, event.action, "now")
+    why = course.why_not(event.action, event.name) if to < here.at else None
+    if why is not None:
+        raise ValueError(f"“{event.name}” cannot come {where} “{rest[to].name}”: {why}.")
+    missing = course.follow(
+        [
+            *(rest[k] for k in rest if first <= k < before),
+            moved,
+            *(rest[k] for k in rest if k >= max(before, first)),
+        ]
+    )
+    name = f"{event.name} {where} {rest[to].name}"
+    return _told(here.run, course, name, f"“{event.name}” comes {where} “{rest[to].name}”", missing)
+
+
+def change(here: Standing, command: Command) -> Told:
+    """Make the same run again with some settings changed, and let it go on by itself."""
+    changes = command.get("settings")
+    if not isinstance(changes, list | tuple) or not changes:
+        raise ValueError("A change names at least one setting, of the form setting=value.")
+    run = again(here.run, tuple(changes))
+    course = Course(run.model, run.trace)
+    missing = course.follow(here.rest(0))
+    words = ", ".join(changes)
+    return _told(run, course, f"with {words}", f"With {words}", missing)
+
+
+def first_difference(here: Standing, told: Told) -> int | None:
+    """Give the last step up to which two runs cannot be told apart, or None if they never can.
+
+    They differ where another thing happens, where the world comes out otherwise, or where other
+    things are possible.
+    """
+    other = [told.trace.node(node) for node in told.trace.path(told.trace.cursor)]
+    for step, node in enumerate(other):
+        if step > here.last:
+            return step - 1
+        mine = here.node(step)
+        if (node.action, node.events, node.world) != (mine.action, mine.events, mine.world):
+            return max(0, step - 1)
+        one, two = (
+            choices(here.run.model, mine.world, None),
+            choices(told.run.model, mine.world, None),
+        )
+        if one != two:
+            return step if step + 1 < len(other) else max(0, step - 1)
+    return None if len(other) == len(here.path) else max(0, len(other) - 2)
+
+
+# -- dice ---------------------------------------------------------------------------------------------
+
+
+def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
+    """Let dice choose what happens, for some steps or until nothing is left to do."""
+    seed, steps = _dice(command)
+    course = here.course()
+    yield from _roll(course, command, seed, steps, lambda _: False)
+    made = course.trace.depth - here.at
+    if not made:
+        raise ValueError("Nothing goes on by itself here: only accidents and timers are left.")
+    why = "" if made == steps else ", until nothing was left to do"
+    said = f"Dice with seed {seed} chose {made} {'step' if made == 1 else 'steps'}{why}"
+    return _told(here.run, course, f"run on, seed {seed}", said)
+
+
+def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
+    """Let dice choose what happens until something comes about."""
+    seed, steps = _dice(command)
+    wanted, kind = command.get("wanted"), command.get("kind", "any")
+    if not isinstance(wanted, str) or not wanted.strip():
+        raise ValueError("Say what to run until: a message, a state, a property or some words.")
+    if kind not in UNTIL:
+        raise ValueError(f"What to run until is one of {', '.join(UNTIL)}, not {kind!r}.")
+    course, found = here.course(), _finder(wanted.strip().lower(), kind)
+    worlds = [course.world]
+
+    def until(node: Node) -> bool:
+        before, worlds[0] = worlds[0], node.world
+        return found(before, node)
+
+    reached = yield from _roll(course, command, seed, steps, until)
+    made = course.trace.depth - here.at
+    if not reached:
+        end = (
+            f"within {steps} steps" if made == steps else f"before the run ended after {made} steps"
+        )
+        raise ValueError(
+            f"“{wanted}” did not come about {end}, with seed {seed}. Another seed, more steps or "
+            "other faults may do it."
+        )
+    said = (
+        f"Dice with seed {seed} came to “{wanted}” after {made} {'step' if made == 1 else 'steps'}"
+    )
+    return _told(here.run, course, f"until {wanted}, seed {seed}", said)
+
+
+def _roll(
+    course: Course, command: Command, seed: int, steps: int, until: Callable[[Node], bool]
+) -> Generator[str, None, bool]:
+    """Let dice choose, and give others the word in between; say whether it came about."""
+    reached = False
+
+    def ends(node: Node) -> bool:
+        nonlocal reached
+        reached = until(node)
+        return reached
+
+    faults = faults_named(command.get("faults", "calm"))
+    for count in course.run_on(seed, faults, steps, ends):
+        if count % BREATH == 0:
+            yield f"{count} of {steps} steps"
+    return reached
+
+
+def _dice(command: Command) -> tuple[int, int]:
+    seed, steps = command.get("seed", 1), command.get("steps", RUN_STEPS)
+    if type(seed) is not int:
+        raise ValueError(f"A seed is a whole number, such as 7, not {seed!r}.")
+    if type(steps) is not int or not 1 <= steps <= RUN_STEPS_MAX:
+        raise ValueError(f"A run goes on for 1 to {RUN_STEPS_MAX} steps, not {steps!r}.")
+    return seed, steps
+
+
+def _finder(wanted: str, kind: str) -> Callable[[World, Node], bool]:
+    """Give what says of a step whether it brought what is wanted."""
+    asks: dict[str, Callable[[World, Node], bool]] = {
+        "message": lambda _, node: any(
+            wanted in type(e.message).__name__.lower()
+            for e in node.events
+            if isinstance(e, MessageSent)
+        ),
+        "state": lambda _, node: any(
+            wanted in (e.after.value if isinstance(e, TransactionMoved) else e.after.name).lower()
+            for e in node.events
+            if isinstance(e, TransactionMoved | RecordsMoved)
+        ),
+        "property": lambda _, node: any(
+            wanted in prop.name and prop.finding(state).status == BROKEN
+            for prop, state in zip(PROPERTIES, node.observations, strict=True)
+        ),
+        "text": lambda before, node: (
+            wanted in tell(before, node.action, node.events).sentence.lower()
+        ),
+    }
+    chosen = [asks[kind]] if kind != "any" else list(asks.values())
+    return lambda before, node: any(ask(before, node) for ask in chosen)
+
+
+# -- pieces -------------------------------------------------------------------------------------------
+
+
+def _told(
+    run: Run, course: Course, name: str, said: str = "", missing: tuple[Missing, ...] = ()
+) -> Told:
+    if said and missing:
+        count = "one thing" if len(missing) == 1 else f"{len(missing)} things"
+        said += f"; {count} could no longer happen"
+    return Told(run, course.trace, name, f"{said}." if said else "", course.held, missing)
+
+
+def _happened(here: Standing) -> Again:
+    if here.at == 0:
+        raise ValueError("Step 0 is the start: nothing happened in it that could be changed.")
+    return here.event(here.at)
+
+
+def _step(here: Standing, step: Any, what: str) -> int:
+    if type(step) is not int or not 0 <= step <= here.last:
+        raise ValueError(
+            f"There is no step {step!r} on this line for {what}: it has 0 to {here.last}."
+        )
+    return step
+
+
+def _message(here: Standing, command: Command) -> tuple[ClusterAction, str, int]:
+    """Give the delivery of a message that is on the wire here, what it is called, its number."""
+    said = command.get("message")
+    digits = said[1:] if isinstance(said, str) and said[:1] == "m" else ""
+    if not (digits.isascii() and digits.isdecimal()):
+        raise ValueError(f"{said!r} is no message; a message is named m1, m2 and so on.")
+    number, wire = int(digits), here.wire(here.at)
+    action = wire.place_of(number)
+    if action is None:
+        raise ValueError(f"Message {said} is not on the wire at step {here.at}.")
+    return action, _delivery(here.node(here.at).world, action, wire.ahead_of(number)), number
+
+
+def _delivery(world: World, action: Deliver, ahead: int) -> str:
+    """Say what a delivery is called once so many messages ahead of it are gone."""
+    place = (action.source, action.broker)
+    connection = world.connections[place]
+    queue = f"{action.way}s"
+    shorter = connection.but(**{queue: getattr(connection, queue)[ahead:]})
+    return name_of(world.but(connections=world.connections.set(place, shorter)), action)
+
+
+def _arrival(here: Standing, number: int) -> int:
+    """Give the step of this line in which a message arrives, -1 for none."""
+    wire = Wire()
+    for step in range(here.last + 1):
+        node = here.node(step)
+        if step and wire.next_on(node.action) == number:
+            return step
+        wire.see(node.events)
+    return -1
