@@ -120,7 +120,7 @@ def test_the_main_line_leads_from_a_marker_to_the_call_that_began_it() -> None:
 def test_nothing_made_an_accident_happen_and_what_it_found_is_told_beside_it() -> None:
     lab = Lab(runs.play("kip-1289-share-commit", "repaired"))
     at = step_of(lab.payload, "TxnShareAcknowledge arrives at B5")
-    branch = lab.respond({"branch": 0, "step": at, "choice": choice_id(CrashBroker(5))})
+    branch = lab.respond({"branch": 0, "step": at, "choice": choice_id(CrashBroker(5))})["branch"]
     crash = branch["steps"][0]
     assert crash["accident"] is True
     assert any(
