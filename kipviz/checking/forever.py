@@ -1,8 +1,10 @@
 """For ever, on the graph of a finished search: what can no path without a new fault resolve?
 
 Most states lead back to calm within the graph. For the others the budget may be what stops them:
-timers go on in a real cluster, so `settle` tries them with timers unbounded, deepest first,
-because what leads to a state that settles settles, too.
+timers go on in a real cluster, so `settle` tries them with timers unbounded. What leads to a state
+that settles settles, too, so the deepest states are asked first; what a state leads to that does
+not settle does not settle either, so once there is such a state the middle of what is open is
+asked, and every answer settles many others.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from kipviz.checking.liveness import settle
 
 if TYPE_CHECKING:
     from kipviz.checking.explore import Search
+
+OPEN, RESOLVED, STUCK = 0, 1, 2
 
 
 class Forever:
@@ -30,38 +34,54 @@ class Forever:
         self._search = search
         self._at = progress_at
         graph = search.graph
-        self._spread = graph.spreading_back()
-        self._resolved = bytearray(each == 1 for each in graph.calm)
-        self._spread(self._resolved, [n for n, calm in enumerate(graph.calm) if calm == 1])
-        self._left = [n for n, calm in enumerate(graph.calm) if not calm and not self._resolved[n]]
-        self._stuck: dict[int, str] = {}
+        self._back = graph.spreading(back=True)
+        self._on = graph.spreading(back=False)
+        calm = [number for number, each in enumerate(graph.calm) if each == 1]
+        self._known = bytearray(each == 1 for each in graph.calm)
+        self._back(self._known, calm, RESOLVED)
+        # A state in which a promise is broken is not followed, so nothing is asked of it.
+        self._due = [n for n, each in enumerate(graph.calm) if not each and not self._known[n]]
+        self._ranges = [(0, len(self._due))]
         self._dead_ends: set[tuple[bytes, bytes]] = set()
 
     def judge(self, go_on: Callable[[], bool]) -> bool:
         """Find the nearest state in which something is pending for ever; False if cancelled."""
-        search: Any = self._search
-        while self._left:
-            number = self._left[-1]
-            if not self._resolved[number]:
-                if not go_on():
+        due, some_are_stuck = self._due, False
+        while self._ranges:
+            first, end = self._ranges[-1]
+            if first == end:
+                self._ranges.pop()
+                continue
+            at = (first + end) // 2 if some_are_stuck else end - 1
+            if self._known[due[at]] == OPEN:
+                if not self._ask(due[at], go_on):
                     return False
-                world, states = search.state(number)
-                settled = settle(search.model, world, states[self._at], self._dead_ends, go_on)
-                if settled.answer == "cancelled":
-                    return False
-                if settled.answer == "for ever":
-                    self._stuck[number] = settled.what
-                else:
-                    self.undecided += settled.answer == "undecided"
-                    self._resolved[number] = 1
-                    self._spread(self._resolved, [number])
-            self._left.pop()
-        for number in sorted(self._stuck):
-            if not self._resolved[number]:
-                name = search.properties[self._at].name
-                reason = (
-                    f"{self._stuck[number]}, and no continuation without a new fault resolves it"
-                )
-                search.found[name] = Counterexample(name, reason, search.story(number))
-                break
+                some_are_stuck = some_are_stuck or self._known[due[at]] == STUCK
+            self._ranges[-1:] = [(at + 1, end), (first, at)]
+        stuck = next((n for n in due if self._known[n] == STUCK), None)
+        if stuck is not None:
+            self._tell(stuck)
         return True
+
+    def _ask(self, number: int, go_on: Callable[[], bool]) -> bool:
+        """Note of a state, and of all that follow from it, whether they settle."""
+        if not go_on():
+            return False
+        search: Any = self._search
+        world, states = search.state(number)
+        answer = settle(search.model, world, states[self._at], self._dead_ends, go_on).answer
+        if answer == "cancelled":
+            return False
+        self.undecided += answer == "undecided"
+        stuck = answer == "for ever"
+        self._known[number] = STUCK if stuck else RESOLVED
+        (self._on if stuck else self._back)(self._known, [number], self._known[number])
+        return True
+
+    def _tell(self, number: int) -> None:
+        search: Any = self._search
+        world, states = search.state(number)
+        what = settle(search.model, world, states[self._at]).what
+        name = search.properties[self._at].name
+        reason = f"{what}, and no continuation without a new fault resolves it"
+        search.found[name] = Counterexample(name, reason, search.story(number))

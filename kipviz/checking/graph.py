@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 NOWHERE = 0xFFFF_FFFF
+Spread = Callable[[bytearray, list[int], int], None]
 
 
 class Graph:
@@ -60,26 +61,27 @@ class Graph:
             number = self.came_from[number]
         return tuple(reversed(places))
 
-    def spreading_back(self) -> Callable[[bytearray, list[int]], None]:
-        """Give a function that marks all states from which marked ones can be reached by links."""
+    def spreading(self, *, back: bool) -> Spread:
+        """Give a function that marks what marked states come from (or lead to) by links."""
+        here, there = (self._to, self._from) if back else (self._from, self._to)
         count = len(self)
         starts = array("I", bytes(4 * (count + 1)))
-        for after in self._to:
-            starts[after + 1] += 1
+        for at in here:
+            starts[at + 1] += 1
         for at in range(count):
             starts[at + 1] += starts[at]
-        sources, filled = array("I", bytes(4 * len(self._to))), starts[:]
-        for before, after in zip(self._from, self._to, strict=True):
-            sources[filled[after]] = before
-            filled[after] += 1
+        others, filled = array("I", bytes(4 * len(here))), starts[:]
+        for at, other in zip(here, there, strict=True):
+            others[filled[at]] = other
+            filled[at] += 1
 
-        def spread(marked: bytearray, stack: list[int]) -> None:
+        def spread(marked: bytearray, stack: list[int], mark: int) -> None:
             while stack:
                 at = stack.pop()
-                for before in sources[starts[at] : starts[at + 1]]:
-                    if not marked[before]:
-                        marked[before] = 1
-                        stack.append(before)
+                for other in others[starts[at] : starts[at + 1]]:
+                    if not marked[other]:
+                        marked[other] = mark
+                        stack.append(other)
 
         return spread
 

@@ -38,3 +38,28 @@ LARGE = (
 # How many steps the shortest counterexamples have.
 STUCK_AFTER = 21
 BROKEN_AFTER = 31
+
+
+class Members(NamedTuple):
+    """A cluster of interchangeable members, and its states under each reduction."""
+
+    program: str
+    members: int
+    faults: str
+    states: int
+    by_order: int
+    by_symmetry: int
+    by_both: int
+
+
+REDUCED = (
+    Members("init", 2, "", 65, 37, 34, 21),
+    Members("init", 3, "", 807, 307, 146, 59),
+    Members("init", 2, "crash_client=1", 641, 483, 322, 243),
+    Members("begin", 2, "", 89, 29, 46, 17),
+    Members("begin", 3, "", 1_362, 118, 240, 28),
+    Members("begin", 2, "lose_connection=1", 587, 361, 295, 183),
+    Members("begin", 2, "cut=1", 1_424, 1_424, 724, 724),
+    Members("poll", 2, "", 367, 163, 185, 84),
+    Members("poll", 2, "expire_lock=1", 2_111, 1_025, 1_057, 515),
+)

@@ -1,0 +1,58 @@
+"""By what a search knows a world: sixteen bytes that are equal for equal worlds.
+
+A fingerprint of a world (`World.digest`) is made for files and people: it covers every field, also
+those that no step can change. A search asks for millions, so here every part of a world is digested
+once, what never changes (a program, the names of things) is left out, and a world is the digest of
+the digests of its parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clients.application import Application
+from kipviz.cluster.world import World
+from kipviz.core.table import Table
+from kipviz.core.values import digest_of, encoding, fingerprint
+
+_MEMORY = "search key"
+
+
+class SearchKeys:
+    """Makes the keys of the worlds of one cluster."""
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._rest: dict[Any, bytes] = {}
+        self._names: dict[tuple[Any, ...], bytes] = {}
+
+    def of(self, world: World) -> bytes:
+        """Give sixteen bytes that are equal for equal worlds of the same cluster."""
+        rest = (world.up, world.budget, world.cuts, world.next_producer_id)
+        mark = self._rest.get(rest)
+        if mark is None:
+            mark = self._rest[rest] = fingerprint(rest)
+        pieces = [mark, world.image.digest]
+        # The logs and applications of a cluster are always the same ones.
+        pieces += [log.digest for log in world.logs.values()]
+        pieces += [_of_application(app) for app in world.applications.values()]
+        for table in (world.roles, world.connections):
+            pieces.append(self._names_of(table))
+            pieces += [part.digest for part in table.values()]
+        return digest_of(b"".join(pieces))
+
+    def _names_of(self, table: Table[Any, Any]) -> bytes:
+        keys = table.keys()
+        mark = self._names.get(keys)
+        if mark is None:
+            mark = self._names[keys] = digest_of(encoding(keys))
+        return mark
+
+
+def _of_application(app: Application) -> bytes:
+    memory = app.__dict__
+    known: bytes | None = memory.get(_MEMORY)
+    if known is None:
+        place = (app.life, app.alive, app.line, app.waiting, app.records, app.ended)
+        known = memory[_MEMORY] = fingerprint((place, app.producer, app.consumer))
+    return known
