@@ -2,7 +2,8 @@
 
 `Atomic` and `NothingPending` say whether the whole works. These say which part of the machinery
 gave way: each is a small function that looks at one event and at what happened before it. They
-are judged together in one pass, because they remember the same facts.
+are judged together in one pass, because they remember the same facts. A state in which one of them
+is broken says nothing of what would break later: the first to break is what a search finds.
 
 The names in `source` are the invariants of our review of KIP-1289; what Kafka's own code keeps is
 cited with its class.
@@ -72,10 +73,10 @@ class Facts(Part, frozen=True, dict=True):
 
 
 class Promise(Value, frozen=True):
-    """One promise: its name, its sentence, where it comes from, and what breaks it.
+    """One promise: a property with its name, its sentence, where it comes from and what breaks it.
 
     `breaks` gives the reason why an event breaks it, or nothing; it is asked before the facts take
-    the event in, with the world after the step.
+    the event in, with the world after the step. A promise that is broken stays broken.
     """
 
     name: str
@@ -83,41 +84,51 @@ class Promise(Value, frozen=True):
     source: str
     breaks: Callable[[Facts, Event, World], str]
 
-
-class Promises:
-    """All promises in one observer; a promise that is broken stays broken."""
-
     def initial(self, world: World) -> Facts:
         """Start with nothing known."""
         return Facts()
 
     def observe(self, facts: Facts, action: Any, outcome: Outcome) -> Facts:
-        """Take in one step."""
+        """Take in one step, for all promises at once."""
+        return _ONE_PASS.observe(facts, outcome)
+
+    def finding(self, facts: Facts) -> Finding:
+        """Say whether it still holds."""
+        reason = facts.broken.get(self.name)
+        if reason is not None:
+            return Finding(BROKEN, reason)
+        if self.name == LSO_MOVES and facts.held:
+            waiting = ", ".join(f"{p} waits for producer {pid}" for p, pid in facts.held.items())
+            return Finding(PENDING, waiting)
+        return Finding(HOLDS)
+
+
+class _OnePass:
+    """The facts after a step, told once to whichever promise asks first."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Facts, Outcome, Facts] | None = None
+
+    def observe(self, facts: Facts, outcome: Outcome) -> Facts:
+        known = self._known
+        if known is not None and known[0] is facts and known[1] is outcome:
+            return known[2]
+        after = facts
         for event in outcome.events:
             if not isinstance(event, LOOKED_AT):
                 continue
             for promise in PROMISES:
-                if promise.name in facts.broken:
+                if promise.name in after.broken:
                     continue
-                reason = promise.breaks(facts, event, outcome.world)
+                reason = promise.breaks(after, event, outcome.world)
                 if reason:
-                    facts = facts.but(broken=facts.broken.set(promise.name, reason))
-            facts = _learned(facts, event, outcome.world)
-        return facts
-
-    def findings(self, facts: Facts) -> tuple[tuple[Promise, Finding], ...]:
-        """Give every promise with what is to be said of it by now."""
-        return tuple((promise, _finding(promise, facts)) for promise in PROMISES)
+                    after = after.but(broken=after.broken.set(promise.name, reason))
+            after = _learned(after, event, outcome.world)
+        self._known = (facts, outcome, after)
+        return after
 
 
-def _finding(promise: Promise, facts: Facts) -> Finding:
-    reason = facts.broken.get(promise.name)
-    if reason is not None:
-        return Finding(BROKEN, reason)
-    if promise.name == LSO_MOVES and facts.held:
-        waiting = ", ".join(f"{p} waits for producer {pid}" for p, pid in facts.held.items())
-        return Finding(PENDING, waiting)
-    return Finding(HOLDS)
+_ONE_PASS = _OnePass()
 
 
 # -- share groups -------------------------------------------------------------------------------

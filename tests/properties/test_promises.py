@@ -14,7 +14,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent, RecordsMoved, TransactionMoved
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
-from kipviz.properties.promises import LSO_MOVES, PROMISES, Facts, Promises
+from kipviz.properties.promises import LSO_MOVES, PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
@@ -22,7 +22,7 @@ from kipviz.scenarios.library import LIBRARY
 from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
 
 S = RecordState
-ALL = Promises()
+ANY = PROMISES[0]
 
 
 def moves(
@@ -141,10 +141,14 @@ HOLDING: dict[str, tuple[Event, ...]] = {
 }
 
 
+def named(name: str) -> Promise:
+    return next(promise for promise in PROMISES if promise.name == name)
+
+
 def after(events: tuple[Event, ...], world: object = WORLD) -> Facts:
-    facts = ALL.initial(WORLD)
+    facts = ANY.initial(WORLD)
     for event in events:
-        facts = ALL.observe(facts, None, Outcome(world, (event,)))
+        facts = ANY.observe(facts, None, Outcome(world, (event,)))
     return facts
 
 
@@ -176,19 +180,19 @@ def test_every_promise_that_can_break_has_a_story() -> None:
 def test_a_held_last_stable_offset_is_said_to_be_pending_with_its_producer() -> None:
     logs = Table.of({"out-0": SimpleNamespace(open=((0, 9),))})
     world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image)
-    found = {p.name: f for p, f in ALL.findings(after((output(100),), world))}
-    assert found[LSO_MOVES].status == PENDING
-    assert found[LSO_MOVES].reason == "out-0 waits for producer 9"
+    facts = after((output(100),), world)
+    found = named(LSO_MOVES).finding(facts)
+    assert (found.status, found.reason) == (PENDING, "out-0 waits for producer 9")
     free = SimpleNamespace(
         logs=Table.of({"out-0": SimpleNamespace(open=())}), roles=Table.of(), image=WORLD.image
     )
-    later = ALL.observe(after((output(100),), world), None, Outcome(free, (marker("COMMIT"),)))
-    assert {f.status for _, f in ALL.findings(later)} == {HOLDS}
+    later = ANY.observe(facts, None, Outcome(free, (marker("COMMIT"),)))
+    assert {promise.finding(later).status for promise in PROMISES} == {HOLDS}
 
 
 def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
     facts = after((COMMITS, ABORTS, marker("COMMIT"), marker("ABORT")))
-    found = {p.name: f for p, f in ALL.findings(facts)}["one outcome"]
+    found = named("one outcome").finding(facts)
     assert found.status == BROKEN
     assert "was decided as commit and as abort" in found.reason
 
@@ -202,9 +206,9 @@ def broken_by(name: str, seeds: range) -> set[str]:
             continue
         for seed in seeds:
             task = Task(story.name, name, "hostile", seed)
-            facts = ALL.initial(model_of(task).initial())
+            facts = ANY.initial(model_of(task).initial())
             for moment in moments(task):
-                facts = ALL.observe(facts, moment.action, moment.outcome)
+                facts = ANY.observe(facts, moment.action, moment.outcome)
             found |= set(facts.broken)
     return found
 
