@@ -225,21 +225,24 @@ class Search:
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Judge a new state, and let it wait for its turn if there is more to learn below it."""
+        broken = False
         for at, (prop, state) in enumerate(zip(self.properties, states, strict=True)):
             try:
                 finding = prop.finding(state)
             except Exception as error:
                 raise _PropertyRaised(prop.name, error) from error
             if finding.status == BROKEN:
-                self.graph.broken(number)
+                broken = True
                 if prop.name not in self.found:
                     self.found[prop.name] = Counterexample(
                         prop.name, finding.reason, self.story(number)
                     )
-                return
             if at == self._progress_at and finding.status == HOLDS:
                 self.graph.calm[number] = 1
-        self.queue.append((number, world, states, depth))
+        if broken:
+            self.graph.broken(number)
+        else:
+            self.queue.append((number, world, states, depth))
 
     def story(self, number: int) -> tuple[Any, ...]:
         """Give the actions that first led to a state."""

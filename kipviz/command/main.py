@@ -19,10 +19,13 @@ from kipviz.command import (
     compare,
     explore,
     export,
+    ledger,
     listing,
     log,
     play,
     replay,
+    review,
+    study,
 )
 from kipviz.command.arguments import Parser
 from kipviz.command.refused import Refused
@@ -37,6 +40,9 @@ COMMANDS = {
     "replay": replay,
     "export": export,
     "log": log,
+    "study": study,
+    "ledger": ledger,
+    "review": review,
 }
 
 BAD_INPUT = 2

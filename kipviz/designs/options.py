@@ -86,6 +86,11 @@ def equal(staged_epoch: int, marker_epoch: int) -> bool:
     return marker_epoch == staged_epoch
 
 
+def at_least(staged_epoch: int, marker_epoch: int) -> bool:
+    """One with the same or a higher epoch."""
+    return marker_epoch >= staged_epoch
+
+
 # -- marker_reach: which share-partitions does a marker touch in memory? -------------------------
 
 
@@ -326,6 +331,7 @@ SLOTS: tuple[Slot, ...] = (
         (
             Option("greater", greater, OURS, "KIP-1228, ProducerAppendInfo"),
             Option("equal", equal, DRAFT, "KIP-1289 Existing RPCs, WriteTxnMarkers"),
+            Option("at_least", at_least, OURS, "between the two"),
         ),
     ),
     Slot(

@@ -8,6 +8,7 @@ from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.events import (
+    BatchAppended,
     OffsetResolved,
     OffsetStaged,
     RecordsMoved,
@@ -40,7 +41,10 @@ class NothingPending:
     """
 
     name = "nothing pending for ever"
-    sentence = "Every transaction, staged acknowledgement and staged offset is resolved in the end."
+    sentence = (
+        "Every transaction, staged acknowledgement and staged offset is resolved in the end, and "
+        "every last stable offset moves on."
+    )
 
     def initial(self, world: Any) -> Open:
         """Start with nothing pending."""
@@ -68,6 +72,12 @@ class NothingPending:
                     things = _without_records(things, partition)
                 case SharePartitionLoaded(partition=partition):
                     things = _loaded(things, event, outcome.world)
+                case BatchAppended(partition=partition):
+                    key = f"last stable offset of {partition}"
+                    if outcome.world.logs[partition].open:
+                        things = things.set(key, "held")
+                    else:
+                        things = things.without(key)
                 case OffsetStaged():
                     things = things.set(_offset(event), "staged")
                 case OffsetResolved():

@@ -30,7 +30,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
-from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Finding
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import (
     TERMINAL,
     RecordState,
@@ -54,8 +54,8 @@ class Facts(Part, frozen=True, dict=True):
     `outcomes` the outcome of the last vote on each record; `done` the records that are acknowledged
     or archived; `starts` the durable start offsets by share-partition; `epochs` the epoch that the
     last InitProducerId of a producer id gave; `ended` the epoch of a producer id's last marker in
-    a partition; `markers` what the markers of (producer id, epoch) say; `held` the partitions whose
-    last stable offset waits, by their producer id. `broken` holds the reason by promise.
+    a partition; `markers` what the markers of (producer id, epoch) say. `broken` holds the reason by
+    promise.
     """
 
     owners: Table[str, str] = Table.of()
@@ -68,12 +68,11 @@ class Facts(Part, frozen=True, dict=True):
     epochs: Table[int, int] = Table.of()
     ended: Table[tuple[str, int], int] = Table.of()
     markers: Table[Identity, str] = Table.of()
-    held: Table[str, int] = Table.of()
     broken: Table[str, str] = Table.of()
 
 
 class Promise(Value, frozen=True):
-    """One promise: a property with its name, its sentence, where it comes from and what breaks it.
+    """One promise: a property with its name, its sentence, its source and what breaks it.
 
     `breaks` gives the reason why an event breaks it, or nothing; it is asked before the facts take
     the event in, with the world after the step. A promise that is broken stays broken.
@@ -95,12 +94,7 @@ class Promise(Value, frozen=True):
     def finding(self, facts: Facts) -> Finding:
         """Say whether it still holds."""
         reason = facts.broken.get(self.name)
-        if reason is not None:
-            return Finding(BROKEN, reason)
-        if self.name == LSO_MOVES and facts.held:
-            waiting = ", ".join(f"{p} waits for producer {pid}" for p, pid in facts.held.items())
-            return Finding(PENDING, waiting)
-        return Finding(HOLDS)
+        return Finding(HOLDS) if reason is None else Finding(BROKEN, reason)
 
 
 class _OnePass:
@@ -282,13 +276,6 @@ def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
-def _never_breaks(facts: Facts, event: Event, world: World) -> str:
-    """A run alone cannot break what may still happen; `checking.liveness` decides it."""
-    return ""
-
-
-LSO_MOVES = "LSO moves on"
-
 PROMISES: tuple[Promise, ...] = (
     Promise(
         "committed stays",
@@ -356,12 +343,6 @@ PROMISES: tuple[Promise, ...] = (
         "KIP-890; ProducerAppendInfo.checkProducerEpoch",
         _fenced_writes,
     ),
-    Promise(
-        LSO_MOVES,
-        "The last stable offset of every partition reaches its high watermark in the end.",
-        "KIP-98; UnifiedLog.lastStableOffset",
-        _never_breaks,
-    ),
 )
 LOOKED_AT = (
     BatchAppended,
@@ -395,7 +376,7 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case TransactionDecided():
             return _decided(facts, event)
         case BatchAppended():
-            return _appended(facts, event, world)
+            return _appended(facts, event)
         case _:
             return facts
 
@@ -461,15 +442,7 @@ def _decided(facts: Facts, event: TransactionDecided) -> Facts:
     return facts.but(outcomes=outcomes, decided=facts.decided.set(place, word))
 
 
-def _appended(facts: Facts, event: BatchAppended, world: World) -> Facts:
-    log = world.logs.get(event.partition)
-    opened = min(log.open)[1] if log is not None and log.open else None
-    held = (
-        facts.held.without(event.partition)
-        if opened is None
-        else facts.held.set(event.partition, opened)
-    )
-    facts = facts.but(held=held)
+def _appended(facts: Facts, event: BatchAppended) -> Facts:
     if event.control:
         place = (event.partition, event.producer_id)
         marker = (event.producer_id, event.producer_epoch)

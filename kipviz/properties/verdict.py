@@ -25,8 +25,15 @@ class Finding(Value, frozen=True):
 class Property(Observer, Protocol):
     """A promise: a fold over the events of a run, and what it says of the run so far."""
 
-    name: str
-    sentence: str
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+        ...
+
+    @property
+    def sentence(self) -> str:
+        """What it promises, in one sentence."""
+        ...
 
     def finding(self, state: Any) -> Finding:
         """Give the verdict after the steps that were observed."""

@@ -14,8 +14,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent, RecordsMoved, TransactionMoved
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
-from kipviz.properties.promises import LSO_MOVES, PROMISES, Facts, Promise
-from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
+from kipviz.properties.promises import PROMISES, Facts, Promise
+from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY
@@ -172,22 +172,9 @@ def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_pro
     assert after((completed("out-1"),), world).broken == Table.of()
 
 
-def test_every_promise_that_can_break_has_a_story() -> None:
-    told = {name for name, _ in BREAKING.values()} | {"complete is complete", LSO_MOVES}
+def test_every_promise_has_a_story_that_breaks_it() -> None:
+    told = {name for name, _ in BREAKING.values()} | {"complete is complete"}
     assert told == {promise.name for promise in PROMISES}
-
-
-def test_a_held_last_stable_offset_is_said_to_be_pending_with_its_producer() -> None:
-    logs = Table.of({"out-0": SimpleNamespace(open=((0, 9),))})
-    world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image)
-    facts = after((output(100),), world)
-    found = named(LSO_MOVES).finding(facts)
-    assert (found.status, found.reason) == (PENDING, "out-0 waits for producer 9")
-    free = SimpleNamespace(
-        logs=Table.of({"out-0": SimpleNamespace(open=())}), roles=Table.of(), image=WORLD.image
-    )
-    later = ANY.observe(facts, None, Outcome(free, (marker("COMMIT"),)))
-    assert {promise.finding(later).status for promise in PROMISES} == {HOLDS}
 
 
 def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:

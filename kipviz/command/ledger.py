@@ -1,0 +1,58 @@
+"""`kipviz ledger`: what the KIPs promise, claim by claim, judged by search."""
+
+from __future__ import annotations
+
+import argparse
+
+from kipviz.command.arguments import add_json
+from kipviz.command.output import Progress, answer, check_place, write_whole
+
+HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
+HEAD = """# What the KIPs promise, and what a search says of it
+
+Made by `kipviz ledger --into LEDGER.md`; a test makes it again. Each row is one guarantee, told in
+our words, under one design.
+
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("--into", metavar="FILE", help="write it as a page, such as LEDGER.md")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
+    from kipviz.studies.claims import judged
+    from kipviz.views.review import ledger
+
+    check_place(arguments.into)
+    progress = Progress()
+    try:
+        entries = tuple(judged(progress=progress.states))
+    finally:
+        progress.end()
+    document = {
+        "claims": [
+            {
+                "claim": e.claim.claim,
+                "clause": e.claim.clause,
+                "property": e.claim.property,
+                "design": e.judged.design,
+                "scenario": e.judged.scenario,
+                "faults": e.claim.faults,
+                "states": e.judged.explored.states,
+                "complete": e.judged.explored.complete,
+                "verdict": e.cell.verdict,
+                "steps": len(e.cell.actions),
+                "reason": e.cell.reason,
+            }
+            for e in entries
+        ]
+    }
+    page = ledger(entries)
+    if arguments.into is not None:
+        write_whole(arguments.into, HEAD + page)
+    answer(document, page.splitlines(), as_json=arguments.json)
+    return 0

@@ -1,0 +1,130 @@
+"""What the KIPs promise, each promise as a row that a search judges.
+
+A claim is told in our words with its clause beside it. `under` says what is judged: the text as it
+stands, Kafka as it is, or the repaired design; the same claim stands once for each. Nothing here
+says how it comes out: `judged` computes that, with the bound that was searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import ProgressTold
+from kipviz.checking.found import Bounds
+from kipviz.checking.verdicts import EVERY_PROPERTY, Cell, Judged, judge
+from kipviz.core.values import Value
+
+SMALL = "kip-1289-small"
+
+
+class Claim(Value, frozen=True):
+    """One guarantee: what is claimed, where, and the property and faults that put it to the test."""
+
+    claim: str
+    clause: str
+    property: str
+    faults: str
+    under: tuple[str, ...] = ("as-written", "repaired")
+    scenario: str = SMALL
+
+
+class Entry(Value, frozen=True):
+    """A claim under one design, judged."""
+
+    claim: Claim
+    judged: Judged
+
+    @property
+    def cell(self) -> Cell:
+        """What is to be said of it."""
+        return self.judged.cell(self.claim.property)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "A record is acknowledged if and only if its output is committed.",
+        "KIP-1289 Motivation",
+        "atomic",
+        "",
+        ("as-written", "as-written-broadcast", "finding-I", "repaired"),
+    ),
+    Claim(
+        "Every staged record is resolved by the end of its transaction.",
+        "KIP-1289 State machine additions",
+        "nothing pending for ever",
+        "",
+        ("as-written", "as-written-broadcast", "finding-I", "repaired"),
+    ),
+    Claim(
+        "A lock that runs out while a record is staged does no harm: the late marker is ignored.",
+        "KIP-1289 corner cases 6 and 13",
+        "committed stays",
+        "expire_lock=1",
+        ("as-written", "finding-D", "repaired"),
+    ),
+    Claim(
+        "A staged record cannot be acquired by anybody.",
+        "KIP-1289 State machine additions",
+        "staged waits",
+        "expire_lock=1",
+        ("as-written", "finding-D", "repaired"),
+    ),
+    Claim(
+        "An abort makes the records available again, with none lost and none acknowledged.",
+        "KIP-1289 corner case 7, test plan",
+        "aborted is undone",
+        "time_out=1",
+    ),
+    Claim(
+        "When the producer is gone the coordinator's time-out frees what it staged.",
+        "KIP-1289 corner case 7",
+        "nothing pending for ever",
+        "time_out=1",
+    ),
+    Claim(
+        "A transaction has one outcome in every partition.",
+        "KIP-98 Transactional Guarantees",
+        "one outcome",
+        "time_out=1",
+        ("repaired",),
+    ),
+    Claim(
+        "No batch joins a transaction behind its marker: nothing hangs.",
+        "KIP-890 part 2",
+        "nothing hangs",
+        "time_out=1",
+        (
+            "repaired",
+            "repaired+verification_guard=never_guarded",
+            "repaired+epoch_check=no_epoch_is_refused+verification_guard=never_guarded",
+        ),
+    ),
+    Claim(
+        "A transaction is complete only when every partition of it has its marker.",
+        "KIP-98 Data flow 5.3",
+        "complete is complete",
+        "cut=1",
+        ("repaired",),
+    ),
+    Claim(
+        "The last stable offset moves on when the transaction is over.",
+        "KIP-98 Read Committed",
+        "nothing pending for ever",
+        "",
+        ("repaired",),
+    ),
+)
+
+
+def judged(
+    claims: tuple[Claim, ...] = CLAIMS,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+) -> Iterator[Entry]:
+    """Judge claims one by one; a caller may stop between two of them."""
+    for claim in claims:
+        asked = tuple(prop for prop in EVERY_PROPERTY if prop.name == claim.property)
+        for design in claim.under:
+            budget = budget_of(claim.faults)
+            yield Entry(claim, judge(claim.scenario, design, budget, bounds, progress, asked))

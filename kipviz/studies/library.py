@@ -1,0 +1,263 @@
+"""The studies there are, by the numbers under which the questions are listed in our review.
+
+A rival is the repaired design with one thing as somebody else would have it, so that an answer is
+about that one thing. "As the text says it" quotes KIP-1289 as of 2026; "as Kafka does" is 4.4.0.
+"""
+
+from __future__ import annotations
+
+from kipviz.checking.task import Task, run
+from kipviz.designs.options import UnknownDesign
+from kipviz.records.placement import partition_for, share_partition_key
+from kipviz.studies.study import Rival, Study
+
+ATOMIC = "atomic"
+LIVE = "nothing pending for ever"
+STATE_PARTITIONS = 50
+TOPIC_ID = "SRC-ID"
+SEEDS = range(40)
+
+
+class UnknownStudy(UnknownDesign):
+    """A study of a name that there is not."""
+
+
+def _participants() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """How many partitions of `__share_group_state` one transaction has to reach."""
+    rows = []
+    for count in (1, 10, 60):
+        keys = [share_partition_key("g1", TOPIC_ID, index) for index in range(count)]
+        by_key = len({partition_for(key, STATE_PARTITIONS) for key in keys})
+        outside = sum(
+            partition_for(key, STATE_PARTITIONS) != partition_for("g1", STATE_PARTITIONS)
+            for key in keys
+        )
+        rows.append((str(count), "1", str(by_key), str(outside)))
+    heads = (
+        "share-partitions acknowledged",
+        "participants by group id (the text)",
+        "participants by share-partition (Kafka)",
+        "states that the text's marker misses",
+    )
+    return heads, tuple(rows)
+
+
+def _enlisting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """How many transactions get through when the enlistment is asked of the own broker."""
+    return _runs(
+        "kip-1289-share-commit",
+        "calm",
+        (
+            ("the coordinator, over the wire", "repaired"),
+            ("the own broker", "repaired+enlistment=own_broker"),
+        ),
+    )
+
+
+def _two_owners() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """How often a record has two committed outputs when its lock runs out while it is staged."""
+    return _runs(
+        "kip-1289-two-members",
+        "rough",
+        (
+            ("staged records cannot be acquired", "repaired"),
+            ("the lock runs on", "repaired+lock_expiry=back_to_available"),
+        ),
+    )
+
+
+def _repetitions() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """What becomes of repeated batches when nobody looks at sequences."""
+    return _runs(
+        "kip-1289-group-commit",
+        "hostile",
+        (
+            ("sequences are checked", "kafka"),
+            ("switched off", "kafka+sequence_check=sequences_are_ignored"),
+        ),
+        range(120),
+    )
+
+
+def _runs(
+    scenario: str, faults: str, rivals: tuple[tuple[str, str], ...], seeds: range = SEEDS
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    rows = []
+    for label, design in rivals:
+        verdicts = [run(Task(scenario, design, faults, seed)) for seed in seeds]
+        broken = [v for v in verdicts if v.status == "breaks"]
+        first = f"seed {broken[0].task.seed}: {broken[0].reason}" if broken else ""
+        committed = sum(v.transactions for v in verdicts)
+        rows.append((label, design, str(len(verdicts)), str(committed), str(len(broken)), first))
+    heads = ("rival", "design", "seeded runs", "committed transactions", "broken runs", "the first")
+    return heads, tuple(rows)
+
+
+def _slot(label: str, **choices: str) -> Rival:
+    words = "".join(f"+{slot}={option}" for slot, option in choices.items())
+    return Rival(label, f"repaired{words}")
+
+
+STUDIES: tuple[Study, ...] = (
+    Study(
+        "B1",
+        "Which marker may resolve a staged acknowledgement: one with the same epoch, or a higher one?",
+        "KIP-1289 'Per-record fencing by (producerId, producerEpoch)'; KIP-890 'EndTxn v5'",
+        "Whether the record ever leaves TX_PENDING.",
+        "kip-1289-small",
+        "",
+        (ATOMIC, LIVE),
+        (
+            _slot("the same epoch (the text)", marker_epoch="equal"),
+            _slot("the same or a higher one", marker_epoch="at_least"),
+            _slot("a higher one", marker_epoch="greater"),
+        ),
+    ),
+    Study(
+        "B2",
+        "Where must the marker go: to whoever holds the record in memory, or to where the vote is written?",
+        "KIP-1289 'WriteTxnMarkers … broadcasts to all SharePartition instances on that broker'",
+        "Whether the record leaves TX_PENDING when the share coordinator is on another broker.",
+        "kip-1289-small",
+        "",
+        (ATOMIC, LIVE),
+        (
+            _slot(
+                "broadcast on the brokers that a marker reaches",
+                staged_acks="memory_only",
+                participant="nowhere",
+                marker_reach="every_one_on_the_broker",
+            ),
+            _slot(
+                "the same, and the partition of the group id is enlisted (the text)",
+                staged_acks="memory_only",
+                participant="state_partition_by_group",
+                marker_reach="every_one_on_the_broker",
+            ),
+            _slot("to the share coordinator, which holds the vote"),
+        ),
+    ),
+    Study(
+        "B3",
+        "How many participants has one transaction that acknowledges many share-partitions?",
+        "KIP-1289 'partitionFor(groupId)'; SharePartitionKey in Kafka 4.4.0",
+        "Share state is placed by group, topic id and partition, so one transaction reaches up to "
+        "as many state partitions as it acknowledges share-partitions; by the group id alone it "
+        "would reach one, and miss the others.",
+        counting=_participants,
+    ),
+    Study(
+        "B5",
+        "Is the enlistment a call on the own broker, or a request to the transaction coordinator?",
+        "KIP-1289 'Flow', txnCoordinator.handleAddPartitionsToTransaction; AddPartitionsToTxnManager",
+        "On its own broker the share-partition leader seldom finds the coordinator of the "
+        "transaction, and then no staging succeeds.",
+        counting=_enlisting,
+    ),
+    Study(
+        "B7",
+        "How does the share consumer learn that a record was acknowledged through the producer?",
+        "KIP-1289 'Pseudo code'; ShareConsumerImpl, implicit mode",
+        "Whether the next poll() accepts records whose transaction is not committed.",
+        "kip-1289-small",
+        "time_out=1",
+        (ATOMIC, LIVE),
+        (
+            _slot("it does not, and accepts all (the text)", next_poll="accept_all"),
+            _slot(
+                "it leaves the staged ones and accepts the rest", next_poll="accept_the_unstaged"
+            ),
+            _slot("it leaves the staged ones and releases the rest"),
+        ),
+    ),
+    Study(
+        "B8",
+        "What when the acquisition lock runs out while the record is TX_PENDING?",
+        "KIP-1289 corner cases 6 and 13",
+        "Whether another member gets a record whose output is or will be committed.",
+        "kip-1289-small",
+        "expire_lock=1",
+        (ATOMIC, LIVE),
+        (
+            _slot("the record is free again (the text)", lock_expiry="back_to_available"),
+            _slot("it waits for the transaction's end"),
+        ),
+    ),
+    Study(
+        "B9",
+        "Must a staged acknowledgement be durable before the producer is told that it is staged?",
+        "KIP-1289 corner cases 1 and 12, '__share_group_state schema unchanged'",
+        "Whether a record with a committed output is delivered again after its leader moved.",
+        "kip-1289-small",
+        "move_leader=1",
+        (ATOMIC,),
+        (
+            _slot("in memory only (the text)", staged_acks="memory_only"),
+            _slot("in the share coordinator's log"),
+        ),
+    ),
+    Study(
+        "B10",
+        "What does an abort leave behind: a record that its member holds again, or a free one?",
+        "KIP-1289 javadoc 'ACQUIRED' against its test plan 'AVAILABLE'",
+        "Whether the record is lost to the implicit acknowledgement of the next poll().",
+        "kip-1289-small",
+        "time_out=1",
+        (ATOMIC, LIVE),
+        (
+            _slot("held again (the javadoc)", abort_target="acquired"),
+            _slot(
+                "held again, and the next poll() accepts all",
+                abort_target="acquired",
+                next_poll="accept_all",
+            ),
+            _slot("free (the test plan)"),
+        ),
+    ),
+    Study(
+        "B23",
+        "What keeps a batch out that was enlisted in time and lands after the abort marker?",
+        "KIP-890 'VerificationGuard'; KIP-1228",
+        "Whether a transaction hangs: a batch behind its marker that nobody will end.",
+        "kip-1289-small",
+        "time_out=1",
+        (LIVE,),
+        (
+            _slot("the guard and the epoch check (Kafka)"),
+            _slot("the epoch check alone", verification_guard="never_guarded"),
+            _slot("the guard alone", epoch_check="no_epoch_is_refused"),
+            _slot(
+                "neither",
+                verification_guard="never_guarded",
+                epoch_check="no_epoch_is_refused",
+            ),
+        ),
+    ),
+    Study(
+        "B24",
+        "Can two transactions acknowledge the same record?",
+        "KIP-1289 corner case 6, 're-acquirable'",
+        "If a staged record's lock runs out, another member acquires it and both outputs are committed.",
+        counting=_two_owners,
+    ),
+    Study(
+        "sequences",
+        "What breaks first when a log does not look at sequences?",
+        "KIP-98 'Idempotent Producer Guarantees'; ProducerAppendInfo.checkSequence",
+        "A batch that is sent again after a broken connection is in the log twice.",
+        counting=_repetitions,
+    ),
+)
+
+
+def study(name: str) -> Study:
+    """Give a study by name, such as "B8".
+
+    Raises:
+        UnknownStudy: if there is none; the message lists what there is.
+    """
+    for known in STUDIES:
+        if known.name.lower() == name.strip().lower():
+            return known
+    allowed = ", ".join(s.name for s in STUDIES)
+    raise UnknownStudy(f"there is no study {name!r}; the studies are {allowed}")

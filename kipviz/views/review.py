@@ -1,0 +1,103 @@
+"""Studies, ledger and review as Markdown: tables for a mailing list, with the stories behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kipviz.checking import runs
+from kipviz.checking.budgets import budget_words
+from kipviz.checking.runs import Run
+from kipviz.checking.verdicts import BREAKS, Cell, Judged
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.studies.claims import Entry
+from kipviz.studies.study import Answer
+from kipviz.views.markdown import plain
+
+HONEST = (
+    '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
+    "says nothing of larger ones. The clock is untimed: a timer may run out at any moment."
+)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Give a Markdown table of plain texts."""
+    lines = [_row(heads), _row(["---"] * len(heads))]
+    lines += [_row(row) for row in rows]
+    return "\n".join(lines)
+
+
+def study_page(found: Answer) -> str:
+    """Give one study: the question, the rivals side by side, and the first story of each break."""
+    study = found.study
+    parts = [
+        f"## {plain(study.name)}. {plain(study.question)}",
+        f"{plain(study.observable)} Source: {plain(study.source)}.",
+        table(found.heads, found.rows),
+        plain(found.sentence) if found.judged else "",
+    ]
+    for judged in found.judged:
+        parts += [story(judged, cell) for cell in judged.cells if cell.verdict == BREAKS]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def ledger(entries: Iterable[Entry]) -> str:
+    """Give the ledger of claims as one table."""
+    rows = [
+        (
+            entry.claim.claim,
+            entry.claim.clause,
+            entry.judged.design,
+            entry.judged.where,
+            entry.cell.words,
+            entry.cell.reason,
+        )
+        for entry in entries
+    ]
+    heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it")
+    return "\n\n".join((table(heads, rows), plain(HONEST))) + "\n"
+
+
+def review(judged: Sequence[Judged]) -> str:
+    """Give designs against properties, and a shortest story for everything that breaks."""
+    first = judged[0]
+    scenario = scenario_named(first.scenario)
+    names = [cell.asked for cell in first.cells]
+    faults = budget_words(first.budget) or "none"
+    rows = [
+        (f"{row.design} ({row.status})", *(row.cell(n).words for n in names), _searched(row))
+        for row in judged
+    ]
+    parts = [
+        f"# {plain(scenario.title)}: what each design keeps",
+        f"{plain(scenario.sentence)} Source: {plain(scenario.clause)}. Faults: {plain(faults)}.",
+        table(("design", *names, "searched"), rows),
+        plain(HONEST),
+    ]
+    for row in judged:
+        parts += [story(row, cell) for cell in row.cells if cell.verdict == BREAKS]
+    return "\n\n".join(parts) + "\n"
+
+
+def story(judged: Judged, cell: Cell) -> str:
+    """Give a counterexample as numbered steps."""
+    made = counterexample(judged, cell)
+    steps = [f"{n}. {plain(text)}" for n, text in enumerate(runs.labels(made), 1)]
+    head = f"### {plain(judged.design)}: “{plain(cell.asked)}” breaks after {len(steps)} steps"
+    return "\n\n".join((head, "\n".join(steps), plain(cell.reason)))
+
+
+def counterexample(judged: Judged, cell: Cell) -> Run:
+    """Give the run of a cell that breaks, to be opened, drawn or saved."""
+    return runs.follow(
+        scenario_named(judged.scenario), design_named(judged.design), judged.budget, cell.actions
+    )
+
+
+def _searched(row: Judged) -> str:
+    states = f"{row.explored.states:,} states"
+    return states if row.explored.complete else f"{states}, not complete"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(plain, cells))} |"

@@ -1,0 +1,88 @@
+"""study, ledger and review: what they print and write, and what nonsense is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking import runs
+
+
+def test_without_a_name_the_questions_are_listed(kipviz):
+    done = kipviz("study")
+    assert done.status == 0
+    assert done.out.splitlines()[0].startswith("B1 ")
+    assert {s["name"] for s in kipviz("study", "--json").document["studies"]} >= {"B1", "B8"}
+
+
+def test_a_study_prints_its_table_and_the_story_of_a_break(kipviz):
+    done = kipviz("study", "b1")
+    assert done.status == 0
+    assert (
+        "| the same epoch (the text) | repaired+marker\\_epoch=equal | holds | breaks after 21 |"
+        in done.out
+    )
+    assert "1. app-1 goes on" in done.out
+    assert "no continuation without a new fault resolves it" in done.out
+
+
+def test_an_unknown_study_is_bad_input(kipviz):
+    done = kipviz("study", "B99")
+    assert done.status == 2
+    assert done.err.startswith("kipviz: there is no study 'B99'; the studies are B1, ")
+
+
+def test_a_review_writes_a_page_diagrams_and_traces_that_open(kipviz, tmp_path):
+    folder = tmp_path / "review"
+    done = kipviz(
+        "review",
+        "kip-1289-small",
+        "--designs",
+        "repaired,finding-I",
+        "--into",
+        str(folder),
+        "--json",
+    )
+    assert done.status == 1
+    files = done.document["files"]
+    assert files[0] == "review.md"
+    assert sorted(files) == sorted(path.name for path in folder.iterdir())
+    assert (
+        "| finding-I (our inference) | holds | breaks after 21 |"
+        in (folder / "review.md").read_text()
+    )
+    (trace,) = folder.glob("*.trace")
+    opened = runs.load(trace)
+    assert (opened.design.name, len(opened.trace.line) - 1) == ("finding-I", 21)
+    assert (
+        (folder / "finding-I--nothing-pending-for-ever.mmd")
+        .read_text()
+        .startswith("sequenceDiagram")
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--designs", "repaired,no-such"), "there is no design 'no-such'"),
+        (("--designs", ","), "name at least one design"),
+        (("--designs", "kafka"), "which design kafka does not have"),
+        (("--faults", "expire_lock=-1"), "expire_lock takes a whole number from 0"),
+    ],
+)
+def test_a_review_of_nonsense_is_refused_before_anything_is_written(
+    kipviz, tmp_path, words, sentence
+):
+    folder = tmp_path / "review"
+    done = kipviz("review", "kip-1289-small", *words, "--into", str(folder))
+    assert done.status == 2
+    assert sentence in done.err
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_bad_input(kipviz, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = kipviz(
+        "review", "kip-1289-small", "--designs", "repaired", "--into", str(tmp_path / "file")
+    )
+    assert done.status == 2
+    assert "cannot make the folder" in done.err

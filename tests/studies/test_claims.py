@@ -1,0 +1,38 @@
+"""The ledger: every claim can be judged, and LEDGER.md is what judging them gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.found import Bounds
+from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.studies.claims import CLAIMS, judged
+from kipviz.views.review import ledger
+
+LEDGER = Path(__file__).parents[2] / "LEDGER.md"
+
+
+def test_every_claim_names_a_property_a_clause_and_designs_that_can_be_searched() -> None:
+    names = {prop.name for prop in EVERY_PROPERTY}
+    for claim in CLAIMS:
+        assert claim.property in names
+        assert claim.clause.startswith("KIP-")
+        for name in claim.under:
+            scenario(claim.scenario).model(design(name), budget_of(claim.faults))
+
+
+def test_a_claim_that_was_searched_only_in_part_does_not_hold() -> None:
+    (entry, *_) = judged(CLAIMS[:1], Bounds(states_max=50))
+    assert entry.cell.verdict == "holds so far"
+    assert "not complete" in ledger([entry])
+
+
+@pytest.mark.slow
+def test_the_ledger_in_the_repository_is_the_one_that_the_model_gives() -> None:
+    stored = LEDGER.read_text(encoding="utf-8")
+    assert stored.endswith(ledger(judged())), "run `kipviz ledger --into LEDGER.md`"

@@ -1,0 +1,95 @@
+"""The studies: every rival can be built, and each answer is what the search says today."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.studies.library import STUDIES, UnknownStudy, study
+from kipviz.studies.study import Answer, Study, answer
+
+# What each rival comes to, property by property: the steps of the shortest break, or 0.
+ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "B1": ((0, 21), (0, 0), (0, 0)),
+    "B2": ((0, 18), (0, 0), (0, 0)),
+    "B7": ((32, 0), (32, 0), (0, 0)),
+    "B8": ((31, 0), (0, 0)),
+    "B9": ((36,), (0,)),
+    "B10": ((0, 0), (32, 0), (0, 0)),
+    "B23": ((0,), (0,), (0,), (22,)),
+}
+QUICK = ("B1", "B2", "B8")
+
+
+def breaks(found: Answer) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(len(row.cell(name).actions) for name in found.study.properties)
+        for row in found.judged
+    )
+
+
+def test_a_searched_study_has_a_pinned_answer() -> None:
+    assert {s.name for s in STUDIES if s.counting is None} == set(ANSWERS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in ANSWERS if n != "B9"],
+)
+def test_a_searched_study_answers_as_pinned(name: str) -> None:
+    found = answer(study(name))
+    assert breaks(found) == ANSWERS[name]
+    assert all(row.explored.complete for row in found.judged)
+
+
+@pytest.mark.slow
+def test_a_vote_in_memory_only_does_not_outlive_a_leader() -> None:
+    asked = study("B9")
+    only_memory = Study(
+        **{f: getattr(asked, f) for f in asked.__struct_fields__} | {"rivals": asked.rivals[:1]}
+    )
+    assert breaks(answer(only_memory)) == ANSWERS["B9"][:1]
+
+
+def test_a_counted_study_counts_what_it_says() -> None:
+    by_count = {row[0]: row[1:] for row in answer(study("B3")).rows}
+    assert by_count == {"1": ("1", "1", "1"), "10": ("1", "10", "10"), "60": ("1", "45", "59")}
+    committed = [int(row[3]) for row in answer(study("B5")).rows]
+    assert committed[0] > 0
+    assert committed[1] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["B24", "sequences"])
+def test_a_campaign_breaks_the_second_rival_and_not_the_first(name: str) -> None:
+    first, second = answer(study(name)).rows
+    assert first[4] == "0"
+    assert int(second[4]) > 0
+    assert second[5].startswith("seed ")
+
+
+@pytest.mark.parametrize("asked", STUDIES, ids=[s.name for s in STUDIES])
+def test_a_study_can_be_asked(asked: Study) -> None:
+    assert asked.question.endswith("?")
+    assert asked.source
+    names = {prop.name for prop in EVERY_PROPERTY}
+    assert set(asked.properties) <= names
+    for rival in asked.rivals:
+        scenario(asked.scenario).model(design(rival.design), budget_of(asked.faults))
+    assert (asked.counting is None) == bool(asked.rivals)
+    assert len({rival.design for rival in asked.rivals}) == len(asked.rivals)
+
+
+def test_a_study_that_is_stopped_keeps_what_was_judged() -> None:
+    found = answer(study("B8"), progress=lambda *_: False)
+    assert len(found.judged) == 1
+    assert "not decided" in found.sentence
+
+
+def test_an_unknown_study_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownStudy, match="there is no study 'B99'; the studies are B1, B2"):
+        study("B99")
+    assert study("b8") is study("B8")
