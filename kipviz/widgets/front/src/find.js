@@ -118,13 +118,23 @@ export class Find extends Drawer {
 
   jump(way) {
     const { at } = this.app;
-    const step = way > 0 ? this.found.find((k) => k > at) : this.found.findLast((k) => k < at);
+    const step = this.beside(at, way);
     if (step !== undefined) this.app.go(step, "small");
+  }
+
+  /** The next step that is shown while a filter hides the others, or undefined without one. */
+  shown(at, way) {
+    if (!this.only.checked || !this.hits(this.app.line)) return undefined;
+    return this.beside(at, way);
+  }
+
+  beside(at, way) {
+    return way > 0 ? this.found.find((k) => k > at) : this.found.findLast((k) => k < at);
   }
 
   /** Plays on; the next step that is found stops it. */
   run() {
-    this.stopAt = this.found.find((k) => k > this.app.at);
+    this.stopAt = this.beside(this.app.at, 1);
     if (this.stopAt !== undefined) this.app.player.start();
   }
 
@@ -135,8 +145,9 @@ export class Find extends Drawer {
 
   /** Nothing on this line is like that: the model may go on until it is. */
   goOn() {
-    const { text: words, message, state, lane, faults } = this.asked;
-    this.app.change({ do: "until", text: words, message, state, lane, faults });
+    const { text: words, message, state } = this.asked;
+    const [kind, wanted] = state?.property ? ["property", state.property] : state ? ["state", state.note] : message ? ["message", message] : ["text", words];
+    this.app.wish({ do: "until", kind, wanted });
   }
 
   // -- drawing ----------------------------------------------------------------------------------------
@@ -151,10 +162,11 @@ export class Find extends Drawer {
     this.previous.disabled = !(found.length && found[0] < at);
     this.next.disabled = this.play.disabled = ahead === 0;
     this.clear.disabled = this.only.disabled = !asked;
-    show(this.more, asked && ahead === 0);
+    const { text: sought, message, state } = this.asked;
+    show(this.more, asked && ahead === 0 && Boolean(sought || message || (state && state.state !== "holds")));
     const first = Math.max(0, Math.min(here - LIST_MAX / 2, found.length - LIST_MAX));
     const { text: words } = this.asked;
-    this.hitRows.draw(found.slice(first, first + LIST_MAX).map((k) => ({ step: k, sign: String(k), words: inContext(line, k, words), at })), (item) => item.step);
+    this.hitRows.draw(found.slice(first, first + LIST_MAX).map((k) => ({ step: k, sign: String(k), words: inContext(line, k, words), at: found[here] })), (item) => item.step);
     const { chapters } = line;
     const now = chapters.findLastIndex((chapter) => chapter.step <= at);
     const begin = Math.max(0, Math.min(now - LIST_MAX / 2, chapters.length - LIST_MAX));
@@ -162,6 +174,16 @@ export class Find extends Drawer {
       chapters.slice(begin, begin + LIST_MAX).map((one, n) => ({ step: one.step, sign: `${CHAPTER_SIGN[one.kind]} ${one.step}`, words: one.title, at: begin + n === now ? one.step : -1, kind: one.kind })),
       (item) => `${item.step} ${item.kind}`,
     );
+    this.waiting ??= requestAnimationFrame(() => this.reveal());
+  }
+
+  /** Brings what stands at the cursor into view in both lists. */
+  reveal() {
+    this.waiting = null;
+    for (const list of [this.hitList, this.chapterList]) {
+      const row = list.querySelector("[aria-current]")?.parentElement;
+      if (row && (row.offsetTop < list.scrollTop || row.offsetTop + row.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = row.offsetTop - list.clientHeight / 2;
+    }
   }
 
   drawItem(li, { step, sign, words, at }) {

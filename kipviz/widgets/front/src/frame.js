@@ -31,7 +31,7 @@ export class Frame {
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),
-      () => this.guard(() => this.transport.drawPlay(Boolean(this.player.timer), this.player.perSecond)),
+      () => this.guard(() => this.drawPlay()),
     );
     this.heard = [];
     this.drawers = [];
@@ -182,6 +182,13 @@ export class Frame {
     if (this.at >= this.last || this.holdsBefore(this.at + 1)) return false;
     this.go(this.at + 1, "small");
     return true;
+  }
+
+  /** While it plays, a screen reader is not told every step: it could not keep up. */
+  drawPlay() {
+    const playing = Boolean(this.player.timer);
+    this.transport.drawPlay(playing, this.player.perSecond);
+    attr(this.sentence.words, "aria-live", playing ? "off" : "polite");
   }
 
   holdsBefore() {

@@ -83,6 +83,11 @@ export class Line {
     return this.liveChoices.at(step).flatMap((choice) => choice.items);
   }
 
+  /** Whether somebody holds a message back at a step. */
+  holds(id, step) {
+    return this.held.some((hold) => hold.message === id && hold.from <= step && (hold.to === NEVER || step < hold.to));
+  }
+
   message(id) {
     this.byId ??= new Map(this.messages.map((message) => [message.id, message]));
     return this.byId.get(id);
@@ -198,7 +203,7 @@ export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
   const downs = payload.downs ?? [];
   const tables = { kinds: {}, shapes: {}, names: {}, ...payload.wire };
-  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, tables, goals: payload.goals, asks: asksOf(payload) });
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, held: [], tables, goals: payload.goals, asks: asksOf(payload) });
 }
 
 /** The predictions of a payload or a branch, by step. */
@@ -231,6 +236,7 @@ export function branchLine(parent, branch) {
     rows: rows.concat(list("rows")),
     messages: replaced(after(parent.messages, (m) => m.sent).map(goesOn), list("messages"), (m) => m.id),
     notes: after(parent.notes, (n) => n.step).concat(list("notes")),
+    held: list("held"),
     downs: replaced(
       after(parent.downs, (d) => d.from).map((d) => (d.to !== NEVER && d.to > at ? { ...d, to: NEVER } : d)),
       list("downs"),
@@ -268,6 +274,7 @@ export class Lines {
   constructor(payload, branches) {
     this.made = new Map([[0, mainLine(payload)]]);
     this.branches = new Map();
+    this.gone = new Set();
     this.grow((payload.branches ?? []).concat(branches ?? []));
   }
 
@@ -275,8 +282,19 @@ export class Lines {
     for (const branch of branches) if (branch.id !== 0 && branch.steps) this.branches.set(branch.id, branch);
   }
 
+  /** Takes in what became of the branches: new names, and which were pruned. */
+  tidy({ names = {}, gone = [] }) {
+    this.gone = new Set(gone);
+    for (const [id, name] of Object.entries(names)) {
+      const branch = this.branches.get(Number(id));
+      if (branch) this.branches.set(branch.id, { ...branch, name });
+      const line = this.made.get(Number(id));
+      if (line) line.name = name;
+    }
+  }
+
   get ids() {
-    return [0, ...this.branches.keys()];
+    return [0, ...[...this.branches.keys()].filter((id) => !this.gone.has(id))];
   }
 
   get(id) {

@@ -31,7 +31,7 @@ export class Overview {
   }
 
   layout(line, width, lines) {
-    const key = `${width}|${lines.map((l) => `${l.id}:${l.last}`).join()}`;
+    const key = `${width}|${lines.map((l) => `${l.id}:${l.last}:${l.name}`).join()}`;
     if (this.line === line && this.key === key) return;
     Object.assign(this, { line, key, width, all: lines });
     const height = HEIGHT + (lines.length > 1 ? Math.min(lines.length, BRANCHES_MAX) * BRANCH_ROW + 4 : 0);
@@ -72,23 +72,36 @@ export class Overview {
     return s("path", { class: `kv-flag kv-flag-${what}`, d }, s("title", { text: title }));
   }
 
+  /** The tree below the strip: the way to the cursor drawn through, what was left dashed. */
   drawLines(line, lines) {
     if (lines.length < 2) return this.lines.replaceChildren();
-    const shown = lines.slice(0, BRANCHES_MAX);
+    const tree = this.app.lines;
+    const rows = tree.inTree();
+    const shown = rows.slice(0, BRANCHES_MAX);
+    if (!shown.some((row) => row.line === line)) shown[BRANCHES_MAX - 1] = rows.find((row) => row.line === line);
+    const places = new Map(shown.map((row, n) => [row.line, HEIGHT + 6 + n * BRANCH_ROW]));
+    const way = tree.wayTo(line);
+    const edge = (step) => Math.min(this.width, this.x(step + 0.5));
     return this.lines.replaceChildren(
-      ...shown.map((other, row) => {
-        const y = HEIGHT + 6 + row * BRANCH_ROW;
-        const from = other.id === 0 ? 0 : this.x(other.at + 0.5);
-        const to = Math.max(from + 3, Math.min(this.width, this.x(other.last + 1)));
-        const d = other.id === 0 ? `M${from} ${y}H${to}` : `M${from} ${y - BRANCH_ROW}V${y}H${to}`;
-        const node = s("path", { class: `kv-line${other === line ? " kv-current" : ""}`, d, "data-branch": other.id }, s("title", { text: other.id === 0 ? "main" : other.name }));
-        node.addEventListener("click", (event) => {
-          event.stopPropagation();
-          this.app.guard(() => this.app.switchTo(other.id));
-        });
-        return node;
+      ...shown.flatMap(({ line: other, stem }) => {
+        const y = places.get(other);
+        const from = stem ? edge(other.at) : 0;
+        const until = way.has(other.id) ? edge(way.get(other.id)) : from;
+        const start = stem ? `M${from} ${places.get(stem) ?? y}V${y}` : `M0 ${y}`;
+        const parts = [this.branch(other, `${start}H${Math.max(from + 3, edge(other.last))}`, "kv-left")];
+        if (until > from) parts.push(this.branch(other, `${start}H${until}`, other === line ? "kv-current" : "kv-way"));
+        return parts;
       }),
     );
+  }
+
+  branch(line, d, name) {
+    const node = s("path", { class: `kv-line ${name}`, d, "data-branch": line.id }, s("title", { text: line.name }));
+    node.addEventListener("click", (event) => {
+      event.stopPropagation();
+      this.app.guard(() => this.app.switchTo(line.id));
+    });
+    return node;
   }
 
   update(step) {

@@ -27,6 +27,7 @@ const LEGEND = [
   ["kv-lg-solid", "delivered"],
   ["kv-lg-answer", "an answer"],
   ["kv-lg-hollow", "on the wire, not delivered"],
+  ["kv-lg-hollow kv-lg-held", "held back on the wire"],
   ["kv-lg-lost", "lost"],
   ["kv-lg-pending", "decided later: hatched"],
   ["kv-lg-new", "changed in this step"],

@@ -137,7 +137,9 @@ export class Pen {
     const far = this.paper.x.has(message.from) ? `M${x1} ${sent}L${lane} ${sent + 6}V-8L${x1} 0` : "";
     attr(node.firstChild, "d", far);
     const key = this.paper.keys.get(message.id);
-    text(node.children[3], key ? key.key : "");
+    const held = this.paper.line.holds(message.id, this.paper.step);
+    text(node.children[3], held ? "‖" : key ? key.key : "");
+    node.classList.toggle("kv-held", held);
     node.classList.toggle("kv-next", Boolean(key));
     node.classList.toggle("kv-selected", this.paper.app.isSelected("message", message.id));
   }

@@ -272,7 +272,7 @@ export class Sequence {
   }
 
   describe(line, step, wire) {
-    const waiting = wire.map((m) => `${m.label} from ${this.names.get(m.from)} to ${this.names.get(m.to)}`);
+    const waiting = wire.map((m) => `${m.label} from ${this.names.get(m.from)} to ${this.names.get(m.to)}${line.holds(m.id, step) ? ", held back" : ""}`);
     const flying = waiting.length ? ` On the wire: ${waiting.slice(0, 6).join("; ")}.` : "";
     text(this.title, `Sequence diagram up to message ${step} of ${line.last}.${flying}`);
   }

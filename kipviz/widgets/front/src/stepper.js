@@ -19,6 +19,7 @@ import { Share } from "./share.js";
 import { Transport } from "./transport.js";
 
 const PATIENCE = 8000;
+const WISHES = { rename: "name a branch", prune: "prune a branch", until: "go on from here" };
 
 export class Stepper extends Frame {
   constructor(model, payload) {
@@ -26,6 +27,7 @@ export class Stepper extends Frame {
     this.payload = payload;
     this.questions = payload.questions ?? (payload.question ? [payload.question] : []);
     this.lines = new Lines(payload, model.get("branches"));
+    this.lines.tidy(model.get("tree") ?? {});
     this.line = this.lines.get(model.get("branch") ?? 0);
     this.at = Math.max(0, Math.min(this.line.last, model.get("step") ?? 0));
     this.grain = this.line.endsBig(this.at) ? "big" : "small";
@@ -34,6 +36,7 @@ export class Stepper extends Frame {
     this.hear("step", () => this.heardStep());
     this.hear("branch", () => this.heardStep());
     this.hear("branches", () => this.grow(model.get("branches")));
+    this.hear("tree", () => this.tidy());
     this.hear("answer", () => this.answered(model.get("answer")));
     for (const name of ["selection", "answers", "revealed", "all_lanes"]) this.hear(name, () => this.heardRest());
     this.watch([this.sequence]);
@@ -149,11 +152,11 @@ export class Stepper extends Frame {
   }
 
   bigForward(at) {
-    return this.line.forward(at);
+    return this.find.shown(at, 1) ?? this.line.forward(at);
   }
 
   bigBack(at) {
-    return this.line.back(at);
+    return this.find.shown(at, -1) ?? this.line.back(at);
   }
 
   holdsBefore(next) {
@@ -286,9 +289,10 @@ export class Stepper extends Frame {
     else this.follow(this.lines.get(answer.branch.id), answer.branch.at + 1);
   }
 
-  /** Asks Python to change the tree: to name a branch, or to prune one. */
-  change(command) {
-    this.errors.say(`${command.do === "prune" ? "Pruning" : "Naming"} needs the model: this page holds a recorded run.`);
+  /** Asks Python for something that only a model can do: a name, a pruned branch, to go on. */
+  wish(command) {
+    if (this.ask) this.ask(command);
+    else this.errors.say(`To ${WISHES[command.do]}, a model is needed: this page holds a recorded run.`);
   }
 
   /** A branch is sent once, in the answer; it joins the synced list here, in the page. */
@@ -296,6 +300,18 @@ export class Stepper extends Frame {
     const known = this.model.get("branches") ?? [];
     if (!known.some((other) => other.id === branch.id)) this.model.set("branches", [...known, branch]);
     this.grow([branch]);
+  }
+
+  /** Names and prunes; a reader on a pruned branch is left where it left. */
+  tidy() {
+    this.lines.tidy(this.model.get("tree") ?? {});
+    let { line, at } = this;
+    while (this.lines.gone.has(line.id)) {
+      at = Math.min(at, line.at);
+      line = this.lines.get(line.parent ?? 0);
+    }
+    if (line === this.line) this.draw();
+    else this.follow(line, at);
   }
 
   grow(branches) {

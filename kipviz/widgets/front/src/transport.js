@@ -92,7 +92,7 @@ export class Transport {
   }
 
   drawBranches(lines, current) {
-    const key = lines.map((line) => line.id).join() + current;
+    const key = lines.map((line) => `${line.id} ${line.name}`).join() + current;
     if (this.branchKey === key) return;
     this.branchKey = key;
     this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id, text: line.id === 0 ? "main" : `↳ ${line.name}` })));

@@ -88,7 +88,7 @@ export class Tree extends Drawer {
       show(input, false);
       show(button, true);
       const words = input.value.trim();
-      if (keep && words && words !== line.name) this.app.change({ do: "rename", branch: line.id, name: words });
+      if (keep && words && words !== line.name) this.app.wish({ do: "rename", branch: line.id, name: words });
       button.focus();
     };
     input.value = line.name;
@@ -109,7 +109,7 @@ export class Tree extends Drawer {
   prune(button, line) {
     if (button.kvSure) {
       button.kvSure = false;
-      return this.app.change({ do: "prune", branch: line.id });
+      return this.app.wish({ do: "prune", branch: line.id });
     }
     button.kvSure = true;
     const grown = this.app.lines.grownFrom(line.id).length - 1;
