@@ -136,6 +136,34 @@ def test_the_tree_shows_what_was_left_and_goes_to_the_same_step_there(show):
     assert no_error(page)
 
 
+def test_a_branch_gets_a_name_and_is_pruned_and_its_reader_stands_where_it_left(show):
+    payload, branches = grown()
+    page = show(payload, branches=branches, branch=3, step=45)
+    page.keyboard.press("t")
+    row = page.locator(".kv-tree-list [aria-current]")
+    row.get_by_role("button", name="rename").click()
+    page.keyboard.type("late marker")
+    page.keyboard.press("Enter")
+    wish = trait(page, "command")
+    assert (wish["do"], wish["branch"], wish["name"]) == ("rename", 3, "late marker")
+    page.evaluate(
+        "tree => window.model.set('tree', tree)", {"names": {"3": "late marker"}, "gone": []}
+    )
+    page.evaluate("id => window.model.set('answer', {id})", wish["id"])
+    assert row.locator(".kv-tree-go").inner_text() == "late marker"
+    assert page.locator(".kv-branch option:checked").inner_text() == "↳ late marker"
+    page.locator(".kv-tree-list li").nth(1).get_by_role("button", name="prune").click()
+    assert page.get_by_role("button", name="really? 1 more grew from it").is_visible()
+    page.get_by_role("button", name="really?").click()
+    wish = trait(page, "command")
+    assert (wish["do"], wish["branch"]) == ("prune", 1)
+    page.evaluate("tree => window.model.set('tree', tree)", {"names": {}, "gone": [1, 3]})
+    page.evaluate("id => window.model.set('answer', {id})", wish["id"])
+    assert (trait(page, "branch"), trait(page, "step")) == (0, 40)
+    assert page.locator(".kv-tree-list li").count() == 2
+    assert no_error(page)
+
+
 def test_a_presenter_steps_plays_and_blanks_with_a_remote(show):
     payload = flow.share_payload()
     page = show(payload)

@@ -4,7 +4,9 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /** Makes an HTML element; `props` are attributes, `on…` listeners, `class` and `text`. */
 export function h(tag, props = {}, ...children) {
-  return fill(document.createElement(tag), props, children);
+  const node = document.createElement(tag);
+  if (tag === "button") node.type = "button"; // never one that sends a form
+  return fill(node, props, children);
 }
 
 /** Makes an SVG element, in the same way. */

@@ -16,7 +16,7 @@ export class Find extends Drawer {
   constructor(app) {
     super(app, { name: "find", title: "Find, filter, run until", key: "/" });
     const press = (act) => () => app.guard(act);
-    const button = (words, act, more = {}) => h("button", { type: "button", onclick: press(act), text: words, ...more });
+    const button = (words, act, more = {}) => h("button", { onclick: press(act), text: words, ...more });
     this.words = h("input", { type: "text", class: "kv-find-words", "aria-label": "words to find", placeholder: "words in sentences, messages, states" });
     this.words.addEventListener("input", press(() => this.changed()));
     this.words.addEventListener("keydown", (event) => app.guard(() => this.typed(event)));
@@ -39,7 +39,7 @@ export class Find extends Drawer {
     this.more = button("go on until it happens", () => this.goOn(), { class: "kv-go-on" });
     this.hitList = h("ol", { class: "kv-find-list", "aria-label": "found" });
     this.chapterList = h("ol", { class: "kv-find-list", "aria-label": "chapters" });
-    const row = (node) => new Keyed(node, () => h("li", {}, h("button", { type: "button" }, h("b"), h("span"))), (li, item) => this.drawItem(li, item));
+    const row = (node) => new Keyed(node, () => h("li", {}, h("button", {}, h("b"), h("span"))), (li, item) => this.drawItem(li, item));
     this.hitRows = row(this.hitList);
     this.chapterRows = row(this.chapterList);
     this.element.append(
@@ -147,7 +147,7 @@ export class Find extends Drawer {
   goOn() {
     const { text: words, message, state } = this.asked;
     const [kind, wanted] = state?.property ? ["property", state.property] : state ? ["state", state.note] : message ? ["message", message] : ["text", words];
-    this.app.wish({ do: "until", kind, wanted });
+    this.app.wish({ do: "until", kind, wanted, branch: this.app.line.id, step: this.app.at }, `go on until ${wanted}`);
   }
 
   // -- drawing ----------------------------------------------------------------------------------------

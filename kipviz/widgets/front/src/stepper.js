@@ -19,7 +19,6 @@ import { Share } from "./share.js";
 import { Transport } from "./transport.js";
 
 const PATIENCE = 8000;
-const WISHES = { rename: "name a branch", prune: "prune a branch", until: "go on from here" };
 
 export class Stepper extends Frame {
   constructor(model, payload) {
@@ -261,19 +260,24 @@ export class Stepper extends Frame {
       this.follow(known, this.at + 1);
       return;
     }
+    this.wish({ do: "take", choice: item.id, step: this.at, branch: this.line.id }, item.text);
+  }
+
+  /** Asks Python for what only a model can do; the answer carries the number of the wish. */
+  wish(command, words) {
     if (this.asked) {
       this.errors.say(`Still waiting for the answer to “${this.asked.text}”.`);
       return;
     }
     this.errors.clear();
     const id = 1 + Math.floor(Math.random() * 2 ** 31);
-    this.asked = { id, text: item.text };
-    this.choices.wait(`Asking the model: ${item.text} …`);
+    this.asked = { id, text: words };
+    this.choices.wait(`Asking the model: ${words} …`);
     this.patience = setTimeout(() => {
       this.choices.wait("No answer yet: the kernel is busy or was restarted. What is already here still steps.");
       this.asked = null;
     }, PATIENCE);
-    this.model.set("command", { id, do: "take", choice: item.id, branch: this.line.id, step: this.at });
+    this.model.set("command", { id, ...command });
     this.save();
   }
 
@@ -286,13 +290,7 @@ export class Stepper extends Frame {
     this.asked = null;
     this.choices.wait("");
     if (answer.error) this.errors.say(answer.error);
-    else this.follow(this.lines.get(answer.branch.id), answer.branch.at + 1);
-  }
-
-  /** Asks Python for something that only a model can do: a name, a pruned branch, to go on. */
-  wish(command) {
-    if (this.ask) this.ask(command);
-    else this.errors.say(`To ${WISHES[command.do]}, a model is needed: this page holds a recorded run.`);
+    else if (answer.branch) this.follow(this.lines.get(answer.branch.id), answer.branch.at + 1);
   }
 
   /** A branch is sent once, in the answer; it joins the synced list here, in the page. */

@@ -15,9 +15,9 @@ export class Table extends Drawer {
     this.caption = h("caption");
     this.body = h("tbody");
     this.table = h("table", { class: "kv-steps" }, this.caption, h("thead", {}, h("tr", {}, ...HEADS.map((head) => h("th", { scope: "col", text: head })))), this.body);
-    this.earlier = h("button", { type: "button", text: "↑ earlier", onclick: press(() => this.turn(-1)) });
-    this.later = h("button", { type: "button", text: "↓ later", onclick: press(() => this.turn(1)) });
-    this.copy = h("button", { type: "button", text: "copy all rows", title: "as text with tabs, for a sheet or a mail", onclick: press(() => this.copyAll()) });
+    this.earlier = h("button", { text: "↑ earlier", onclick: press(() => this.turn(-1)) });
+    this.later = h("button", { text: "↓ later", onclick: press(() => this.turn(1)) });
+    this.copy = h("button", { text: "copy all rows", title: "as text with tabs, for a sheet or a mail", onclick: press(() => this.copyAll()) });
     this.said = h("span", { class: "kv-dim", role: "status" });
     this.element.append(h("div", { class: "kv-find-row" }, this.earlier, this.later, this.copy, this.said), this.table);
   }
@@ -77,11 +77,11 @@ export class Table extends Drawer {
     const { app } = this;
     const press = (act) => () => app.guard(act);
     if (item.fold) {
-      const open = h("button", { type: "button", class: "kv-link", text: foldWords(this.line, item.fold), title: "show these steps", onclick: press(() => app.openFold(item.fold)) });
+      const open = h("button", { class: "kv-link", text: foldWords(this.line, item.fold), title: "show these steps", onclick: press(() => app.openFold(item.fold)) });
       return h("tr", { class: "kv-steps-fold", "aria-rowindex": index }, h("th", { scope: "row", text: `${item.from}-${item.fold.to - 1}` }), h("td", { colspan: HEADS.length - 1 }, open));
     }
     const [number, ...cells] = this.cells(item.from);
-    const go = h("button", { type: "button", class: "kv-link", text: number, "aria-label": `go to message ${number}`, onclick: press(() => app.go(item.from, "small")) });
+    const go = h("button", { class: "kv-link", text: number, "aria-label": `go to message ${number}`, onclick: press(() => app.go(item.from, "small")) });
     return h("tr", { "aria-rowindex": index }, h("th", { scope: "row" }, go), ...cells.map((cell) => h("td", { text: cell })));
   }
 

@@ -10,10 +10,10 @@ export class Transport {
     this.app = app;
     const press = (act) => () => app.guard(act);
     const button = (name, label, keys, act, more = {}) =>
-      h("button", { type: "button", title: `${label} (${keys})`, "aria-label": label, onclick: press(act), ...more }, icon(name));
-    this.playButton = h("button", { type: "button", class: "kv-play", onclick: press(() => player.toggle()) }, icon("play"), h("span"));
-    this.slower = h("button", { type: "button", class: "kv-speed", title: "slower (−)", "aria-label": "slower", text: "−", onclick: press(() => player.speed(-1)) });
-    this.faster = h("button", { type: "button", class: "kv-speed", title: "faster (+)", "aria-label": "faster", text: "+", onclick: press(() => player.speed(1)) });
+      h("button", { title: `${label} (${keys})`, "aria-label": label, onclick: press(act), ...more }, icon(name));
+    this.playButton = h("button", { class: "kv-play", onclick: press(() => player.toggle()) }, icon("play"), h("span"));
+    this.slower = h("button", { class: "kv-speed", title: "slower (−)", "aria-label": "slower", text: "−", onclick: press(() => player.speed(-1)) });
+    this.faster = h("button", { class: "kv-speed", title: "faster (+)", "aria-label": "faster", text: "+", onclick: press(() => player.speed(1)) });
     this.slider = h("input", { type: "range", min: 0, step: 1, class: "kv-slider", "aria-label": "message" });
     this.slider.addEventListener("input", press(() => app.go(Number(this.slider.value), "small")));
     this.slider.addEventListener("pointerup", () => app.focus());
@@ -23,14 +23,14 @@ export class Transport {
     this.branch = h("select", { class: "kv-branch", title: "branch (b, [ and ])", "aria-label": "branch" });
     this.branch.addEventListener("change", press(() => app.switchTo(Number(this.branch.value))));
     this.branchBox = h("label", { class: "kv-branch-box" }, h("span", { class: "kv-dim", text: "branch" }), this.branch);
-    this.whyButton = h("button", { type: "button", class: "kv-toggle", title: "why (w)", "aria-expanded": "false", onclick: press(() => app.toggleWhy()) }, h("span", { text: "why" }), h("kbd", { text: "w" }));
-    this.presentButton = h("button", { type: "button", class: "kv-toggle kv-present", title: "presenter mode (P)", "aria-pressed": String(app.presenting), onclick: press(() => app.present()) }, h("span", { text: "present" }), h("kbd", { text: "P" }));
+    this.whyButton = h("button", { class: "kv-toggle", title: "why (w)", "aria-expanded": "false", onclick: press(() => app.toggleWhy()) }, h("span", { text: "why" }), h("kbd", { text: "w" }));
+    this.presentButton = h("button", { class: "kv-toggle kv-present", title: "presenter mode (P)", "aria-pressed": String(app.presenting), onclick: press(() => app.present()) }, h("span", { text: "present" }), h("kbd", { text: "P" }));
     this.place = h("input", { type: "text", class: "kv-go", "aria-label": "go to a step: its number, or words of its title", placeholder: "number or title" });
     show(this.place, false);
     this.place.addEventListener("keydown", (event) => app.guard(() => this.typed(event)));
     this.place.addEventListener("blur", () => show(this.place, false));
-    this.here = h("button", { type: "button", class: "kv-place", title: "go to a step (g)", onclick: press(() => app.askPlace()) }, this.where, this.message);
-    this.helpButton = h("button", { type: "button", class: "kv-toggle", title: "all keys (?)", "aria-label": "help", "aria-expanded": "false", text: "?", onclick: press(() => app.toggleHelp()) });
+    this.here = h("button", { class: "kv-place", title: "go to a step (g)", onclick: press(() => app.askPlace()) }, this.where, this.message);
+    this.helpButton = h("button", { class: "kv-toggle", title: "all keys (?)", "aria-label": "help", "aria-expanded": "false", text: "?", onclick: press(() => app.toggleHelp()) });
     this.element = h(
       "div",
       { class: "kv-transport", role: "toolbar", "aria-label": "Stepping" },

@@ -21,7 +21,7 @@ export class Tree extends Drawer {
   }
 
   make() {
-    const press = (name) => h("button", { type: "button", class: `kv-tree-${name}` });
+    const press = (name) => h("button", { class: `kv-tree-${name}` });
     const bar = (name) => h("span", { class: `kv-tree-bar kv-tree-${name}` });
     const strip = h("div", { class: "kv-tree-strip", "aria-hidden": "true" }, bar("stem"), bar("on"), bar("off"), h("span", { class: "kv-tree-here" }));
     const name = h("input", { type: "text", class: "kv-tree-name", "aria-label": "name of the branch" });
@@ -88,7 +88,7 @@ export class Tree extends Drawer {
       show(input, false);
       show(button, true);
       const words = input.value.trim();
-      if (keep && words && words !== line.name) this.app.wish({ do: "rename", branch: line.id, name: words });
+      if (keep && words && words !== line.name) this.app.wish({ do: "rename", branch: line.id, name: words }, `name a branch “${words}”`);
       button.focus();
     };
     input.value = line.name;
@@ -109,7 +109,7 @@ export class Tree extends Drawer {
   prune(button, line) {
     if (button.kvSure) {
       button.kvSure = false;
-      return this.app.wish({ do: "prune", branch: line.id });
+      return this.app.wish({ do: "prune", branch: line.id }, `prune “${line.name}”`);
     }
     button.kvSure = true;
     const grown = this.app.lines.grownFrom(line.id).length - 1;
