@@ -1,4 +1,4 @@
-"""`kipviz export`: a run as a page, a payload, a Markdown table or a Mermaid diagram."""
+"""`kipviz export`: a run as a page, a picture, a test, a payload, a table or a diagram."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from kipviz.command.refused import Refused
 if TYPE_CHECKING:
     from kipviz.checking.runs import Run
 
-HELP = "write a run as .html (steps without kernel or network), .json, .md or .mmd (Mermaid)"
-SUFFIXES = (".html", ".json", ".md", ".mmd")
+HELP = (
+    "write a run as .html (steps without kernel or network), .svg, .md, .mmd (Mermaid), .json, or as "
+    "a test for pytest (.py)"
+)
+FORMATS = {"html": ".html", "json": ".json", "markdown": ".md", "mermaid": ".mmd", "svg": ".svg"}
+FORMATS |= {"pytest": ".py"}
+SUFFIXES = tuple(FORMATS.values())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}"
     )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="which of them, if the file's name ends otherwise"
+    )
     parser.add_argument("--json", action="store_true", help="say in JSON what was written")
 
 
@@ -31,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the run and write it."""
     from kipviz.command import telling
 
-    suffix = PurePath(arguments.to).suffix
+    suffix = FORMATS.get(arguments.format, PurePath(arguments.to).suffix)
     if suffix not in SUFFIXES:
         raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")
     check_place(arguments.to)
@@ -63,9 +71,15 @@ def _text(run: Run, suffix: str) -> str:
         case ".html":
             from kipviz.widgets.page import page
 
-            return page(shown)
+            return page(shown, step=run.trace.depth)
         case ".json":
             return json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
+        case ".svg":
+            from kipviz.views.svg import svg
+
+            return svg(shown)
+        case ".py":
+            return _test(run)
         case ".md":
             from kipviz.views.markdown import markdown
 
@@ -74,3 +88,13 @@ def _text(run: Run, suffix: str) -> str:
             from kipviz.views.mermaid import mermaid
 
             return mermaid(shown)
+
+
+def _test(run: Run) -> str:
+    from kipviz.checking.runs import judge
+    from kipviz.views.pytest_source import pytest_source
+
+    try:
+        return pytest_source(run, judge(run))
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None

@@ -22,6 +22,7 @@ from kipviz.command import (
     ledger,
     listing,
     log,
+    opening,
     play,
     replay,
     review,
@@ -32,6 +33,7 @@ from kipviz.command.refused import Refused
 
 COMMANDS = {
     "list": listing,
+    "open": opening,
     "play": play,
     "explore": explore,
     "compare": compare,

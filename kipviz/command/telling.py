@@ -10,7 +10,7 @@ from typing import Any
 from kipviz.checking import runs
 from kipviz.checking.budgets import counts_of
 from kipviz.checking.faults import UnknownFaults
-from kipviz.checking.permalink import head_of, is_link, open_link
+from kipviz.checking.permalink import head_of, is_link, open_link, permalink
 from kipviz.checking.runs import Judgement, Run
 from kipviz.command.refused import Refused
 from kipviz.core.linkcode import BadLink
@@ -53,7 +53,7 @@ def run_of(arguments: argparse.Namespace) -> Run:
     """
     if arguments.from_trace is None:
         if arguments.scenario is None:
-            raise Refused("name a SCENARIO, give a permalink, or a file with --from-trace")
+            raise Refused("name a SCENARIO or a permalink, or a file with --from-trace")
         with refusing():
             if not is_link(arguments.scenario):
                 return runs.play(arguments.scenario, arguments.design)
@@ -139,6 +139,7 @@ def document_of(run: Run, judged: tuple[Judgement, ...]) -> dict[str, Any]:
         "holds": not fails(run, judged),
         "error": run.error,
         "fingerprint": mark(run),
+        "permalink": _link(run),
         "changes": list(run.changes),
     }
 
@@ -151,6 +152,14 @@ def fails(run: Run, judged: tuple[Judgement, ...]) -> bool:
 def mark(run: Run) -> str:
     """Give the fingerprint of the world at the end of a run."""
     return fingerprint(run.trace.last().world).hex()
+
+
+def _link(run: Run) -> str | None:
+    """Give the permalink to where a run stands; none if it is too long, or of no known scenario."""
+    try:
+        return permalink(run)
+    except ValueError:
+        return None
 
 
 def _steps(run: Run, line: Line) -> Iterator[dict[str, Any]]:

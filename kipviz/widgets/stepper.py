@@ -17,14 +17,18 @@ from typing import Any
 import anywidget
 import traitlets
 
+from kipviz.views.svg import svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.asking import Asking
 from kipviz.widgets.line import Line, line_of
 from kipviz.widgets.score import Score
-from kipviz.widgets.sharing import permalink_of, steps_of
+from kipviz.widgets.sharing import permalink_of, steps_of, whole
 
 FRONT = Path(__file__).parent / "static" / "stepper.js"
+
+# How many steps around the cursor the still picture in a stored notebook shows.
+STILL_STEPS = 40
 
 Command = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -281,17 +285,27 @@ class Stepper(Asking, anywidget.AnyWidget):
         return twin.sentence_line(line, max(0, min(self.step, line.last)), self._fingerprint)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and beside it the flow in words for where no widget can be drawn."""
+        """The widget, and beside it a still picture and the flow in words.
+
+        They are what a place without a kernel or a front end shows: a notebook on GitHub, a page
+        made by nbconvert.
+        """
         bundle = super()._repr_mimebundle_(**kwargs)
-        return with_words(bundle, "\n".join([repr(self), *twin.flow(self._line)]))
+        shown = whole(self.payload, self.known_branches, self.branch)
+        return with_words(
+            bundle,
+            "\n".join([repr(self), *twin.flow(self._line)]),
+            svg(shown, cursor=self.step, around=STILL_STEPS, all_lanes=False),
+        )
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: Mapping[str, Any]) -> int:
         return max(0, int(proposal["value"]))
 
 
-def with_words(bundle: Any, words: str) -> Any:
-    """The same bundle with these words as its plain text."""
+def with_words(bundle: Any, words: str, picture: str = "") -> Any:
+    """The same bundle with these words as its plain text, and a picture if there is one."""
+    more = {"text/plain": words} | ({"image/svg+xml": picture} if picture else {})
     if isinstance(bundle, tuple):
-        return ({**bundle[0], "text/plain": words}, *bundle[1:])
-    return None if bundle is None else {**bundle, "text/plain": words}
+        return ({**bundle[0], **more}, *bundle[1:])
+    return None if bundle is None else {**bundle, **more}

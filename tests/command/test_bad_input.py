@@ -16,7 +16,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
             "slot eviction has no option 'y'; it has refused, allowed",
         ),
         (("play", "kip-1289-small", "--design", "repaired+y"), "is not of the form slot=option"),
-        (("play",), "name a SCENARIO, or a file with --from-trace"),
+        (("play",), "name a SCENARIO or a permalink, or a file with --from-trace"),
         (("play", "kip-1289-small", "--text", "--json"), "not allowed with argument"),
         (("play", "kip-1289-small", "--colour"), "unrecognized arguments: --colour"),
         (("explore", "kip-0", "--design", "repaired"), "there is no scenario 'kip-0'"),

@@ -1,0 +1,50 @@
+"""`kipviz open`: a run as a page in the browser, at the step where it was left."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from kipviz.command.arguments import add_run
+from kipviz.command.output import answer, check_place, write_whole
+
+HELP = "open a story, a permalink or a trace file in the browser; it steps without a kernel"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    add_run(parser)
+    parser.add_argument(
+        "--to", metavar="FILE", help="where the page is kept; a new file if left out"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="write the page, and say where")
+    parser.add_argument("--json", action="store_true", help="say in JSON what was opened")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the run, write its page with all branches, and show it."""
+    from kipviz.command import telling
+    from kipviz.widgets.lab import Lab
+    from kipviz.widgets.page import page
+
+    check_place(arguments.to)
+    told = telling.run_of(arguments)
+    lab = Lab(told)
+    branch, step = lab.place_of(told.trace.cursor, told.trace.line)
+    to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), f"{told.scenario.name}.html"))
+    write_whole(to, page(lab.payload, branch, step))
+    document = {
+        "scenario": told.scenario.name,
+        "design": told.design.name,
+        "file": to,
+        "branch": branch,
+        "step": step,
+        "changes": told.changes,
+    }
+    lines = [*(f"changed: {change}" for change in told.changes), f"{to}: step {step}"]
+    answer(document, lines, as_json=arguments.json)
+    if not arguments.no_browser:
+        webbrowser.open(Path(to).resolve().as_uri())
+    return 0
