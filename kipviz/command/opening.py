@@ -26,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the run, write its page with all branches, and show it."""
     from kipviz.command import telling
-    from kipviz.widgets.lab import Lab
+    from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
 
     check_place(arguments.to)
     told = telling.run_of(arguments)
     lab = Lab(told)
-    branch, step = lab.place_of(told.trace.cursor, told.trace.line)
+    branch, step = lab.place
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), f"{told.scenario.name}.html"))
     write_whole(to, page(lab.payload, branch, step))
     document = {

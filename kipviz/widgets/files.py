@@ -32,12 +32,12 @@ def file_of(
         return _file(f"{stem}.html", what, page(payload, branch, step))
     if lab is None:
         raise ValueError("This stepper shows a recorded run: there is no model behind it to ask.")
-    run = lab.run_at(branch, step)
     if what == "trace":
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "run.trace")
-            runs.save(run, path)
+            runs.save(lab.kept_at(branch, step), path)
             return _file(f"{stem}.trace", what, path.read_text(encoding="utf-8"))
+    run = lab.run_at(branch, step)
     name = f"test_{stem.replace('-', '_')}.py"
     return _file(name, what, pytest_source(run, runs.judge(run)))
 
