@@ -7,6 +7,26 @@ from kipviz.records.share_group_state import TERMINAL, RecordState, StagedBatch,
 
 NO_MEMBER = ""
 
+S = RecordState
+
+# state -> states that a record may go to (RecordState.validateTransition). Kafka's has no
+# TX_PENDING: what leads there and away from it is KIP-1289's (draft). ARCHIVING is of KIP-1191
+# (dead letter queues), which is not modelled.
+TRANSITIONS: dict[RecordState, tuple[RecordState, ...]] = {
+    S.AVAILABLE: (S.ACQUIRED,),
+    S.ACQUIRED: (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVED),
+    S.TX_PENDING: (S.AVAILABLE, S.ACQUIRED, S.ACKNOWLEDGED, S.ARCHIVED),
+    S.ACKNOWLEDGED: (),
+    S.ARCHIVED: (),
+}
+
+# What a failed durable write makes of the state that waited for it: back to the member that held
+# the record, or, where the lock ran out meanwhile, released (InFlightState.completeStateTransition).
+UNDONE: dict[RecordState, tuple[RecordState, ...]] = dict.fromkeys(
+    (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVED),
+    (S.ACQUIRED, S.AVAILABLE, S.ARCHIVED),
+)
+
 
 class InFlight(Value, frozen=True):
     """Delivery state, count and owner of one offset.

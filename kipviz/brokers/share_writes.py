@@ -16,7 +16,7 @@ from kipviz.brokers.share_partition import PendingWrite, SharePartition, Status,
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import SharePartitionLoaded
+from kipviz.messages.events import LOCK_RAN_OUT, WRITE_FAILED, SharePartitionLoaded
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -167,7 +167,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
             records = records.set(offset, after)
         elif after is not None:
             changes.append((offset, before, after))
-    return _change(me.but(records=records), changes, "the acquisition lock ran out", on)
+    return _change(me.but(records=records), changes, LOCK_RAN_OUT, on)
 
 
 def release(me: SharePartition, member_id: str, on: Context) -> Effects:
@@ -297,7 +297,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
     events: tuple[Event, ...] = ()
     if write.purpose != NOTE:
-        me, events = share_partition.roll_back(me, write.offsets, "the durable write failed", on)
+        me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
     replies: tuple[Reply, ...] = ()
     if write.reply_to is not None and write.answer is not None:
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)

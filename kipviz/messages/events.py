@@ -12,6 +12,10 @@ from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
+# Reasons for which records move that are asked for elsewhere, too.
+LOCK_RAN_OUT = "the acquisition lock ran out"
+WRITE_FAILED = "the durable write failed"
+
 
 class MessageSent(Event, frozen=True):
     """A message was put on a connection. `way` is "request" or "response"."""

@@ -44,6 +44,10 @@ VALID_PREVIOUS: dict[TransactionState, tuple[TransactionState, ...]] = {
     S.PREPARE_EPOCH_FENCE: (S.ONGOING,),
 }
 
+# States that are never entered here: transactional ids do not expire, and the fence of an
+# InitProducerId is logged as the PREPARE_ABORT that it leads to.
+NOT_ENTERED = (S.DEAD, S.PREPARE_EPOCH_FENCE)
+
 # 32766 is the last epoch a client ever holds; 32767 is reserved for the coordinator's fence.
 LAST_CLIENT_EPOCH = 32766
 EPOCH_MAX = 32767

@@ -26,12 +26,14 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.changes import settings
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
-from kipviz.views.cards import Cards, short_name
+from kipviz.views.cards import CardHead, Cards
 from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
+from kipviz.views.facts import short_name
 from kipviz.views.holding import findings
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.machines import drawing
 from kipviz.views.moments import clause
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
@@ -59,7 +61,7 @@ class Telling:
         self._lesson = LessonTelling(model, goals)
         self._model = model
         self._since = since
-        self.cards = Cards(model.spec)
+        self.cards = Cards(model)
         self._causes = Causes(model)
         self.lives = lives
         self.steps: list[Part] = []
@@ -320,17 +322,8 @@ def payload(
         "spec_line": _spec_line(model),
         "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
         "lanes": _lanes(scenario, model),
-        "cards": [
-            {
-                "id": h.id,
-                "title": h.title,
-                "where": h.where,
-                "kind": h.kind,
-                "lane": h.lane,
-                "order": h.order,
-            }
-            for h in telling.cards.heads
-        ],
+        "cards": [_card(head) for head in telling.cards.heads],
+        "machines": [drawing(machine) for machine in telling.cards.machines],
         "rows": telling.lives.rows,
         "bigs": [
             {"from": c.first + 1, "to": c.end + 1, "title": c.title, "say": c.say}
@@ -371,6 +364,22 @@ def _cut(verdicts: list[Part], first: int) -> list[Part]:
         for verdict in verdicts
         if verdict["to"] is None or verdict["to"] > first
     ]
+
+
+def _card(head: CardHead) -> Part:
+    card: Part = {
+        "id": head.id,
+        "title": head.title,
+        "where": head.where,
+        "kind": head.kind,
+        "lane": head.lane,
+        "order": head.order,
+    }
+    return (
+        card
+        | ({"machine": head.machine} if head.machine else {})
+        | ({"about": head.about} if head.about else {})
+    )
 
 
 def _start(node: str) -> Part:

@@ -154,14 +154,46 @@ class Down(_Part):
 
 
 class CardInfo(_Part):
-    """A card of state; `lane` says whose state it is."""
+    """A card of state; `lane` says whose state it is, `about` what some of its rows are."""
 
     id: str
     title: str
-    kind: Literal["records", "log", "facts", "application"]
+    kind: Literal["records", "log", "entries", "facts", "application", "machine", "metrics"]
     where: str = ""
     lane: str | None = None
     order: int = 0
+    machine: str = ""
+    about: dict[str, str] = {}
+
+
+class StateBox(_Part):
+    """A state of a machine; x and y are its middle."""
+
+    name: str
+    x: float
+    y: float
+
+
+class Edge(_Part):
+    """A transition of a machine and its path; a sudden one is drawn only when it is taken."""
+
+    from_: str
+    to: str
+    d: str
+    sudden: bool = False
+
+
+class Machine(_Part):
+    """A state machine's drawing; `everywhere` is the state that every other one may go to."""
+
+    id: str
+    source: str
+    width: int
+    height: int
+    states: list[StateBox]
+    edges: list[Edge]
+    note: str = ""
+    everywhere: str = ""
 
 
 class RowInfo(_Part):
@@ -355,6 +387,7 @@ class Payload(_Part):
     scenario: str = ""
     head: str = ""
     spec_line: str = ""
+    machines: list[Machine] = []
     downs: list[Down] = []
     questions: list[Question] = []
     branches: list[Branch] = []
@@ -381,6 +414,10 @@ def read(payload: Mapping[str, Any]) -> Payload:
         raise ValueError("A payload needs at least one step: step 0 is the start.")
     lanes = _names("lane", (lane.id for lane in known.lanes))
     cards = _names("card", (card.id for card in known.cards))
+    machines = _names("machine", (machine.id for machine in known.machines))
+    for card in known.cards:
+        if card.machine:
+            _known("machine", card.machine, machines, f"card {card.id!r}")
     first = sum(lane.first for lane in known.lanes)
     if first > 4:
         raise ValueError(f"The first screen takes four lanes at most, and {first} ask to be on it.")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.views.cards import Card, Cards
+from kipviz.views.cards import Cards
+from kipviz.views.facts import Card
 from tests.scenarios.story import nodes, played
 
 SHARES = "share:g1:AAAAAAAAAAAAAAAAAAAAAg:0"
@@ -18,7 +19,7 @@ def at(title: str, name: str = "kip-1289-share-commit", under: str = "repaired")
     """The cards at the end of the big step of this title."""
     trace, chapters = played(name, under)
     end = next(c.end for c in chapters if c.title == title)
-    cards = Cards(trace.model.spec)
+    cards = Cards(trace.model)
     shown: dict[str, Card] = {}
     for node in nodes(trace)[: end + 1]:
         shown = cards.snapshot(node.world, node.events)
@@ -125,7 +126,7 @@ def test_a_group_shows_what_is_committed_and_what_is_pending() -> None:
 
 def test_a_card_whose_world_did_not_change_is_the_very_same_card() -> None:
     trace, _ = played("kip-1289-share-commit", "repaired")
-    cards = Cards(trace.model.spec)
+    cards = Cards(trace.model)
     first, second, *_ = (cards.snapshot(n.world, n.events) for n in nodes(trace))
     assert second["leaders"] is first["leaders"]
     assert second[OUTPUT] is first[OUTPUT]

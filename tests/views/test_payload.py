@@ -149,7 +149,7 @@ def test_every_message_arrives_is_lost_or_is_on_the_wire_at_the_end(name: str, u
 @AS_STORY
 def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: str) -> None:
     whole, path, line = lines(name, under)
-    cards = Cards(played(name, under)[0].model.spec)
+    cards = Cards(played(name, under)[0].model)
     assert [card["id"] for card in whole["cards"]] == [head.id for head in cards.heads]
     for step, node in enumerate(path):
         snapshot = cards.snapshot(node.world, node.events)

@@ -5,6 +5,7 @@ import { attr, h, show } from "./dom.js";
 import { listen } from "./keys.js";
 import { Errors, Help } from "./panels.js";
 import { Player } from "./transport.js";
+import cards from "./cards.css";
 import css from "./style.css";
 import tools from "./tools.css";
 
@@ -27,7 +28,7 @@ export class Frame {
     this.cover = h("div", { class: "kv-cover", role: "status" }, h("p", { text: "paused: any key goes on" }));
     show(this.cover, false);
     this.cover.addEventListener("click", () => this.uncover());
-    this.root.append(h("style", { text: css + tools }), this.errors.element, this.cover);
+    this.root.append(h("style", { text: css + cards + tools }), this.errors.element, this.cover);
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),
@@ -305,6 +306,7 @@ export class Frame {
   toggleFolds() {}
   selectNext() {}
   toggleFaults() {}
+  toggleOnly() {}
   nextBranch() {}
   press() {}
   ask() {}

@@ -7,7 +7,7 @@ import { Find } from "./find.js";
 import { Table } from "./table.js";
 import { Tree } from "./tree.js";
 import { attr, h, show, text } from "./dom.js";
-import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
+import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lesson } from "./lesson.js";
 import { Lines, ending, parting } from "./line.js";
@@ -17,6 +17,7 @@ import { Sentence } from "./sentence.js";
 import { Sequence } from "./sequence.js";
 import { Share } from "./share.js";
 import { Transport } from "./transport.js";
+import { Views } from "./views.js";
 
 const PATIENCE = 8000;
 
@@ -37,7 +38,7 @@ export class Stepper extends Frame {
     this.hear("branches", () => this.grow(model.get("branches")));
     this.hear("tree", () => this.tidy());
     this.hear("answer", () => this.answered(model.get("answer")));
-    for (const name of ["selection", "answers", "revealed", "all_lanes"]) this.hear(name, () => this.heardRest());
+    for (const name of ["selection", "answers", "revealed", "all_lanes", "views"]) this.hear(name, () => this.heardRest());
     this.watch([this.sequence]);
   }
 
@@ -49,6 +50,7 @@ export class Stepper extends Frame {
     this.question = new Question(this);
     this.lesson = new Lesson(this);
     this.sequence = new Sequence(this);
+    this.views = new Views(this);
     this.cards = new Cards(this);
     this.sentence = new Sentence(this);
     this.overview = new Overview(this);
@@ -59,6 +61,7 @@ export class Stepper extends Frame {
       new Tree(this),
       new Table(this),
       new Bytes(this),
+      this.views,
       new Share(this),
     ];
     this.transport.addTools(this.drawers.map((drawer) => drawer.button));
@@ -109,7 +112,8 @@ export class Stepper extends Frame {
     show(this.choices.element, !this.question.hides);
     this.sequence.layout(line, lanes);
     this.sequence.update(line, at, since);
-    this.cards.update(line, at, since, cardsOf(this.payload, lanes));
+    this.views.mark();
+    this.cards.update(line, at, since, this.views.chosen(lanes));
     this.verdicts.update(line, at);
     this.sentence.update({ line, step: at, grain: this.grain, broken: this.verdicts.broken() });
     this.transport.update({ last: line.last, step: at, big: line.bigNumber(at), bigs: line.bigs.length, ends: this.endsOf(line), title: line.steps[at].title });
@@ -247,6 +251,10 @@ export class Stepper extends Frame {
 
   toggleFaults() {
     this.choices.toggleFaults();
+  }
+
+  toggleOnly() {
+    this.views.set({ only: !this.views.only });
   }
 
   toggleLanes() {

@@ -1,0 +1,66 @@
+"""The tables of the group coordinator and of the transaction coordinator, and who leads what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.context import Image
+from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.views.facts import Card, Fact, facts, number, short_name
+
+TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
+
+
+def offsets(role: Any) -> Card:
+    """Give what a group has committed, and what is pending in a transaction."""
+    if not isinstance(role, GroupCoordinator):
+        return facts([("coordinator", "nobody", "gone")])
+    if role.loading:
+        return facts([("coordinator", "loading", "warning")])
+    rows: list[Fact] = []
+    for (group, partition), committed in role.offsets.items():
+        rows.append((f"{group}, {partition}", f"committed {committed.offset}", "done"))
+    for pid, pending in role.pending.items():
+        for p in pending:
+            words = f"{p.offset} by pid {pid}"
+            rows.append((f"pending, {p.partition}", words, "pending"))
+    members = ", ".join(f"{m} epoch {e}" for (_, m), e in role.members.items())
+    rows.append(("members", members or "none", "calm"))
+    return facts(rows)
+
+
+def transaction(known: TransactionMetadata | None, loading: bool | None) -> Card:
+    """Give what the coordinator knows of one transactional id; `loading` is None without one."""
+    if loading is None:
+        return facts([("coordinator", "nobody", "gone")])
+    if loading:
+        return facts([("coordinator", "loading", "warning")])
+    if known is None:
+        return facts([("state", "unknown yet", "calm")])
+    pending = known.pending_state.value if known.pending_state else "nothing"
+    rows = [
+        ("state", known.state.value, TONE.get(known.state.value, "calm")),
+        ("pending transition", pending, "calm"),
+        ("producer id", str(known.producer_id), "calm"),
+        ("epoch", str(known.producer_epoch), "calm"),
+        ("participants", ", ".join(map(short_name, known.partitions)) or "none", "calm"),
+        ("markers sent", ", ".join(short_name(p) for p, _ in known.sent) or "none", "calm"),
+    ]
+    if known.to_send:
+        rows.append(("markers to send", ", ".join(map(short_name, known.to_send)), "warning"))
+    if known.next_producer_id >= 0:
+        rows.append(("next producer id", number(known.next_producer_id), "calm"))
+    if known.cancelled:
+        rows.append(("markers", "refused for good", "broken"))
+    return facts(rows)
+
+
+def leaders(image: Image) -> Card:
+    """Give the leader of every partition."""
+    rows: list[Fact] = []
+    for partition, held in image.leaders.items():
+        who = f"Broker {held.leader}" if held.leader >= 0 else "nobody"
+        tone = "calm" if held.leader >= 0 else "gone"
+        rows.append((short_name(partition), f"{who}, epoch {held.epoch}", tone))
+    return facts(rows)

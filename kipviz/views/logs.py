@@ -1,0 +1,146 @@
+"""Partition logs: a tape of batches for users' topics, keys and values for the internal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kipviz.brokers import partition_log
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.core.values import Value
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+from kipviz.records.share_group_state import (
+    ShareSnapshotRecord,
+    ShareStagedRecord,
+    ShareUpdateRecord,
+    StateBatch,
+)
+from kipviz.records.transaction_state import TransactionRecord
+from kipviz.views.facts import Card, Cells, short_name, span
+from kipviz.views.shares import SHORT
+
+TEXT_MAX = 8
+
+NameOf = Callable[[str], str]
+
+
+def tape(log: PartitionLog) -> Card:
+    """Give every offset with its batch and what became of it, and the log's marks."""
+    card: Card = {}
+    for batch in log.batches:
+        about = _about(log, batch)
+        if batch.control:
+            cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
+            card[f"offset {batch.base_offset}"] = cells
+            continue
+        if batch.count > 1:
+            about["span"] = span(batch.base_offset, batch.last_offset)
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            assert isinstance(record, DataRecord)
+            text = record.value[:TEXT_MAX]
+            card[f"offset {offset}"] = {"offset": offset, "text": text, **about}
+    return card | _marks(log)
+
+
+def entries(log: PartitionLog, name_of: NameOf) -> Card:
+    """Give every record of an internal topic as key and value; `name_of` names a share-partition."""
+    card: Card = {}
+    for batch in log.batches:
+        about = _about(log, batch)
+        if batch.control:
+            key, value = f"{batch.control} marker", f"pid {batch.producer_id}"
+            value = f"{value}, epoch {batch.producer_epoch}"
+            cells = {"offset": batch.base_offset, "key": key, "value": value, **about}
+            card[f"offset {batch.base_offset}"] = cells
+            continue
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            key, value = _key_and_value(record, name_of)
+            card[f"offset {offset}"] = {"offset": offset, "key": key, "value": value, **about}
+    return card | _marks(log)
+
+
+def _about(log: PartitionLog, batch: Batch) -> Cells:
+    """Say whose a batch is, whether it is a marker, and what became of its transaction."""
+    about: Cells = {"batch": "", "control": batch.control[:1]}
+    if batch.producer_id < 0 or not batch.transactional:
+        return about
+    # A marker stands with the batches that it decides, whose epoch is one below its own.
+    epoch = batch.producer_epoch - 1 if batch.control else batch.producer_epoch
+    about["batch"] = f"pid {batch.producer_id} epoch {epoch}"
+    if not batch.control:
+        about["fate"] = _fate(log, batch)
+    return about
+
+
+def _fate(log: PartitionLog, batch: Batch) -> str:
+    is_open = any(
+        producer_id == batch.producer_id and first <= batch.base_offset
+        for first, producer_id in log.open
+    )
+    if is_open:
+        return "open"
+    return "aborted" if partition_log.is_aborted(log, batch) else "committed"
+
+
+def _marks(log: PartitionLog) -> Card:
+    stable = log.last_stable_offset
+    lso: Cells = {"at": stable}
+    if stable < log.high_watermark:
+        lso["by"] = _holder(log, stable)
+    return {"HW": {"at": log.high_watermark}, "LSO": lso, "LEO": {"at": log.end_offset}}
+
+
+def _holder(log: PartitionLog, stable: int) -> str:
+    """Say what keeps the last stable offset below the high watermark."""
+    for first, producer_id in log.open:
+        if first == stable:
+            epoch = log.producers[producer_id].epoch
+            return f"pid {producer_id} epoch {epoch}, open since offset {first}"
+    marker = next(at for first, at in log.unreplicated if first == stable)
+    return f"the marker at offset {marker} is not on every replica yet"
+
+
+def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
+    match record:
+        case TransactionRecord():
+            return record.transactional_id, _transaction(record)
+        case OffsetCommitRecord(group_id=group, partition=partition, offset=offset):
+            return f"{group}, {partition}", f"offset {offset}"
+        case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
+            return f"{group}, member {member}", f"member epoch {epoch}"
+        case ShareSnapshotRecord():
+            epochs = f"state epoch {record.state_epoch}, leader epoch {record.leader_epoch}"
+            value = f"snapshot {record.snapshot_epoch}: {epochs}, {_state(record)}"
+            return name_of(record.key), value
+        case ShareUpdateRecord():
+            value = f"update: leader epoch {record.leader_epoch}, {_state(record)}"
+            return name_of(record.key), value
+        case ShareStagedRecord():
+            votes = ", ".join(
+                f"{span(s.first, s.last)} {AcknowledgeType(s.acknowledge_type).name} "
+                f"d{s.delivery_count}"
+                for s in record.staged
+            )
+            return name_of(record.key), f"vote: {votes}"
+        case _:
+            raise AssertionError(f"no log holds a {type(record).__name__}")
+
+
+def _transaction(record: TransactionRecord) -> str:
+    parts = [record.state.value, f"pid {record.producer_id} epoch {record.producer_epoch}"]
+    if record.partitions:
+        parts.append(", ".join(map(short_name, record.partitions)))
+    if record.next_producer_id >= 0:
+        parts.append(f"next pid {record.next_producer_id}")
+    return " · ".join(parts)
+
+
+def _state(record: ShareSnapshotRecord | ShareUpdateRecord) -> str:
+    start = "by reset policy" if record.start_offset < 0 else str(record.start_offset)
+    batches = ", ".join(map(_batch, record.batches))
+    return f"start offset {start}" + (f", {batches}" if batches else "")
+
+
+def _batch(batch: StateBatch) -> str:
+    return f"{span(batch.first, batch.last)} {SHORT[batch.state]} d{batch.delivery_count}"

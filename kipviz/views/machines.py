@@ -1,0 +1,223 @@
+"""State machines, drawn from the transition tables of the floors below.
+
+Only what the tables allow is drawn, always at the same place. What a run has done so far is rows:
+the states that are lit, and how often each transition was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kipviz.brokers import in_flight
+from kipviz.clients import producer
+from kipviz.core.values import Value
+from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
+from kipviz.views.facts import Card
+
+Part = dict[str, Any]
+Pair = tuple[str, str]
+Point = tuple[float, float]
+
+WIDTH = 320
+HALF_WIDTH, HALF_HEIGHT = 50, 15
+# Two transitions between the same states, one each way, stand this far apart.
+APART = 7
+
+
+class Machine(Value, frozen=True):
+    """The states and transitions of one table, and where each stands on the drawing.
+
+    `transitions` are drawn; `sudden` are those to one state from everywhere, or those that undo
+    another one, and are drawn only when they are taken. `gutters` leads a transition around the
+    boxes between its ends, through this x.
+    """
+
+    id: str
+    source: str
+    note: str
+    places: dict[str, Point]
+    transitions: tuple[Pair, ...]
+    sudden: tuple[Pair, ...]
+    everywhere: str
+    gutters: dict[Pair, int]
+
+
+def pairs(table: Mapping[Any, Iterable[Any]]) -> tuple[Pair, ...]:
+    """Give a table of state -> next states as pairs of names."""
+    return tuple((a.name, b.name) for a, after in table.items() for b in after)
+
+
+FATAL = "FATAL_ERROR"
+_producer = pairs(producer.TRANSITIONS)
+
+PRODUCER = Machine(
+    "producer",
+    "TransactionManager.State.isTransitionValid",
+    "Any state may become FATAL_ERROR. Not modelled: PREPARED_TRANSACTION (KIP-939), the epoch bump "
+    "of older transaction versions.",
+    {
+        "UNINITIALIZED": (84, 20),
+        "INITIALIZING": (84, 72),
+        "READY": (84, 124),
+        "IN_TRANSACTION": (84, 176),
+        "COMMITTING_TRANSACTION": (84, 228),
+        "ABORTING_TRANSACTION": (222, 124),
+        "ABORTABLE_ERROR": (222, 176),
+        FATAL: (222, 228),
+    },
+    tuple(pair for pair in _producer if pair[1] != FATAL),
+    tuple(pair for pair in _producer if pair[1] == FATAL and pair[0] != FATAL),
+    FATAL,
+    {
+        ("COMMITTING_TRANSACTION", "READY"): 4,
+        ("INITIALIZING", "ABORTABLE_ERROR"): 316,
+        ("UNINITIALIZED", FATAL): 330,
+        ("INITIALIZING", FATAL): 330,
+        ("READY", FATAL): 4,
+        ("ABORTING_TRANSACTION", FATAL): 330,
+    },
+)
+
+TRANSACTION = Machine(
+    "transaction",
+    "TransactionState.VALID_PREVIOUS_STATES",
+    "Not drawn, because never entered here: DEAD (ids do not expire), PREPARE_EPOCH_FENCE (logged "
+    "as PREPARE_ABORT).",
+    {
+        "EMPTY": (160, 20),
+        "ONGOING": (160, 80),
+        "PREPARE_COMMIT": (92, 146),
+        "PREPARE_ABORT": (228, 146),
+        "COMPLETE_COMMIT": (92, 212),
+        "COMPLETE_ABORT": (228, 212),
+    },
+    tuple(
+        (before.name, after.name)
+        for after, previous in VALID_PREVIOUS.items()
+        for before in previous
+        if before not in NOT_ENTERED and after not in NOT_ENTERED
+    ),
+    (),
+    "",
+    {
+        ("COMPLETE_COMMIT", "ONGOING"): 26,
+        ("COMPLETE_COMMIT", "EMPTY"): 0,
+        ("COMPLETE_ABORT", "ONGOING"): 294,
+        ("COMPLETE_ABORT", "EMPTY"): 320,
+        ("EMPTY", "PREPARE_ABORT"): 284,
+    },
+)
+
+STAGED = "TX_PENDING"
+_undone = tuple(
+    pair
+    for pair in pairs(in_flight.UNDONE)
+    if pair[0] != pair[1] and pair not in pairs(in_flight.TRANSITIONS)
+)
+RECORD = Machine(
+    "record",
+    "RecordState.validateTransition, InFlightState",
+    "TX_PENDING is KIP-1289's (draft). A dashed arrow undoes a step whose durable write failed.",
+    {
+        "AVAILABLE": (160, 20),
+        "ACQUIRED": (160, 80),
+        STAGED: (160, 146),
+        "ACKNOWLEDGED": (92, 212),
+        "ARCHIVED": (228, 212),
+    },
+    pairs(in_flight.TRANSITIONS),
+    _undone,
+    "",
+    {
+        ("ACQUIRED", "ACKNOWLEDGED"): 26,
+        ("ACQUIRED", "ARCHIVED"): 294,
+        (STAGED, "AVAILABLE"): 330,
+    },
+)
+
+# What Kafka ships: nobody stages anything.
+SHIPPED_RECORD = RECORD.but(
+    id="record shipped",
+    note="A dashed arrow undoes a step whose durable write failed.",
+    places={name: place for name, place in RECORD.places.items() if name != STAGED},
+    transitions=tuple(pair for pair in RECORD.transitions if STAGED not in pair),
+    sudden=tuple(pair for pair in RECORD.sudden if STAGED not in pair),
+    gutters={pair: x for pair, x in RECORD.gutters.items() if STAGED not in pair},
+)
+
+
+def drawing(machine: Machine) -> Part:
+    """Give a machine as the page draws it: boxes, and a path for every transition."""
+    known = {*machine.transitions, *machine.sudden}
+    return {
+        "id": machine.id,
+        "source": machine.source,
+        "note": machine.note,
+        "width": WIDTH,
+        "height": int(max(y for _, y in machine.places.values())) + HALF_HEIGHT + 5,
+        "everywhere": machine.everywhere,
+        "states": [{"name": name, "x": x, "y": y} for name, (x, y) in machine.places.items()],
+        "edges": [
+            {
+                "from": a,
+                "to": b,
+                "d": _path(machine, a, b, twin=(b, a) in known),
+                "sudden": (a, b) in machine.sudden,
+            }
+            for a, b in (*machine.transitions, *machine.sudden)
+        ],
+    }
+
+
+def _path(machine: Machine, a: str, b: str, *, twin: bool) -> str:
+    (ax, ay), (bx, by) = machine.places[a], machine.places[b]
+    if a == b:
+        x, y = int(ax) + HALF_WIDTH, int(ay)
+        return f"M{x} {y - 6}c18 -2 18 14 0 12"
+    gutter = machine.gutters.get((a, b))
+    if gutter is not None:
+        side = 1 if gutter > ax else -1
+        ends = [int(ax) + side * HALF_WIDTH, int(bx) + side * HALF_WIDTH]
+        return f"M{ends[0]} {ay}C{gutter} {ay} {gutter} {by} {ends[1]} {by}"
+    length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
+    shift = APART if twin else 0
+    sx, sy = -(by - ay) / length * shift, (bx - ax) / length * shift
+    start = _border((ax, ay), (bx, by))
+    end = _border((bx, by), (ax, ay))
+    return f"M{start[0] + sx:.0f} {start[1] + sy:.0f}L{end[0] + sx:.0f} {end[1] + sy:.0f}"
+
+
+def _border(box: Point, towards: Point) -> Point:
+    """Give the point where the line from a box to another place leaves the box."""
+    dx, dy = towards[0] - box[0], towards[1] - box[1]
+    ratios = [HALF_WIDTH / abs(dx)] if dx else []
+    ratios += [HALF_HEIGHT / abs(dy)] if dy else []
+    ratio = min(ratios)
+    return box[0] + dx * ratio, box[1] + dy * ratio
+
+
+# -- what a run has done -----------------------------------------------------------------------
+
+
+def way(machine: Machine, before: str, after: str) -> tuple[Pair, ...]:
+    """Give the shortest legal way between two states; a step may pass through several."""
+    known: dict[str, tuple[Pair, ...]] = {before: ()}
+    frontier = [before]
+    while frontier and after not in known:
+        following = []
+        for a, b in machine.transitions:
+            if a in frontier and b not in known:
+                known[b] = (*known[a], (a, b))
+                following.append(b)
+        frontier = following
+    direct = ((before, after),)
+    return direct if direct[0] in machine.sudden else known.get(after, ())
+
+
+def rows(lit: dict[str, str], taken: Mapping[Pair, int]) -> Card:
+    """Give a machine's rows: the states that are lit, with a word, and the transitions taken."""
+    card: Card = {f"state {name}": {"state": name, "text": text} for name, text in lit.items()}
+    for (a, b), times in taken.items():
+        card[f"{a} to {b}"] = {"from": a, "to": b, "times": times}
+    return card

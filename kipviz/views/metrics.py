@@ -1,0 +1,107 @@
+"""What a run adds up to: counters folded over its events, never kept in the world.
+
+Where Kafka counts the same thing its own name stands beside it. Kafka's meters show rates; the
+number here is their count.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.model import Event
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    LOCK_RAN_OUT,
+    WRITE_FAILED,
+    BatchAppended,
+    MessageSent,
+    RecordsMoved,
+    TransactionMoved,
+)
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.facts import Card
+
+COMMITTED = "transactions committed"
+ABORTED = "transactions aborted"
+MARKERS = "markers written"
+PRODUCED = "records produced"
+ACQUIRED = "records acquired"
+REDELIVERED = "records delivered again"
+STAGED = "records staged"
+ACKNOWLEDGED = "records acknowledged"
+EXPIRED = "locks expired, in records"
+REQUEST = "requests sent"
+ERROR = "answers with an error"
+BETWEEN = " · "
+
+NONE = "not a metric of Kafka"
+
+# What a number is called in Kafka; of the last two there is one for each kind and code.
+KAFKA: dict[str, str] = {
+    COMMITTED: NONE,
+    ABORTED: NONE,
+    MARKERS: NONE,
+    PRODUCED: "BrokerTopicMetrics MessagesInPerSec",
+    ACQUIRED: NONE,
+    REDELIVERED: NONE,
+    STAGED: f"{NONE}; KIP-1289 (draft) names none",
+    ACKNOWLEDGED: "ShareGroupMetrics RecordAcknowledgementsPerSec, ackType=Accept",
+    EXPIRED: "SharePartitionMetrics AcquisitionLockTimeoutPerSec",
+    REQUEST: "RequestMetrics RequestsPerSec, which counts them when they are answered",
+    ERROR: "RequestMetrics ErrorsPerSec",
+}
+FIRST = tuple(name for name in KAFKA if name not in (REQUEST, ERROR))
+
+
+class Metrics:
+    """The counters along one line of a trace."""
+
+    def __init__(self) -> None:
+        """Begin with nothing counted."""
+        self.card: Card = {name: {"value": 0} for name in FIRST}
+
+    def observe(self, events: tuple[Event, ...]) -> None:
+        """Count what happened in a step; without anything to count the card stays the same."""
+        for event in events:
+            for name, count in counted(event):
+                before = self.card.get(name, {"value": 0})["value"]
+                self.card = {**self.card, name: {"value": before + count}}
+
+
+def counted(event: Event) -> tuple[tuple[str, int], ...]:
+    """Give the counters that an event moves, and by how much."""
+    match event:
+        case MessageSent(way="request", message=message):
+            return ((f"{REQUEST}{BETWEEN}{type(message).__name__}", 1),)
+        case MessageSent(message=message):
+            error = getattr(message, "error", Errors.NONE)
+            return () if error is Errors.NONE else ((f"{ERROR}{BETWEEN}{error.name}", 1),)
+        case TransactionMoved(after=TransactionState.COMPLETE_COMMIT):
+            return ((COMMITTED, 1),)
+        case TransactionMoved(after=TransactionState.COMPLETE_ABORT):
+            return ((ABORTED, 1),)
+        case BatchAppended(control=control, records=records):
+            if control:
+                return ((MARKERS, 1),)
+            produced = sum(isinstance(record, DataRecord) for record in records)
+            return ((PRODUCED, produced),) if produced else ()
+        case RecordsMoved():
+            return _moved(event)
+        case _:
+            return ()
+
+
+def _moved(event: RecordsMoved) -> tuple[tuple[str, int], ...]:
+    count = event.last - event.first + 1
+    found = []
+    if event.after is RecordState.TX_PENDING:
+        found.append((STAGED, count))
+    elif event.after is RecordState.ACKNOWLEDGED:
+        found.append((ACKNOWLEDGED, count))
+    elif event.before is RecordState.AVAILABLE and event.because != WRITE_FAILED:
+        found.append((ACQUIRED, count))
+        if event.delivery_count > 1:
+            found.append((REDELIVERED, count))
+    if event.because == LOCK_RAN_OUT:
+        found.append((EXPIRED, count))
+    return tuple(found)

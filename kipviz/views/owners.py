@@ -1,0 +1,170 @@
+"""A process and what is in it: its program, its clients, its threads and its connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clients.application import Application
+from kipviz.clients.producer import Producer, next_request
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.views.facts import Card, Fact, facts, listed, number, short_name
+
+Connections = Table[tuple[str, int], Connection]
+
+STATE_TONE = {"ABORTABLE_ERROR": "warning", "FATAL_ERROR": "broken"}
+
+
+class Owned(Value, frozen=True):
+    """One thing that a process has: where it stands, how deep, its name and what it does."""
+
+    order: int
+    level: int
+    label: str
+    value: str
+    tone: str = "calm"
+
+
+def program(app: Application) -> Card:
+    """Give the lines of a program, the one that runs lit."""
+    card: Card = {}
+    for count, line in enumerate(app.program):
+        current = app.alive and not app.ended and count == app.line
+        card[f"line {count}"] = {
+            "line": count + 1,
+            "text": line.text,
+            "current": current,
+            "waiting": current and app.waiting,
+        }
+    return card
+
+
+def clients(app: Application) -> Card:
+    """Give what an application's producer and consumer hold."""
+    producer, consumer = app.producer, app.consumer
+    to_send = [type(m).__name__ for m in producer.queue]
+    to_send += [f"{len(b.records)} records" for b in producer.batches if b.broker < 0]
+    rows: list[Fact] = [
+        ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
+        ("producer", producer.state.value, STATE_TONE.get(producer.state.value, "calm")),
+        ("producer id", number(producer.producer_id), "calm"),
+        ("epoch", number(producer.producer_epoch), "calm"),
+        ("to send", ", ".join(to_send) or "nothing", "calm"),
+        ("error", producer.error or "none", "warning" if producer.error else "calm"),
+        ("member", f"{consumer.member_id} of {consumer.group_id}", "calm"),
+    ]
+    if isinstance(consumer, ShareConsumer):
+        rows.append(("holds", listed(consumer.batch), "calm"))
+        rows.append(("share session", number(consumer.session_epoch), "calm"))
+    else:
+        rows.append(("position", number(consumer.position), "calm"))
+    if app.ended:
+        rows.append(("ended", app.ended, "warning"))
+    return facts(rows)
+
+
+def of_application(app: Application, connections: Connections) -> Card:
+    """Give a process's objects, threads and connections, each under what owns it."""
+    if not app.alive:
+        return _tree([Owned(0, 0, "process", "down: its objects and connections are gone", "gone")])
+    line = app.program[app.line]
+    doing = f"line {app.line + 1}: {line.call.value}()"
+    if app.ended:
+        doing = f"ended: {app.ended}"
+    elif app.waiting:
+        doing = f"waits in {line.call.value}()"
+    producer, consumer = app.producer, app.consumer
+    kind, session = "KafkaConsumer", ""
+    if isinstance(consumer, ShareConsumer):
+        kind, session = "KafkaShareConsumer", f", share session {consumer.session_epoch}"
+    member = f"{consumer.member_id}, member epoch {consumer.member_epoch}{session}"
+    return _tree(
+        [
+            Owned(0, 0, "process", f"running, life {app.life}"),
+            Owned(100, 1, "application thread", doing),
+            Owned(200, 1, "KafkaProducer", _identity(producer)),
+            Owned(300, 2, "sender thread", _next(next_request(producer))),
+            *_connections(400, producer.source, connections),
+            Owned(500, 1, kind, member),
+            Owned(600, 2, "network thread", _next(consumer.to_send)),
+            *_connections(700, consumer.source, connections),
+        ]
+    )
+
+
+def of_broker(
+    broker: int, roles: Table[RoleKey, Any], connections: Connections, up: tuple[int, ...]
+) -> Card:
+    """Give the roles that a broker has in office, and the connections that it has opened."""
+    if broker not in up:
+        return _tree([Owned(0, 0, "broker", "down: its objects and connections are gone", "gone")])
+    rows = [Owned(0, 0, "broker", "running")]
+    for (host, role, shard), state in roles.items():
+        if host == broker:
+            name = f"{role.replace('_', ' ')} {short_name(shard)}".strip()
+            loading = getattr(state, "loading", False)
+            rows.append(Owned(100, 1, name, "loading" if loading else "in office"))
+    sources = dict.fromkeys(source for source, _ in connections)
+    for source in sources:
+        if host_of(source) == f"B{broker}":
+            rows += _connections(200, source, connections)
+    for (source, target), connection in connections.items():
+        if target == broker and connection.serving is not None:
+            words = type(connection.serving.message).__name__
+            rows.append(Owned(300, 1, f"is answering {source}", words, "pending"))
+    return _tree(rows)
+
+
+def _identity(producer: Producer) -> str:
+    if producer.producer_id < 0:
+        return f"{producer.transactional_id}, no producer id yet"
+    who = f"pid {producer.producer_id}, last epoch {producer.producer_epoch}"
+    return f"{producer.transactional_id}, {who}"
+
+
+def _next(message: Message | None) -> str:
+    return f"sends {type(message).__name__} next" if message is not None else "has nothing to send"
+
+
+def _connections(order: int, source: str, known: Connections) -> list[Owned]:
+    rows = []
+    for (owner, broker), connection in known.items():
+        if owner == source:
+            label = f"{source.partition('/')[2]} \u2192 Broker {broker}"
+            tone = "calm" if connection.open else "gone"
+            rows.append(Owned(order + broker, 2, label, _traffic(connection), tone))
+    return rows
+
+
+def _traffic(connection: Connection) -> str:
+    if not connection.open:
+        return "closed"
+    parts = []
+    if connection.requests:
+        parts.append(f"out: {_names(connection.requests)}")
+    if connection.serving is not None:
+        parts.append(f"being answered: {type(connection.serving.message).__name__}")
+    if connection.responses:
+        parts.append(f"back: {_names(connection.responses)}")
+    words = "; ".join(parts) or "nothing in flight"
+    return f"{words}, connection {connection.incarnation + 1}" if connection.incarnation else words
+
+
+def _names(envelopes: tuple[Envelope, ...]) -> str:
+    return ", ".join(type(e.message).__name__ for e in envelopes)
+
+
+def _tree(rows: list[Owned]) -> Card:
+    return {
+        row.label: {
+            "label": row.label,
+            "value": row.value,
+            "tone": row.tone,
+            "level": row.level,
+            "order": row.order,
+        }
+        for row in rows
+    }

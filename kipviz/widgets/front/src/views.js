@@ -1,0 +1,118 @@
+// The drawer of views: which cards are shown, which stay at the top whatever the lanes, and which
+// single rows do. What is chosen here is saved with the notebook.
+
+import { Keyed, attr, h, show, text } from "./dom.js";
+import { cardsOf } from "./frame.js";
+import { Drawer } from "./panels.js";
+import { nameOf } from "./cards/rows.js";
+
+export class Views extends Drawer {
+  constructor(app) {
+    super(app, { name: "views", title: "Choose, pin and hide views", key: "v" });
+    this.onlyBox = h("input", { type: "checkbox", onchange: () => app.guard(() => app.toggleOnly()) });
+    this.reset = h("button", { type: "button", text: "show all, pin none", onclick: () => app.guard(() => this.set({ pinned: [], hidden: [], rows: [] })) });
+    this.rowsBox = h("ul", { class: "kv-pinned-rows" });
+    this.table = h("ul", { class: "kv-view-list" });
+    this.element.append(h("div", { class: "kv-views-top" }, h("label", {}, this.onlyBox, " only what changed in this step ", h("kbd", { text: "d" })), this.reset), this.rowsBox, this.table);
+    this.list = new Keyed(this.table, (card) => this.make(card), (node, card) => this.draw(node, card));
+    this.pins = new Keyed(this.rowsBox, (pin) => this.makePin(pin));
+  }
+
+  // -- what is chosen ---------------------------------------------------------------------------------
+
+  get state() {
+    return this.app.model.get("views") ?? {};
+  }
+
+  get rows() {
+    return this.state.rows ?? [];
+  }
+
+  get only() {
+    return Boolean(this.state.only);
+  }
+
+  isPinned(card) {
+    return (this.state.pinned ?? []).includes(card);
+  }
+
+  isHidden(card) {
+    return (this.state.hidden ?? []).includes(card);
+  }
+
+  set(change) {
+    this.app.keep({ views: { ...this.state, ...change } });
+    this.app.draw();
+  }
+
+  swap(name, card, other) {
+    const list = this.state[name] ?? [];
+    const there = list.includes(card);
+    this.set({ [name]: there ? list.filter((id) => id !== card) : [...list, card], [other]: (this.state[other] ?? []).filter((id) => id !== card) });
+  }
+
+  togglePin(card) {
+    this.swap("pinned", card, "hidden");
+  }
+
+  toggleHidden(card) {
+    this.swap("hidden", card, "pinned");
+  }
+
+  toggleRow(card, row) {
+    const others = this.rows.filter(([c, r]) => c !== card || r !== row);
+    this.set({ rows: others.length < this.rows.length ? others : [...others, [card, row]] });
+  }
+
+  /** The cards to draw, in an order that never changes but for the pinned ones, which come first. */
+  chosen(lanes) {
+    const { payload } = this.app;
+    const shown = cardsOf(payload, lanes).filter((card) => !this.isHidden(card.id));
+    const pinned = cardsOf(payload, payload.lanes).filter((card) => this.isPinned(card.id));
+    return [...pinned, ...shown.filter((card) => !this.isPinned(card.id))];
+  }
+
+  // -- the drawer -------------------------------------------------------------------------------------
+
+  make(card) {
+    const box = (words, act) => h("label", {}, h("input", { type: "checkbox", onchange: () => this.app.guard(act) }), ` ${words}`);
+    const choose = h("select", { "aria-label": `Pin a row of ${card.title}`, onchange: (event) => this.app.guard(() => event.target.value && this.toggleRow(card.id, event.target.value)) });
+    return h("li", {}, h("span", { class: "kv-view-name" }, h("b", { text: card.title }), " ", h("span", { class: "kv-dim", text: card.where })), box("shown", () => this.toggleHidden(card.id)), box("pinned", () => this.togglePin(card.id)), choose);
+  }
+
+  draw(node, card) {
+    const [shown, pinned] = node.querySelectorAll("input");
+    shown.checked = !this.isHidden(card.id);
+    pinned.checked = this.isPinned(card.id);
+    const choose = node.lastChild;
+    const rows = this.app.cards.rows?.get(card.id) ?? [];
+    const wanted = rows.map((row) => row.id).join("\u0000");
+    if (choose.kvRows !== wanted) {
+      choose.kvRows = wanted;
+      choose.replaceChildren(h("option", { value: "", text: "pin a row …" }), ...rows.map((row) => h("option", { value: row.id, text: nameOf(row) })));
+    }
+    choose.value = "";
+    show(choose, rows.length > 0);
+  }
+
+  makePin({ card, row, title }) {
+    return h("li", {}, h("button", { type: "button", text: `✕ ${title}: ${row}`, "aria-label": `unpin ${title}: ${row}`, onclick: () => this.app.guard(() => this.toggleRow(card, row)) }));
+  }
+
+  update() {
+    const { payload } = this.app;
+    this.onlyBox.checked = this.only;
+    const titles = new Map(payload.cards.map((card) => [card.id, card.title]));
+    const pins = this.rows.map(([card, row]) => ({ card, row, title: titles.get(card) ?? card }));
+    show(this.rowsBox, pins.length > 0);
+    this.pins.draw(pins, (pin) => `${pin.card}\u0000${pin.row}`);
+    this.list.draw(cardsOf(payload, payload.lanes), (card) => card.id);
+  }
+
+  /** What holds whether the drawer is open or not. */
+  mark() {
+    attr(this.app.root, "data-only", this.only ? "changed" : null);
+    const hidden = this.app.payload.cards.filter((card) => this.isHidden(card.id)).length;
+    text(this.button.firstChild, hidden ? `views −${hidden}` : "views");
+  }
+}

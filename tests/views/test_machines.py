@@ -1,0 +1,140 @@
+"""The drawn state machines against Kafka's tables, and against what runs really do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from kipviz.brokers import in_flight
+from kipviz.checking.runs import replay
+from kipviz.checking.task import Task
+from kipviz.clients.producer import TRANSITIONS, ProducerState
+from kipviz.messages.events import WRITE_FAILED, RecordsMoved, TransactionMoved
+from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
+from kipviz.scenarios.library import LIBRARY
+from kipviz.views.machines import (
+    PRODUCER,
+    RECORD,
+    SHIPPED_RECORD,
+    TRANSACTION,
+    Machine,
+    Pair,
+    drawing,
+    pairs,
+    way,
+)
+from tests.scenarios.story import nodes
+
+MACHINES = (PRODUCER, TRANSACTION, RECORD, SHIPPED_RECORD)
+ALL = tuple(state.name for state in ProducerState)
+
+# TransactionManager.State.isTransitionValid of Kafka trunk: target -> sources.
+KAFKA_PRODUCER = {
+    "UNINITIALIZED": ("READY", "ABORTABLE_ERROR"),
+    "INITIALIZING": ("UNINITIALIZED", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"),
+    "READY": ("INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"),
+    "IN_TRANSACTION": ("READY",),
+    "COMMITTING_TRANSACTION": ("IN_TRANSACTION", "PREPARED_TRANSACTION"),
+    "ABORTING_TRANSACTION": ("IN_TRANSACTION", "PREPARED_TRANSACTION", "ABORTABLE_ERROR"),
+    "ABORTABLE_ERROR": (
+        "IN_TRANSACTION",
+        "COMMITTING_TRANSACTION",
+        "ABORTABLE_ERROR",
+        "INITIALIZING",
+    ),
+    "FATAL_ERROR": ALL,
+}
+# What the epoch bump of transaction versions 0 and 1 and of idempotent producers needs.
+NOT_MODELLED = {
+    ("READY", "UNINITIALIZED"),
+    ("ABORTABLE_ERROR", "UNINITIALIZED"),
+    ("COMMITTING_TRANSACTION", "INITIALIZING"),
+    ("ABORTING_TRANSACTION", "INITIALIZING"),
+}
+
+
+@cache
+def observed() -> tuple[Counter[Pair], Counter[Pair], Counter[Pair], Counter[Pair]]:
+    """What producers, transactions, records, and records after a failed write did in many runs."""
+    producers: Counter[Pair] = Counter()
+    transactions: Counter[Pair] = Counter()
+    records: Counter[Pair] = Counter()
+    undone: Counter[Pair] = Counter()
+    for story in LIBRARY:
+        for faults, seed in (("rough", 1), ("rough", 2), ("hostile", 3), ("hostile", 6)):
+            run = replay(Task(story.name, story.designs[0], faults, seed, 300))
+            lives: dict[str, tuple[int, str]] = {}
+            for node in nodes(run.trace):
+                for name, app in node.world.applications.items():
+                    life, state = lives.get(name, (0, ""))
+                    lives[name] = (app.life, app.producer.state.name)
+                    if lives[name] != (life, state) and life == app.life:
+                        producers[state, app.producer.state.name] += 1
+                for event in node.events:
+                    if isinstance(event, TransactionMoved) and event.before is not None:
+                        transactions[event.before.name, event.after.name] += 1
+                    elif isinstance(event, RecordsMoved):
+                        moved = undone if event.because == WRITE_FAILED else records
+                        moved[event.before.name, event.after.name] += 1
+    return producers, transactions, records, undone
+
+
+def test_the_producers_table_is_kafkas_without_what_is_not_modelled() -> None:
+    kafka = {(source, target) for target, sources in KAFKA_PRODUCER.items() for source in sources}
+    kafka = {pair for pair in kafka if "PREPARED_TRANSACTION" not in pair}
+    assert kafka - set(pairs(TRANSITIONS)) == NOT_MODELLED
+    assert set(pairs(TRANSITIONS)) <= kafka
+
+
+def test_producers_do_only_what_is_drawn() -> None:
+    producers, *_ = observed()
+    assert len(producers) >= 10
+    for before, after in producers:
+        taken = way(PRODUCER, before, after)
+        assert taken, (before, after)
+        assert {*taken} <= {*PRODUCER.transitions, *PRODUCER.sudden}
+
+
+def test_transactions_do_only_what_is_drawn() -> None:
+    _, transactions, *_ = observed()
+    assert len(transactions) >= 10
+    assert set(transactions) <= set(TRANSACTION.transitions)
+
+
+def test_records_do_only_what_is_drawn_and_a_failed_write_only_undoes() -> None:
+    *_, records, undone = observed()
+    assert len(records) >= 5
+    assert set(records) <= set(pairs(in_flight.TRANSITIONS))
+    assert undone
+    assert set(undone) <= set(pairs(in_flight.UNDONE))
+
+
+def test_what_is_never_entered_is_not_drawn() -> None:
+    assert {*VALID_PREVIOUS} - {*NOT_ENTERED} == {
+        state for state in VALID_PREVIOUS if state.name in TRANSACTION.places
+    }
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=[machine.id for machine in MACHINES])
+def test_every_transition_has_two_boxes_and_a_path(machine: Machine) -> None:
+    drawn = drawing(machine)
+    names = [state["name"] for state in drawn["states"]]
+    ends = [(edge["from"], edge["to"]) for edge in drawn["edges"]]
+    assert len(set(ends)) == len(ends) == len(machine.transitions) + len(machine.sudden)
+    assert {*machine.gutters} <= {*ends}
+    for edge in drawn["edges"]:
+        assert {edge["from"], edge["to"]} <= {*names}
+        assert edge["d"].startswith("M")
+    places = [(state["x"], state["y"]) for state in drawn["states"]]
+    assert len(set(places)) == len(places)
+
+
+def test_a_step_through_several_states_is_told_as_several_transitions() -> None:
+    assert way(PRODUCER, "IN_TRANSACTION", "READY") == (
+        ("IN_TRANSACTION", "COMMITTING_TRANSACTION"),
+        ("COMMITTING_TRANSACTION", "READY"),
+    )
+    assert way(PRODUCER, "READY", "FATAL_ERROR") == (("READY", "FATAL_ERROR"),)
+    assert way(PRODUCER, "READY", "UNINITIALIZED") == ()
