@@ -19,7 +19,7 @@ from kipviz.messages.events import (
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.facts import Card
+from kipviz.views.facts import Card, Cells
 
 COMMITTED = "transactions committed"
 ABORTED = "transactions aborted"
@@ -50,7 +50,8 @@ KAFKA: dict[str, str] = {
     REQUEST: "RequestMetrics RequestsPerSec, which counts them when they are answered",
     ERROR: "RequestMetrics ErrorsPerSec",
 }
-FIRST = tuple(name for name in KAFKA if name not in (REQUEST, ERROR))
+ORDER = tuple(KAFKA)
+FIRST = ORDER[: ORDER.index(REQUEST)]
 
 
 class Metrics:
@@ -58,14 +59,18 @@ class Metrics:
 
     def __init__(self) -> None:
         """Begin with nothing counted."""
-        self.card: Card = {name: {"value": 0} for name in FIRST}
+        self.card: Card = {name: _cells(name, 0) for name in FIRST}
 
     def observe(self, events: tuple[Event, ...]) -> None:
         """Count what happened in a step; without anything to count the card stays the same."""
         for event in events:
             for name, count in counted(event):
-                before = self.card.get(name, {"value": 0})["value"]
-                self.card = {**self.card, name: {"value": before + count}}
+                before = self.card[name]["value"] if name in self.card else 0
+                self.card = {**self.card, name: _cells(name, before + count)}
+
+
+def _cells(name: str, value: int) -> Cells:
+    return {"value": value, "order": ORDER.index(name.partition(BETWEEN)[0])}
 
 
 def counted(event: Event) -> tuple[tuple[str, int], ...]:

@@ -1,7 +1,7 @@
 // State cards: what each role knows at the cursor. Every kind is a keyed list of cells; what changed
 // since the place the reader came from is outlined and says what it was before.
 
-import { Application, Facts, Metrics } from "./cards/facts.js";
+import { Application, Facts } from "./cards/facts.js";
 import { Entries, Log } from "./cards/log.js";
 import { Machine } from "./cards/machine.js";
 import { sameRows, valueOf, nameOf, wordsOf } from "./cards/rows.js";
@@ -9,7 +9,7 @@ import { Records } from "./cards/strip.js";
 import { Keyed, attr, h, icon, show, text } from "./dom.js";
 import { group } from "./line.js";
 
-const KINDS = { records: Records, log: Log, entries: Entries, facts: Facts, application: Application, machine: Machine, metrics: Metrics };
+const KINDS = { records: Records, log: Log, entries: Entries, facts: Facts, application: Application, machine: Machine };
 
 export class Cards {
   constructor(app) {
@@ -23,7 +23,7 @@ export class Cards {
       (card) => this.make(card),
       (node, card) => this.drawers.get(card.id)(node, this.rows.get(card.id) ?? []),
     );
-    this.pinned = new Keyed(this.pins, () => h("div", { class: "kv-fact" }, h("dt"), h("dd", {}, h("s"), h("span", { class: "kv-arrow", text: " → " }), h("b"))), (node, pin) => this.drawPin(node, pin));
+    this.pinned = new Keyed(this.pins, ({ card, row }) => h("div", {}, h("dt", { title: "a click lets this row go", onclick: () => this.pinRow(card, row) }), h("dd", {}, h("s"), h("span", { class: "kv-arrow", text: " → " }), h("b"))), (node, pin) => this.drawPin(node, pin));
     this.drawers = new Map();
   }
 

@@ -11,11 +11,9 @@ export class Views extends Drawer {
     super(app, { name: "views", title: "Choose, pin and hide views", key: "v" });
     this.onlyBox = h("input", { type: "checkbox", onchange: () => app.guard(() => app.toggleOnly()) });
     this.reset = h("button", { type: "button", text: "show all, pin none", onclick: () => app.guard(() => this.set({ pinned: [], hidden: [], rows: [] })) });
-    this.rowsBox = h("ul", { class: "kv-pinned-rows" });
     this.table = h("ul", { class: "kv-view-list" });
-    this.element.append(h("div", { class: "kv-views-top" }, h("label", {}, this.onlyBox, " only what changed in this step ", h("kbd", { text: "d" })), this.reset), this.rowsBox, this.table);
+    this.element.append(h("div", { class: "kv-views-top" }, h("label", {}, this.onlyBox, " only what changed in this step ", h("kbd", { text: "d" })), this.reset), this.table);
     this.list = new Keyed(this.table, (card) => this.make(card), (node, card) => this.draw(node, card));
-    this.pins = new Keyed(this.rowsBox, (pin) => this.makePin(pin));
   }
 
   // -- what is chosen ---------------------------------------------------------------------------------
@@ -86,26 +84,19 @@ export class Views extends Drawer {
     pinned.checked = this.isPinned(card.id);
     const choose = node.lastChild;
     const rows = this.app.cards.rows?.get(card.id) ?? [];
-    const wanted = rows.map((row) => row.id).join("\u0000");
+    const pins = this.rows.filter(([id]) => id === card.id).map(([, row]) => row);
+    const wanted = JSON.stringify([rows.map((row) => row.id), pins]);
     if (choose.kvRows !== wanted) {
       choose.kvRows = wanted;
-      choose.replaceChildren(h("option", { value: "", text: "pin a row …" }), ...rows.map((row) => h("option", { value: row.id, text: nameOf(row) })));
+      choose.replaceChildren(h("option", { value: "", text: pins.length ? `${pins.length} pinned` : "pin a row …" }), ...rows.map((row) => h("option", { value: row.id, text: `${pins.includes(row.id) ? "✓ " : ""}${nameOf(row)}` })));
     }
     choose.value = "";
     show(choose, rows.length > 0);
   }
 
-  makePin({ card, row, title }) {
-    return h("li", {}, h("button", { type: "button", text: `✕ ${title}: ${row}`, "aria-label": `unpin ${title}: ${row}`, onclick: () => this.app.guard(() => this.toggleRow(card, row)) }));
-  }
-
   update() {
     const { payload } = this.app;
     this.onlyBox.checked = this.only;
-    const titles = new Map(payload.cards.map((card) => [card.id, card.title]));
-    const pins = this.rows.map(([card, row]) => ({ card, row, title: titles.get(card) ?? card }));
-    show(this.rowsBox, pins.length > 0);
-    this.pins.draw(pins, (pin) => `${pin.card}\u0000${pin.row}`);
     this.list.draw(cardsOf(payload, payload.lanes), (card) => card.id);
   }
 

@@ -17,9 +17,7 @@ export class Machine {
     const stub = drawing.everywhere ? [this.stub(drawing)] : [];
     this.svg = s("svg", { class: "kv-machine-svg", viewBox: `0 0 ${drawing.width} ${drawing.height}`, role: "img" }, s("defs", {}, this.head("calm"), this.head("just")), ...[...this.edges.values()].map((one) => one.node), ...stub, ...[...this.states.values()].map((one) => one.node));
     this.said = h("p", { class: "kv-now" });
-    this.rows = h("ul");
-    this.table = h("details", { class: "kv-as-text", ontoggle: () => this.write() }, h("summary", { text: "as text" }), this.rows);
-    body.append(this.svg, this.said, h("p", { class: "kv-more", text: `${drawing.note} Kafka: ${drawing.source}.` }), this.table);
+    body.append(this.svg, this.said, h("p", { class: "kv-more", text: `${drawing.note} Kafka: ${drawing.source}.` }));
   }
 
   head(kind) {
@@ -65,11 +63,11 @@ export class Machine {
       attr(one.node, "class", lit.has(name) ? "kv-state kv-on" : "kv-state");
       this.label(one, words ? [one.lines.join(""), words.length > 18 ? `${words.slice(0, 17)}…` : words] : one.lines);
     }
-    this.taken = new Map(rows.filter((row) => row.cells.times).map((row) => [row.id, row.cells.times]));
+    const taken = new Map(rows.filter((row) => row.cells.times).map((row) => [row.id, row.cells.times]));
     const just = rows.filter((row) => row.cells.times && this.cards.isNew(row));
     const now = new Set(just.map((row) => row.id));
     for (const [id, edge] of this.edges) {
-      const times = this.taken.get(id) ?? 0;
+      const times = taken.get(id) ?? 0;
       const kind = now.has(id) ? "just" : "calm";
       attr(edge.node, "class", `kv-edge${times ? " kv-taken" : ""}${now.has(id) ? " kv-just" : ""}${edge.sudden ? " kv-sudden" : ""}`);
       attr(edge.node, "marker-end", `url(#${this.id(kind)})`);
@@ -79,13 +77,7 @@ export class Machine {
     const states = [...lit].map(([name, words]) => (words ? `${name} (${words})` : name)).join(", ") || "nobody knows";
     const words = `now ${states}${just.length ? `; just taken: ${just.map((row) => `${row.cells.from} → ${row.cells.to}`).join(", ")}` : ""}`;
     text(this.said, words);
-    attr(this.svg, "aria-label", `${this.states.size} states; ${words}`);
-    if (this.table.open) this.write();
+    attr(this.svg, "aria-label", [words, ...[...taken].map(([id, times]) => `${id}: ${times} times`)].join("; "));
     return rows.some((row) => this.cards.isNew(row));
-  }
-
-  write() {
-    if (!this.table.open) return;
-    this.rows.replaceChildren(...[...this.edges].map(([id, edge]) => h("li", { text: `${edge.from} → ${edge.to}: ${this.taken.get(id) ?? 0} times${edge.sudden ? " (drawn when taken)" : ""}` })));
   }
 }
