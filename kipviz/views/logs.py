@@ -21,6 +21,7 @@ from kipviz.views.facts import Card, Cells, short_name, span
 from kipviz.views.shares import SHORT
 
 TEXT_MAX = 8
+MEANING = {"LSO": "last stable offset", "HW": "high watermark", "LEO": "end of the log"}
 
 NameOf = Callable[[str], str]
 
@@ -44,20 +45,44 @@ def tape(log: PartitionLog) -> Card:
 
 
 def entries(log: PartitionLog, name_of: NameOf) -> Card:
-    """Give every record of an internal topic as key and value; `name_of` names a share-partition."""
+    """Give every record of an internal topic as key and value, and the marks between them.
+
+    `name_of` names a share-partition by its key.
+    """
     card: Card = {}
     for batch in log.batches:
         about = _about(log, batch)
+        whose = ": ".join(filter(None, (about["batch"], about.get("fate"))))
         if batch.control:
-            key, value = f"{batch.control} marker", f"pid {batch.producer_id}"
-            value = f"{value}, epoch {batch.producer_epoch}"
-            cells = {"offset": batch.base_offset, "key": key, "value": value, **about}
-            card[f"offset {batch.base_offset}"] = cells
+            value = f"{batch.control} marker of {whose}, in epoch {batch.producer_epoch}"
+            card |= _entry(batch.base_offset, value)
             continue
         for offset, record in enumerate(batch.records, batch.base_offset):
             key, value = _key_and_value(record, name_of)
-            card[f"offset {offset}"] = {"offset": offset, "key": key, "value": value, **about}
-    return card | _marks(log)
+            card |= _entry(offset, " \u00b7 ".join(filter(None, (f"{key} \u2192 {value}", whose))))
+    return card | _levels(log)
+
+
+def _levels(log: PartitionLog) -> Card:
+    """Give the marks as lines between the records; those at one place share a line."""
+    card: Card = {}
+    marks = _marks(log)
+    for name, cells in marks.items():
+        at = cells["at"]
+        if name != "HW" and at == log.high_watermark:
+            continue
+        names = [n for n in MEANING if marks[n]["at"] == at]
+        card[name] = {
+            "label": f"{' = '.join(names)} {at}",
+            "value": cells.get("by", MEANING[name]),
+            "order": 2 * at - 1,
+            "line": name,
+        }
+    return card
+
+
+def _entry(offset: int, value: str) -> Card:
+    return {f"offset {offset}": {"label": str(offset), "value": value, "order": 2 * offset}}
 
 
 def _about(log: PartitionLog, batch: Batch) -> Cells:

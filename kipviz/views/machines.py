@@ -21,6 +21,7 @@ Point = tuple[float, float]
 
 WIDTH = 320
 HALF_WIDTH, HALF_HEIGHT = 50, 15
+FITS = 14  # letters on one line of a box
 # Two transitions between the same states, one each way, stand this far apart.
 APART = 7
 
@@ -49,6 +50,7 @@ def pairs(table: Mapping[Any, Iterable[Any]]) -> tuple[Pair, ...]:
 
 
 FATAL = "FATAL_ERROR"
+EVERYWHERE = "any state"
 _producer = pairs(producer.TRANSITIONS)
 
 PRODUCER = Machine(
@@ -150,24 +152,37 @@ SHIPPED_RECORD = RECORD.but(
 def drawing(machine: Machine) -> Part:
     """Give a machine as the page draws it: boxes, and a path for every transition."""
     known = {*machine.transitions, *machine.sudden}
+    edges = [
+        {
+            "from": a,
+            "to": b,
+            "d": _path(machine, a, b, twin=(b, a) in known),
+            "sudden": (a, b) in machine.sudden,
+        }
+        for a, b in (*machine.transitions, *machine.sudden)
+    ]
+    if machine.everywhere:
+        x, y = machine.places[machine.everywhere]
+        d = f"M{x + HALF_WIDTH + 34:.0f} {y}L{x + HALF_WIDTH:.0f} {y}"
+        edges.append({"from": EVERYWHERE, "to": machine.everywhere, "d": d, "sudden": False})
     return {
         "id": machine.id,
         "source": machine.source,
         "note": machine.note,
         "width": WIDTH,
         "height": int(max(y for _, y in machine.places.values())) + HALF_HEIGHT + 5,
-        "everywhere": machine.everywhere,
-        "states": [{"name": name, "x": x, "y": y} for name, (x, y) in machine.places.items()],
-        "edges": [
-            {
-                "from": a,
-                "to": b,
-                "d": _path(machine, a, b, twin=(b, a) in known),
-                "sudden": (a, b) in machine.sudden,
-            }
-            for a, b in (*machine.transitions, *machine.sudden)
+        "states": [
+            {"name": name, "x": x, "y": y, "lines": _lines(name)}
+            for name, (x, y) in machine.places.items()
         ],
+        "edges": edges,
     }
+
+
+def _lines(name: str) -> list[str]:
+    """Give a name in as many lines as its box needs."""
+    first, _, rest = name.partition("_")
+    return [f"{first}_", rest] if len(name) > FITS else [name]
 
 
 def _path(machine: Machine, a: str, b: str, *, twin: bool) -> str:

@@ -41,7 +41,8 @@ def strip(
     for offset in range(log.start_offset, log.high_watermark):
         cells = _cell(offset, share, finished or {}, rules)
         if offset in markers:
-            cells["gap"] = True
+            words = "a marker stands here, no record"
+            cells |= {"gap": True, "note": ", ".join(filter(None, (words, cells["note"])))}
         card[f"offset {offset}"] = cells
     if share is not None and share.start_offset >= 0:
         card["SPSO"] = {"at": share.start_offset}

@@ -172,6 +172,7 @@ class StateBox(_Part):
     name: str
     x: float
     y: float
+    lines: list[str]
 
 
 class Edge(_Part):
@@ -184,7 +185,7 @@ class Edge(_Part):
 
 
 class Machine(_Part):
-    """A state machine's drawing; `everywhere` is the state that every other one may go to."""
+    """A state machine's drawing."""
 
     id: str
     source: str
@@ -193,7 +194,6 @@ class Machine(_Part):
     states: list[StateBox]
     edges: list[Edge]
     note: str = ""
-    everywhere: str = ""
 
 
 class RowInfo(_Part):

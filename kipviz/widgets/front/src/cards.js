@@ -2,19 +2,20 @@
 // since the place the reader came from is outlined and says what it was before.
 
 import { Application, Facts } from "./cards/facts.js";
-import { Entries, Log } from "./cards/log.js";
+import { Log } from "./cards/log.js";
 import { Machine } from "./cards/machine.js";
-import { sameRows, valueOf, nameOf, wordsOf } from "./cards/rows.js";
+import { sameRows, wordsOf } from "./cards/rows.js";
 import { Records } from "./cards/strip.js";
 import { Keyed, attr, h, icon, show, text } from "./dom.js";
 import { group } from "./line.js";
 
-const KINDS = { records: Records, log: Log, entries: Entries, facts: Facts, application: Application, machine: Machine };
+const KINDS = { records: Records, log: Log, entries: Facts, facts: Facts, application: Application, machine: Machine };
 
 export class Cards {
   constructor(app) {
     this.app = app;
-    this.pins = h("dl", { class: "kv-card kv-pins", "aria-label": "Pinned rows" });
+    this.pins = h("article", { class: "kv-card kv-pins", "aria-label": "Pinned rows" });
+    this.pinned = new Facts(this.pins, this, {});
     this.box = h("div", { class: "kv-cards-list" });
     this.nothing = h("p", { class: "kv-nothing", text: "Nothing changed in this step." });
     this.element = h("div", { class: "kv-cards" }, this.pins, this.nothing, this.box);
@@ -23,7 +24,6 @@ export class Cards {
       (card) => this.make(card),
       (node, card) => this.drawers.get(card.id)(node, this.rows.get(card.id) ?? []),
     );
-    this.pinned = new Keyed(this.pins, ({ card, row }) => h("div", {}, h("dt", { title: "a click lets this row go", onclick: () => this.pinRow(card, row) }), h("dd", {}, h("s"), h("span", { class: "kv-arrow", text: " → " }), h("b"))), (node, pin) => this.drawPin(node, pin));
     this.drawers = new Map();
   }
 
@@ -56,11 +56,11 @@ export class Cards {
     const { views } = this.app;
     if (!views) return null;
     const button = (title, sign, act) => h("button", { type: "button", class: "kv-tool", tabindex: "-1", title, "aria-label": `${title}: ${card.title}`, onclick: () => this.app.guard(act) }, sign);
-    return h("span", { class: "kv-tools" }, button("pin or unpin", icon("pin"), () => views.togglePin(card.id)), button("hide", icon("close"), () => views.toggleHidden(card.id)));
+    return h("span", { class: "kv-card-tools" }, button("pin or unpin", icon("pin"), () => views.togglePin(card.id)), button("hide", icon("close"), () => views.toggleHidden(card.id)));
   }
 
-  pinRow(card, row) {
-    this.app.guard(() => this.app.views?.toggleRow(card, row));
+  pinRow({ card, id }) {
+    this.app.guard(() => this.app.views?.toggleRow(card, id));
   }
 
   update(line, step, since, cards) {
@@ -76,24 +76,9 @@ export class Cards {
 
   drawPins(pins) {
     const titles = new Map(this.app.payload.cards.map((card) => [card.id, card.title]));
-    const known = pins.filter(([card]) => titles.has(card)).map(([card, row]) => ({ card, row, title: titles.get(card) }));
-    show(this.pins, known.length > 0);
-    this.pinned.draw(known, (pin) => `${pin.card}\u0000${pin.row}`);
-  }
-
-  drawPin(node, { card, row, title }) {
-    const now = this.line.row(card, row, this.step);
-    const was = this.since >= 0 ? this.line.row(card, row, this.since) : now;
-    const words = now ? valueOf(now) : "not there";
-    const old = was ? valueOf(was) : "not there";
-    const changed = words !== old;
-    attr(node, "class", `kv-fact${changed ? " kv-new" : ""}`);
-    const [label, value] = node.children;
-    text(label, `${title}: ${now || was ? nameOf(now ?? was) : row}`);
-    show(value.children[0], changed);
-    show(value.children[1], changed);
-    text(value.children[0], old);
-    text(value.children[2], words);
+    const rows = pins.filter(([card]) => titles.has(card)).map(([card, id]) => ({ ...(this.line.row(card, id, this.step) ?? { card, id, cells: { value: "not there" } }), of: titles.get(card) }));
+    show(this.pins, rows.length > 0);
+    this.pinned.update(rows);
   }
 
   /** Marks the cards of which the other side of a comparison shows something else. */

@@ -94,6 +94,7 @@ const ICONS = {
   last: "M11 3h2v10h-2zM2 3v10l8-5z",
   play: "M4 2.5v11l9-5.5z",
   pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  pin: "M5 2h6v1.5l-1 .8v3l2 2V11H8.7L8 15l-.7-4H4V9.3l2-2v-3l-1-.8z",
   close: "M4 3l4 4 4-4 1 1-4 4 4 4-1 1-4-4-4 4-1-1 4-4-4-4z",
 };
 

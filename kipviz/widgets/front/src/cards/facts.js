@@ -1,14 +1,16 @@
 // Names and values (counters are such, too), and an application's lines.
 
 import { Keyed, attr, h, show, text } from "../dom.js";
-import { say, tone } from "../words.js";
-import { fresh, nameOf, rowKey } from "./rows.js";
+import { tone } from "../words.js";
+import { fresh, nameOf, rowKey, valueOf } from "./rows.js";
+
+const ENTRIES_MAX = 14;
 
 export class Facts {
   constructor(body, cards, card) {
     this.cards = cards;
     this.card = card;
-    this.table = body.appendChild(h("dl", { class: "kv-table" }));
+    this.table = body.appendChild(h("dl", { class: "kv-fact-list" }));
     this.list = new Keyed(
       this.table,
       (row) => this.make(row),
@@ -18,18 +20,18 @@ export class Facts {
 
   /** A click on its name pins a row; where Kafka counts the same, its name for it stands below. */
   make(row) {
-    const { cards, card } = this;
-    const kafka = card.about?.[row.id];
-    const title = kafka ?? card.about?.[row.id.split(" · ")[0]] ?? "a click pins this row, or lets it go";
-    const label = h("dt", { title, onclick: () => cards.pinRow(card.id, row.id) }, h("span"), kafka ? h("small", { text: kafka }) : null);
-    return h("div", { class: "kv-fact" }, label, h("dd", {}, h("s"), h("span", { class: "kv-arrow" }), h("b")));
+    const about = this.card.about ?? {};
+    const kafka = about[row.id];
+    const title = kafka ?? about[row.id.split(" · ")[0]] ?? "a click pins this row, or lets it go";
+    const label = h("dt", { title, onclick: () => this.cards.pinRow(row) }, h("span"), kafka ? h("small", { text: kafka }) : null);
+    return h("div", {}, label, h("dd", {}, h("s"), h("span", { class: "kv-arrow" }), h("b")));
   }
 
   update(rows) {
     const { line, past, step } = this.cards;
     const gone = (past.get(this.card.id) ?? []).filter((row) => !line.row(row.card, row.id, step));
     const sorted = this.cards.inOrder([...rows, ...gone.map((row) => ({ ...row, gone: true }))]);
-    this.list.draw(sorted, rowKey);
+    this.list.draw(this.card.kind === "entries" ? sorted.slice(-ENTRIES_MAX) : sorted, rowKey);
     return gone.length > 0 || rows.some((row) => this.cards.isNew(row));
   }
 
@@ -37,16 +39,18 @@ export class Facts {
     const changed = row.gone || this.cards.isNew(row);
     if (!row.gone && !fresh(node, row, changed)) return;
     const was = row.gone ? row : this.cards.before(row);
-    attr(node, "class", `kv-fact kv-tone-${tone(row.tone)}${changed ? " kv-new" : ""}${row.cells.level ? ` kv-deep-${row.cells.level}` : ""}`);
+    const { level, line } = row.cells;
+    attr(node, "class", `kv-fact kv-tone-${tone(row.tone)}${changed ? " kv-new" : ""}${level ? ` kv-deep-${level}` : ""}${line ? ` kv-at-${line}` : ""}`);
     const [label, value] = node.children;
     const [old, arrow, now] = value.children;
-    text(label.firstChild, nameOf(row));
-    show(old, Boolean(was));
-    show(arrow, Boolean(was));
-    text(old, was ? say(was.cells.value) : "");
-    text(arrow, was ? " → " : "");
+    const before = was ? valueOf(was) : "";
+    const here = row.gone ? "gone" : valueOf(row);
+    const differs = was && before !== here;
+    text(label.firstChild, (row.of ? `${row.of}: ` : "") + nameOf(row));
+    text(old, differs ? before : "");
+    text(arrow, differs ? " → " : "");
     const added = was && this.card.about ? row.cells.value - was.cells.value : 0;
-    text(now, row.gone ? "gone" : say(row.cells.value) + (added ? ` (+${added})` : ""));
+    text(now, here + (added ? ` (+${added})` : ""));
     if (row.gone) node.kvRow = undefined;
   }
 }

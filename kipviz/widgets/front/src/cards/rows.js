@@ -1,8 +1,9 @@
 // What the cards share about rows: their identity, their words, and when a node is drawn anew.
 
+import { attr } from "../dom.js";
 import { say } from "../words.js";
 
-export const rowKey = (row) => row.id;
+export const rowKey = (row) => `${row.card} ${row.id}`;
 
 const written = new WeakMap();
 
@@ -20,35 +21,33 @@ export function sameRows(left, right) {
 
 /** Redraws a node only for another row, or when its being new has changed. */
 export function fresh(node, row, changed) {
-  const stamp = changed ? 1 : 0;
-  if (node.kvRow === row && node.kvStamp === stamp) return false;
-  node.kvRow = row;
-  node.kvStamp = stamp;
+  if (node.kvRow === row && node.kvNew === changed) return false;
+  Object.assign(node, { kvRow: row, kvNew: changed });
   node.classList.toggle("kv-new", changed);
   return true;
 }
 
-export function windowStart(rows, max, cards) {
-  if (rows.length <= max) return 0;
-  const firstChanged = rows.findIndex((row) => cards.isNew(row));
-  const wanted = firstChanged >= 0 ? firstChanged - 4 : rows.length - max;
-  return Math.max(0, Math.min(wanted, rows.length - max));
+/** A node's words for those who point at it and for those who cannot see it. */
+export function told(node, words) {
+  attr(node, "title", words);
+  attr(node, "aria-label", words);
 }
 
-/** What a row of any card is called where it stands alone. */
-export function nameOf(row) {
-  const { cells } = row;
-  return cells.label ?? (cells.line ? `line ${cells.line}` : row.id);
+/** What a row of any card is called where it stands alone, and what it says. */
+export const nameOf = ({ id, cells }) => cells.label ?? id;
+
+export function valueOf({ cells }) {
+  if (cells.value !== undefined) return say(cells.value);
+  if (cells.at !== undefined) return [cells.at, cells.by].filter((word) => word !== undefined).join(", ");
+  const { state, delivery_count: count, text, note, lock, batch, fate, waiting, times } = cells;
+  return [state, count && `×${count}`, text, note, lock, batch, fate, waiting && "waiting", times && `${times} times`].filter(Boolean).join(", ") || "now";
 }
 
-/** What a row of any card says, in words. */
-export function valueOf(row) {
-  const { cells } = row;
-  if (cells.at !== undefined) return cells.by ? `${cells.at}, ${cells.by}` : String(cells.at);
-  if (cells.key !== undefined) return `${cells.key} → ${cells.value}`;
-  if (cells.times !== undefined) return `taken ${cells.times} times`;
-  if (cells.state !== undefined && cells.offset !== undefined) return [`${say(cells.state)} ×${cells.delivery_count ?? 0}`, cells.note, cells.lock].filter(Boolean).join(", ");
-  if (cells.current !== undefined) return `${cells.text}${cells.waiting ? " (waiting)" : cells.current ? " (here)" : ""}`;
-  if (cells.state !== undefined) return cells.text || "now";
-  return say(cells.value ?? [cells.text, cells.batch, cells.fate].filter(Boolean).join(", "));
+/** "HW 4 → 6": marks that stand elsewhere than before. */
+export function moves(cards, marks) {
+  return marks
+    .map((row) => [row, cards.before(row)])
+    .filter(([row, was]) => was && was.cells.at !== row.cells.at)
+    .map(([row, was]) => `${row.id} ${was.cells.at} → ${row.cells.at}`)
+    .join(" · ");
 }

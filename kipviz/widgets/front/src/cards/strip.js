@@ -3,7 +3,7 @@
 
 import { Keyed, attr, h, show, text } from "../dom.js";
 import { say, tone } from "../words.js";
-import { fresh, rowKey, windowStart } from "./rows.js";
+import { fresh, moves, rowKey, told } from "./rows.js";
 
 const RECORDS_MAX = 48;
 const STATES = {
@@ -22,10 +22,9 @@ export class Records {
     this.cards = cards;
     this.strip = body.appendChild(h("div", { class: "kv-strip", role: "list" }));
     this.more = body.appendChild(h("p", { class: "kv-more" }));
-    this.runs = body.appendChild(h("ul", { class: "kv-runs" }));
+    this.runs = body.appendChild(h("p", { class: "kv-runs" }));
     this.said = body.appendChild(h("p", { class: "kv-said" }));
     this.list = new Keyed(this.strip, (row) => this.make(row), (node, row) => this.draw(node, row));
-    this.lines = new Keyed(this.runs, () => h("li", {}, h("b"), h("span")), (node, run) => this.drawRun(node, run));
   }
 
   make(row) {
@@ -36,18 +35,22 @@ export class Records {
   update(rows) {
     const ends = rows.filter((row) => ENDS[row.id]);
     const sorted = rows.filter((row) => !ENDS[row.id]).sort((a, b) => a.cells.offset - b.cells.offset);
-    const start = windowStart(sorted, RECORDS_MAX, this.cards);
+    const first = sorted.findIndex((row) => this.cards.isNew(row));
+    const start = Math.max(0, Math.min(first >= 0 ? first - 4 : Infinity, sorted.length - RECORDS_MAX));
     const shown = sorted.slice(start, start + RECORDS_MAX);
     this.list.draw(between(shown, ends), rowKey);
     const left = sorted.length - shown.length;
     show(this.more, left > 0);
     if (left > 0) text(this.more, `${left} more records are not shown`);
-    const runs = runsOf(shown);
+    const { cards } = this;
+    const runs = inRuns(shown, ({ cells }) => [cells.note, cells.lock].filter(Boolean).join("; "));
     show(this.runs, runs.length > 0);
-    this.lines.draw(runs, (run) => run.from);
-    const words = transitions(sorted.filter((row) => this.cards.isNew(row)), this.cards);
-    const moved = ends.filter((row) => this.cards.before(row)).map((row) => `${row.id} ${this.cards.before(row).cells.at} → ${row.cells.at}`);
-    const said = [words, ...moved].filter(Boolean).join(" · ");
+    text(this.runs, runs.join("\n"));
+    const changes = inRuns(sorted, (row) => {
+      const was = cards.before(row)?.cells.state;
+      return was && was !== row.cells.state ? `${was} → ${row.cells.state}` : "";
+    });
+    const said = [...changes, moves(cards, ends)].filter(Boolean).join(" · ");
     show(this.said, said !== "");
     text(this.said, said);
     return rows.some((row) => this.cards.isNew(row));
@@ -59,8 +62,7 @@ export class Records {
     if (ENDS[row.id]) {
       const label = `${row.id} ${row.cells.at}`;
       text(node.firstChild, label);
-      attr(node, "title", `${label}: ${ENDS[row.id]}`);
-      attr(node, "aria-label", `${label}: ${ENDS[row.id]}`);
+      told(node, `${label}: ${ENDS[row.id]}`);
       return;
     }
     const { offset, state, short, delivery_count: count, note, lock, member, staged, gap, below } = row.cells;
@@ -72,14 +74,8 @@ export class Records {
     text(dots, count ? `×${count}` : "");
     text(owner, staged ? `p${staged}` : (member ?? ""));
     const was = this.cards.before(row);
-    const words = [`${offset} ${say(state)}`, `delivered ${count || 0} times`, gap ? "a marker stands here, no record" : "", note, lock].filter(Boolean).join(", ") + (was ? `; it was ${was.cells.state}` : "");
-    attr(node, "title", words);
-    attr(node, "aria-label", words);
-  }
-
-  drawRun(node, { from, to, words }) {
-    text(node.firstChild, from === to ? from : `${from}-${to}`);
-    text(node.lastChild, words);
+    const words = [`${offset} ${say(state)}`, `delivered ${count || 0} times`, note, lock].filter(Boolean).join(", ") + (was ? `; it was ${was.cells.state}` : "");
+    told(node, words);
   }
 }
 
@@ -100,29 +96,15 @@ function between(rows, ends) {
   return open ? items.concat(open) : items;
 }
 
-/** Neighbours of which the same can be said, in one line. */
-function runsOf(rows) {
+/** "100-101: held by M1": neighbours of which the same can be said are said together. */
+function inRuns(rows, wordsOf) {
   const runs = [];
-  for (const { cells } of rows) {
-    const words = [cells.gap ? "a marker stands here, no record" : "", cells.note, cells.lock].filter(Boolean).join("; ");
-    if (!words) continue;
-    const last = runs[runs.length - 1];
-    if (last && last.words === words && last.to === cells.offset - 1) last.to = cells.offset;
-    else runs.push({ words, from: cells.offset, to: cells.offset });
-  }
-  return runs;
-}
-
-/** "100-101: TX_PENDING → AVAILABLE": changes of neighbours are said together. */
-function transitions(rows, cards) {
-  const said = [];
   for (const row of rows) {
-    const was = cards.before(row);
-    if (!was || was.cells.state === row.cells.state) continue;
-    const words = `${was.cells.state} → ${row.cells.state}`;
-    const last = said[said.length - 1];
-    if (last && last.words === words && last.to === row.cells.offset - 1) last.to = row.cells.offset;
-    else said.push({ words, from: row.cells.offset, to: row.cells.offset });
+    const words = wordsOf(row);
+    const { offset } = row.cells;
+    const last = runs[runs.length - 1];
+    if (last?.words === words && last.to === offset - 1) last.to = offset;
+    else runs.push({ words, from: offset, to: offset });
   }
-  return said.map((s) => `${s.from === s.to ? s.from : `${s.from}-${s.to}`}: ${s.words}`).join(" · ");
+  return runs.filter((run) => run.words).map(({ words, from, to }) => `${from === to ? from : `${from}-${to}`}: ${words}`);
 }
