@@ -128,7 +128,7 @@ class Cards:
         )
         about = metrics.KAFKA
         self._add(
-            CardHead("metrics", "Metrics", "from the start", "facts", None, 95, about=about),
+            CardHead("metrics", "Metrics", "from the start", "metrics", None, 95, about=about),
             lambda _: (self._metrics.card,),
             lambda card: card,
         )

@@ -25,7 +25,7 @@ from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.cards import short_name
+from kipviz.views.facts import short_name
 from kipviz.views.waiting import (
     NEVER,
     SOMEONE,

@@ -158,7 +158,7 @@ class CardInfo(_Part):
 
     id: str
     title: str
-    kind: Literal["records", "log", "entries", "facts", "application", "machine"]
+    kind: Literal["records", "log", "entries", "facts", "application", "machine", "metrics"]
     where: str = ""
     lane: str | None = None
     order: int = 0

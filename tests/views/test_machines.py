@@ -15,6 +15,7 @@ from kipviz.messages.events import WRITE_FAILED, RecordsMoved, TransactionMoved
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.machines import (
+    EVERYWHERE,
     PRODUCER,
     RECORD,
     SHIPPED_RECORD,
@@ -121,10 +122,12 @@ def test_what_is_never_entered_is_not_drawn() -> None:
 def test_every_transition_has_two_boxes_and_a_path(machine: Machine) -> None:
     drawn = drawing(machine)
     names = [state["name"] for state in drawn["states"]]
-    ends = [(edge["from"], edge["to"]) for edge in drawn["edges"]]
+    edges = [edge for edge in drawn["edges"] if edge["from"] != EVERYWHERE]
+    ends = [(edge["from"], edge["to"]) for edge in edges]
     assert len(set(ends)) == len(ends) == len(machine.transitions) + len(machine.sudden)
     assert {*machine.gutters} <= {*ends}
-    for edge in drawn["edges"]:
+    assert len(drawn["edges"]) - len(edges) == bool(machine.everywhere)
+    for edge in edges:
         assert {edge["from"], edge["to"]} <= {*names}
         assert edge["d"].startswith("M")
     places = [(state["x"], state["y"]) for state in drawn["states"]]

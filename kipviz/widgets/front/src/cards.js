@@ -9,7 +9,7 @@ import { Records } from "./cards/strip.js";
 import { Keyed, attr, h, icon, show, text } from "./dom.js";
 import { group } from "./line.js";
 
-const KINDS = { records: Records, log: Log, entries: Facts, facts: Facts, application: Application, machine: Machine };
+const KINDS = { records: Records, log: Log, application: Application, machine: Machine };
 
 export class Cards {
   constructor(app) {
