@@ -6,6 +6,7 @@ What a notebook needs, each in one call:
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
+    kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
     kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
@@ -32,6 +33,8 @@ __all__ = [
     "open_trace",
     "permalink",
     "save",
+    "study",
+    "verdicts",
 ]
 
 # By name, because an import here would tie the lowest floor to the highest one.
@@ -45,6 +48,8 @@ _HOMES = {
     "open_trace": ("kipviz.widgets.lab", "open_trace"),
     "permalink": ("kipviz.widgets.lab", "permalink"),
     "save": ("kipviz.widgets.lab", "save"),
+    "study": ("kipviz.widgets.design_lab", "study"),
+    "verdicts": ("kipviz.widgets.design_lab", "verdicts"),
 }
 
 

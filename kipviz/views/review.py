@@ -60,6 +60,8 @@ def ledger(entries: Iterable[Entry]) -> str:
 
 def review(judged: Sequence[Judged]) -> str:
     """Give designs against properties, and a shortest story for everything that breaks."""
+    if not judged:
+        return "Nothing was judged.\n"
     first = judged[0]
     scenario = scenario_named(first.scenario)
     names = [cell.asked for cell in first.cells]

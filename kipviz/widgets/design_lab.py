@@ -1,0 +1,93 @@
+"""Studies and verdict tables in a notebook: tables to read, and stories that open in the stepper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.found import Bounds
+from kipviz.checking.verdicts import BREAKS, Judged, verdict_table
+from kipviz.studies.library import study as study_named
+from kipviz.studies.study import Answer, answer
+from kipviz.views.review import counterexample, review, study_page
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+
+class Verdicts:
+    """Designs against properties, searched; what breaks opens in the stepper.
+
+    Attributes:
+        judged: one row per design.
+    """
+
+    def __init__(self, judged: tuple[Judged, ...], page: str) -> None:
+        """Keep the rows and the page that tells them."""
+        self.judged = judged
+        self._page = page
+
+    def open(self, design: str, prop: str = "") -> Stepper:
+        """Open the shortest story in which a property (the first broken one) breaks, at its end.
+
+        Raises:
+            LookupError: if nothing of that design breaks, or no such design was judged.
+        """
+        for row in self.judged:
+            for cell in row.cells:
+                if row.design == design and cell.verdict == BREAKS and prop in {"", cell.asked}:
+                    return stepper_of(counterexample(row, cell)).last()
+        broken = ", ".join(r.design for r in self.judged if any(c.actions for c in r.cells))
+        raise LookupError(
+            f"No story breaks {prop or 'a property'} of {design}; designs that break: "
+            f"{broken or 'none'}."
+        )
+
+    def _repr_markdown_(self) -> str:
+        return self._page
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        return self._page
+
+
+class Study(Verdicts):
+    """A debated question with its computed answer.
+
+    Attributes:
+        answer: the table, and the searches behind it.
+    """
+
+    def __init__(self, found: Answer) -> None:
+        """Keep the answer."""
+        super().__init__(found.judged, study_page(found))
+        self.answer = found
+
+
+def study(name: str) -> Study:
+    """Answer a debated question about the drafts, such as "B8"; `kipviz study` lists them.
+
+    Raises:
+        UnknownStudy: if there is none of that name.
+    """
+    return Study(answer(study_named(name)))
+
+
+def verdicts(
+    scenario: str, designs: Sequence[str], faults: str = "", states_max: int = 200_000
+) -> Verdicts:
+    """Search several designs exhaustively and put every property beside every design.
+
+    Args:
+        scenario: a scenario's name; `kip-1289-small` is made for this.
+        designs: names such as "repaired" or "repaired+lock_expiry=back_to_available".
+        faults: what may go wrong, such as "expire_lock=1".
+        states_max: when to give up on a design.
+
+    Raises:
+        ValueError: for a word that names nothing or a number that is none, in one sentence.
+    """
+    if isinstance(designs, str):
+        raise ValueError(f"designs is a list of names, such as [{designs!r}], not one text")  # noqa: TRY004  every bad word is a ValueError
+    bounds = Bounds(states_max=states_max)
+    rows = verdict_table(scenario, tuple(designs), budget_of(faults), bounds)
+    return Verdicts(rows, review(rows))

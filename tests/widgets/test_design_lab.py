@@ -1,0 +1,48 @@
+"""The design lab in a notebook: tables as Markdown, stories in the stepper, nonsense refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import kipviz
+
+SMALL = "kip-1289-small"
+
+
+def test_a_verdict_table_is_markdown_and_opens_what_breaks_where_it_breaks():
+    found = kipviz.verdicts(SMALL, ["repaired", "finding-I"])
+    assert "| finding-I (our inference) | holds | breaks after 21 |" in found._repr_markdown_()
+    stepper = found.open("finding-I")
+    assert stepper.step == 21
+    assert "nothing pending for ever" in repr(stepper)
+
+
+def test_a_study_tells_its_question_and_opens_the_rival_that_breaks():
+    found = kipviz.study("B1")
+    assert found._repr_markdown_().startswith("## B1. Which marker may resolve")
+    assert found.open("repaired+marker_epoch=equal").step == 21
+
+
+def test_a_design_that_breaks_nothing_has_no_story_and_the_others_are_named():
+    found = kipviz.verdicts(SMALL, ["repaired", "finding-I"])
+    with pytest.raises(LookupError, match="designs that break: finding-I"):
+        found.open("repaired")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: kipviz.verdicts(SMALL, "repaired"), "designs is a list of names"),
+        (lambda: kipviz.verdicts(SMALL, ["no-such"]), "there is no design 'no-such'"),
+        (lambda: kipviz.verdicts("none", ["repaired"]), "there is no scenario 'none'"),
+        (lambda: kipviz.verdicts(SMALL, ["repaired"], states_max=0), "states_max is a whole"),
+        (lambda: kipviz.study("B99"), "there is no study 'B99'"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_a_table_of_no_designs_says_that_nothing_was_judged():
+    assert repr(kipviz.verdicts(SMALL, [])) == "Nothing was judged.\n"
