@@ -13,7 +13,7 @@ from typing import Any
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.share_groups import AcknowledgeType, TxnShareAcknowledge
 from kipviz.messages.wire.frame import (
     COUNTED,
     KINDS,
@@ -38,6 +38,12 @@ HEADER_NOTES = {
     "RequestHeader.CorrelationId": COUNTED,
     "ResponseHeader.CorrelationId": COUNTED,
     "RequestHeader.ClientId": NAMED,
+}
+# What has to be said of one kind of message.
+NOTES: dict[type[Message], dict[str, str]] = {
+    TxnShareAcknowledge: {
+        "RequestHeader.RequestApiKey": "the draft's; Kafka has given 93 to another request since"
+    },
 }
 # The names of numbers, by the field that holds them.
 NAMES = {
@@ -94,6 +100,7 @@ def _kind(kind: type[Message]) -> Part:
     header = f"header, version {header_version(schema, version)}"
     notes = {
         **HEADER_NOTES,
+        **NOTES.get(kind, {}),
         header_of(schema).name: header,
         schema.name: f"body, version {version}",
         **{path: source for path, (_, source) in KINDS[kind].defaults.items()},

@@ -5,6 +5,7 @@ The page does the same in the browser; here it serves the text twin, commands an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -144,3 +145,33 @@ def _ended(message: Part, step: int) -> bool:
 
 def _alive(part: Part, step: int) -> bool:
     return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))
+
+
+def message_of(
+    payload: Part, branches: Sequence[Part], number: int, name: str
+) -> tuple[Part, Part]:
+    """A message of a branch's line, and the tables that say what its bytes are.
+
+    Raises:
+        ValueError: when the line has no such message.
+    """
+    found: Part | None = None
+    tables: list[Part] = []
+    before: float = math.inf
+    while True:
+        part = next((b for b in branches if b["id"] == number), payload) if number else payload
+        tables.append(part.get("wire", {}))
+        if found is None:
+            known = {m["id"]: m for m in part.get("messages", ()) if m["sent"] <= before}
+            found = known.get(name)
+        if part is payload:
+            break
+        before = min(before, part["at"])
+        number = part["parent"] or 0
+    if found is None:
+        raise ValueError(f"There is no message {name!r} on this line.")
+    joined = {
+        what: {key: one for table in tables for key, one in table.get(what, {}).items()}
+        for what in ("kinds", "shapes", "names")
+    }
+    return found, joined

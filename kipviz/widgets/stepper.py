@@ -17,11 +17,12 @@ from typing import Any
 import anywidget
 import traitlets
 
+from kipviz.views import hexdump
 from kipviz.views.svg import svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.asking import Asking
-from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.line import Line, line_of, message_of
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
 
@@ -243,6 +244,23 @@ class Stepper(Asking, anywidget.AnyWidget):
         """The steps of the current branch as a table for a plain terminal."""
         head = [self.payload["title"], self._about(), ""]
         return "\n".join([*head, *twin.table(self._line, self.step), "", repr(self)])
+
+    def bytes(self, message: str = "") -> str:
+        """Give the bytes of a message with its fields, to print; of the chosen one if none is named.
+
+        A message is named by its id; `selection` has the id of the one that was clicked.
+
+        Raises:
+            ValueError: when there is no such message on this line, or none was chosen.
+        """
+        if not message and self.selection.get("kind") == "message":
+            message = self.selection["id"]
+        if not message:
+            raise ValueError("No message is chosen: click one, or name it by its id, such as 'm1'.")
+        found, tables = message_of(self.payload, self.known_branches, self.branch, message)
+        if not found.get("bytes"):
+            raise ValueError(f"Nobody wrote down the bytes of message {message!r}.")
+        return hexdump.dump(found, tables)
 
     def permalink(self) -> str:
         """Give the line of text that opens this run at this very step: kipviz.open("kv1.…").

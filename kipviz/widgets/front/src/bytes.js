@@ -100,6 +100,7 @@ export class Bytes extends Drawer {
     const step = MOVES[event.key];
     if (!step || event.target.tagName !== "BUTTON") return;
     event.preventDefault();
+    event.stopPropagation(); // outside of the table these keys walk through the messages
     const next = this.body.rows[Number(event.target.dataset.place) + step]?.querySelector("button");
     if (!next) return;
     attr(event.target, "tabindex", "-1");

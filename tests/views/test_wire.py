@@ -1,0 +1,155 @@
+"""The bytes in a payload: small tables, every field named, and the same as a text."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.checking.task import Task
+from kipviz.designs.catalogue import REPAIRED, design
+from kipviz.messages.events import MessageSent
+from kipviz.messages.wire.frame import KINDS, bytes_of, read_message
+from kipviz.messages.wire.kind import Around
+from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.views.hexdump import dump, places_of
+from kipviz.views.payload import branch, payload
+from tests.scenarios.story import nodes, played
+
+Part = dict[str, Any]
+STORIES = [(story.name, name) for story in LIBRARY for name in story.designs]
+STORY = "kip-1289-share-commit"
+
+
+@cache
+def told(name: str, under: str = "repaired") -> Part:
+    trace, chapters = played(name, under)
+    return payload(scenario(name), design(under), trace.model, trace, chapters)[0]
+
+
+def message(name: str, label: str) -> tuple[Part, Part]:
+    whole = told(name)
+    found = next(m for m in whole["messages"] if m["label"] == label)
+    return found, whole["wire"]
+
+
+@pytest.mark.parametrize(("name", "under"), STORIES, ids=[f"{s}-{d}" for s, d in STORIES])
+def test_every_message_of_a_story_has_its_bytes_and_they_are_read_back(
+    name: str, under: str
+) -> None:
+    whole = told(name, under)
+    sent = [
+        event.message
+        for node in nodes(played(name, under)[0])
+        for event in node.events
+        if isinstance(event, MessageSent)
+    ]
+    assert len(sent) == len(whole["messages"])
+    for was, shown in zip(sent, whole["messages"], strict=True):
+        shape, digits = shown["bytes"]
+        raw = bytes.fromhex(digits)
+        read_message(KINDS[type(was)].schema, was.VERSION, raw)
+        assert whole["wire"]["shapes"][shape]["kind"] == type(was).__name__
+        found = list(places_of(shown, whole["wire"]))
+        assert b"".join(place.data for place in found) == raw
+
+
+def test_an_answer_is_told_with_its_request() -> None:
+    whole = told("kip-1289-group-commit", "kafka")
+    answer = next(m for m in whole["messages"] if m["label"] == "TxnOffsetCommit ok")
+    names = [place.name for place in places_of(answer, whole["wire"])]
+    assert names.count("PartitionIndex") == 1  # only the request says which partition
+
+
+def test_a_dump_names_every_field_with_its_byte_and_its_value() -> None:
+    lines = dump(*message(STORY, "EndTxn COMMIT")).splitlines()
+    assert lines[0] == "EndTxnRequest · key 26, version 5 · 48 bytes"
+    assert [line.split() for line in lines[1:4]] == [
+        ["0", "00", "00", "00", "2c", "Size", "44", "int32", "of", "all", "that", "follows"],
+        ["4", "RequestHeader", "header,", "version", "2"],
+        ["4", "00", "1a", "RequestApiKey", "26", "int16"],
+    ]
+    assert lines[-5].split()[-5:] == ["6e", "TransactionalId", "“my-txn”", "compact", "string"]
+    assert lines[-2].split() == ["46", "01", "Committed", "true", "bool"]
+    assert "not modelled: default (the connection's name)" in "\n".join(lines)
+
+
+def test_a_number_with_a_name_has_it_and_items_are_counted() -> None:
+    text = dump(*message(STORY, "TxnShareAcknowledge"))
+    assert "1 ACCEPT" in text
+    assert "AcknowledgementBatches[0]" in text
+    assert "draft: no release sends these bytes" in text
+    assert "Kafka has given 93 to another request since" in text
+    records = dump(*message(STORY, "Produce"))
+    assert [f"Record[{n}]" in records for n in range(3)] == [True, True, False]
+    assert [f"Header[{n}]" in records for n in range(2)] == [True, False]
+
+
+def test_what_is_inferred_says_so() -> None:
+    text = dump(*message(STORY, "write vote"))
+    assert "no key, version 0" in text
+    assert "our inference: no release sends these bytes" in text
+
+
+def test_values_of_every_type_are_told_as_kafka_prints_them() -> None:
+    found = {
+        (place.type, place.value)
+        for name, under in STORIES
+        for shown in told(name, under)["messages"]
+        for place in places_of(shown, told(name, under)["wire"])
+    }
+    assert ("uuid", "AAAAAAAAAAAAAAAAAAAAAg") in found
+    assert ("compact string", "null") in found
+    assert ("varint string", "null") in found
+    assert ("varint", "1") in found
+    assert ("int64", "-1") in found
+    assert ("bool", "true") in found
+    assert {kind for kind, _ in found} >= {"uint32", "compact records", "compact array", "string"}
+
+
+def test_a_branch_brings_only_the_kinds_that_its_parent_does_not_have() -> None:
+    trace, chapters = played(STORY, "repaired")
+    whole, lives = payload(scenario(STORY), REPAIRED, trace.model, trace, chapters)
+    at = 20
+    told_branch, _ = branch(trace.model, trace, trace.line, at, lives)
+    before = {
+        whole["wire"]["shapes"][m["bytes"][0]]["kind"] for m in whole["messages"] if m["sent"] <= at
+    }
+    assert not before & set(told_branch["wire"]["kinds"])
+    assert before | set(told_branch["wire"]["kinds"]) == set(whole["wire"]["kinds"])
+    for shown in told_branch["messages"]:
+        assert shown["bytes"][0] in told_branch["wire"]["shapes"]
+        assert shown["bytes"] in [m["bytes"] for m in whole["messages"]]
+
+
+def test_the_same_message_is_told_the_same_way_twice() -> None:
+    end = next(
+        event.message
+        for node in nodes(played(STORY, "repaired")[0])
+        for event in node.events
+        if isinstance(event, MessageSent)
+    )
+    assert bytes_of(end, Around()) == bytes_of(end, Around())
+    trace, chapters = played(STORY, "repaired")
+    again = payload(scenario(STORY), REPAIRED, trace.model, trace, chapters)[0]
+    assert again["wire"] == told(STORY)["wire"]
+
+
+def test_the_bytes_of_a_long_run_are_a_small_part_of_its_page() -> None:
+    run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", 0))
+    whole, _ = payload(run.scenario, run.design, run.model, run.trace, ())
+    bare = {
+        **whole,
+        "wire": {},
+        "messages": [{k: v for k, v in m.items() if k != "bytes"} for m in whole["messages"]],
+    }
+    assert packed(whole) - packed(bare) < 10_000
+    assert packed(whole) < 1.3 * packed(bare)
+
+
+def packed(part: Part) -> int:
+    return len(gzip.compress(json.dumps(part, separators=(",", ":")).encode(), mtime=0))
