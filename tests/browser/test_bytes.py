@@ -100,7 +100,7 @@ def test_the_mouse_lights_a_field_from_its_bytes(show):
 
 
 def test_the_drawer_follows_the_steps_until_a_message_is_chosen(show, payload):
-    page, message = show("Produce")
+    page, _ = show("Produce")
     page.keyboard.press("Shift+ArrowRight")
     assert page.locator(".kv-bytes-head").inner_text().startswith("ProduceRequest")
     page.evaluate("window.model.set('selection', {})")
