@@ -7,6 +7,7 @@ model which has moved on since is noticed at the step where it shows, and said i
 from __future__ import annotations
 
 import itertools
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import msgspec
@@ -36,6 +37,9 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
 from kipviz.core.values import Value, fingerprint
 from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design
+from kipviz.designs.options import SLOTS
+from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
@@ -57,7 +61,7 @@ class Head(Value, frozen=True, array_like=True):
     """What was run: the start of everything that the actions then change.
 
     `ends` are the steps at which the story's big steps end; `dice` is (faults, seed, steps_max) of
-    a seeded run.
+    a seeded run; `settings` are changes, each of the form name=value.
     """
 
     scenario: str
@@ -67,6 +71,7 @@ class Head(Value, frozen=True, array_like=True):
     kipviz: str
     ends: tuple[int, ...] = ()
     dice: tuple[str, int, int] | None = None
+    settings: tuple[str, ...] = ()
 
 
 _head_decoder = msgspec.json.Decoder(Head)
@@ -83,27 +88,41 @@ def is_link(text: str) -> bool:
 
 def head_of(run: Run) -> str:
     """Give what a link says of a run before its steps; "" if the run cannot be opened by a link."""
-    scenario = run.scenario
+    spec = run.model.spec
     try:
-        known = scenario_named(scenario.name) == scenario
-        known = known and design_named(run.design.name) == run.design
+        story = scenario_named(run.scenario.name)
+        design = design_named(run.design.name)
+        same = spec == under(story, design, run.settings).spec.but(budget=spec.budget)
     except ValueError:
         return ""
-    if not known or run.model.spec != scenario.spec.but(budget=run.model.spec.budget):
+    if not same or design != run.design or run.scenario.beats != story.beats:
         return ""
     dice = None
     if run.task is not None:
         dice = (run.task.faults, run.task.seed, run.task.steps_max)
     head = Head(
-        scenario.name,
-        run.design.name,
-        _budget_words(scenario, run.budget),
-        run.model.spec.kafka_version,
+        story.name,
+        design.name,
+        _budget_words(story, run.budget),
+        spec.kafka_version,
         kipviz.__version__,
         tuple(chapter.end for chapter in run.chapters),
         dice,
+        run.settings,
     )
     return _encode(head).decode()
+
+
+def under(story: Scenario, design: Design, settings: tuple[str, ...]) -> Scenario:
+    """Give a scenario with some settings changed; those of a design are in its name already.
+
+    Raises:
+        ValueError: if there is no such setting, or it cannot have that value.
+    """
+    slots = [slot.name for slot in SLOTS]
+    own = [change for change in settings if change.partition("=")[0].strip() not in slots]
+    spec, _ = changed(story.spec, design, own)
+    return story.but(spec=spec.but(budget=story.spec.budget))
 
 
 def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:
@@ -122,6 +141,11 @@ def pick_of(model: ClusterModel, before: World, action: ClusterAction) -> int | 
 def mark_of(world: World) -> bytes:
     """Give the first bytes of a world's fingerprint."""
     return fingerprint(world)[:MARK_SIZE]
+
+
+def mark_text(world: World) -> str:
+    """Give a mark as the page has it, in base64url."""
+    return urlsafe_b64encode(mark_of(world)).decode().rstrip("=")
 
 
 def check_of(mark: bytes) -> int:
@@ -203,15 +227,25 @@ def open_link(text: str) -> Run:
     task = None if head.dice is None else Task(head.scenario, head.design, *head.dice)
     chapters = _chapters(scenario, head.ends, link.parts[0].last)
     design = design_named(head.design)
-    return Run(scenario, design, model, replay.trace, chapters, task, changes=tuple(changes))
+    return Run(
+        scenario,
+        design,
+        model,
+        replay.trace,
+        chapters,
+        task,
+        changes=tuple(changes),
+        settings=head.settings,
+    )
 
 
 def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
     try:
         head = _head_decoder.decode(text)
-        scenario = scenario_named(head.scenario)
+        design = design_named(head.design)
+        scenario = under(scenario_named(head.scenario), design, head.settings)
         budget = None if head.budget == OWN else budget_of(head.budget)
-        model = scenario.model(design_named(head.design), budget)
+        model = scenario.model(design, budget)
     except msgspec.DecodeError as wrong:
         raise BadLink(f"this permalink is not one of kipviz: {wrong}") from None
     except (ValueError, BadSpec) as wrong:

@@ -5,10 +5,9 @@ The main line is told once and whole; a branch sends only what differs after the
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from typing import Any
 
-from kipviz.checking.permalink import mark_of, pick_of
+from kipviz.checking.permalink import mark_text, pick_of
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, host_of
@@ -138,8 +137,7 @@ class Telling:
         """Give what the page needs of a step to make a permalink by itself."""
         if k <= self._since:
             return {}
-        mark = urlsafe_b64encode(mark_of(world)).decode().rstrip("=")
-        return {"mark": mark, "pick": pick_of(self._model, before, action) if k else 0}
+        return {"mark": mark_text(world), "pick": pick_of(self._model, before, action) if k else 0}
 
     def _messages(self, k: int, events: Any) -> None:
         for event in events:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kipviz.checking.course import Held, Missing
-from kipviz.checking.permalink import head_of
+from kipviz.checking.permalink import head_of, mark_text
 from kipviz.checking.runs import KeptLine, Run
 from kipviz.views.choices import choice_id
 from kipviz.views.lesson import goals_of
@@ -244,6 +244,7 @@ class Lab:
             "tree": tree,
             "design": _design(run) if tree else None,
             "head": head_of(run) if tree else "",
+            "start": mark_text(run.trace.node(0).world) if tree else "",
             "said": line.said,
             "missing": [[m.name, m.why] for m in line.missing],
             "held": [_hold(h) for h in line.held],

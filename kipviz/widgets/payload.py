@@ -339,7 +339,8 @@ class Hold(_Part):
 class Branch(_Part):
     """What differs from the parent after step `at`; `closes` are inherited rows that end here.
 
-    `tree` tells runs under other settings apart, `design` is then theirs. `said` and `missing`
+    `tree` tells runs under other settings apart; `design`, `head` and `start` (the mark of the
+    first world, see `Step`) are then theirs. `said` and `missing`
     (what no longer happens, and why) are what became of the reader's wish.
     """
 
@@ -364,6 +365,7 @@ class Branch(_Part):
     tree: int = 0
     design: Design | None = None
     head: str = ""
+    start: str = ""
     said: str = ""
     missing: list[tuple[str, str]] = []
     held: list[Hold] = []

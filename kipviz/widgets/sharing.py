@@ -21,22 +21,27 @@ def permalink_of(
         ValueError: if the run is of no scenario of the library, or the link would be too long.
     """
     known = {one["id"]: one for one in branches}
+    tree = _tree(known, branch)
     chain: list[Part] = []
-    number, head = branch, payload.get("head", "")
-    while number:
+    number = branch
+    while number and _tree(known, known[number]["parent"]) == tree:
         own = known[number]
-        number = own["parent"] or 0
-        if own.get("tree", 0) != known.get(number, {}).get("tree", 0):
-            # The same run under other settings: it is told whole, from its own start.
-            head = own.get("head", "")
-            chain.append(Part(0, _taken(line_of(payload, branches, own["id"]).steps[1:])))
-            break
         chain.append(Part(own["at"], _taken(own["steps"])))
-    else:
-        chain.append(Part(0, _taken(payload["steps"][1:])))
+        number = own["parent"] or 0
+    # The first line of a run under other settings stands for the whole of that run.
+    origin = known[number] if number else payload
+    first = line_of(payload, branches, number).steps
+    chain.append(Part(0, _taken(first[1:])))
+    start = _mark({"mark": origin["start"]} if number else first[0])
     steps = line_of(payload, branches, branch).steps
-    start, here = _mark(steps[0]), _mark(steps[min(step, len(steps) - 1)])
-    return sealed(head, start, here, min(step, len(steps) - 1), chain[::-1])
+    here = min(step, len(steps) - 1)
+    mark = _mark(steps[here]) if here else start
+    return sealed(origin.get("head", ""), start, mark, here, chain[::-1])
+
+
+def _tree(known: Mapping[int, Mapping[str, Any]], number: int | None) -> int:
+    """Give the run that a line is of: 0, or that of other settings."""
+    return int(known[number].get("tree", 0)) if number else 0
 
 
 def steps_of(

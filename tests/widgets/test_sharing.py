@@ -139,3 +139,24 @@ def test_a_test_from_the_page_passes(branch):
     the_test_in(made["text"])()
     with pytest.raises(AssertionError):
         the_test_in(made["text"].replace('FINGERPRINT = "', 'FINGERPRINT = "f'))()
+
+
+def test_a_run_under_other_settings_has_a_link_of_its_own():
+    stepper = stepper_of(runs.play("kip-1289-lock-expiry"))
+    stepper.step = 30
+    for change in ("replication=stepwise", "lock_expiry=pinned_until_marker", "crash_broker=1"):
+        stepper.branch, stepper.step = 0, 30
+        stepper.change(change)
+        if stepper.branch == 0:
+            continue
+        stepper.step = min(stepper.step + 2, stepper._line.last)
+        again = kipviz.open(stepper.permalink())
+        assert again.step == stepper.step
+        assert again.permalink() == stepper.permalink()
+        assert [s["sentence"] for s in again._line.steps] == [
+            s["sentence"] for s in stepper._line.steps
+        ]
+        assert again.lab.model.spec == stepper.lab.run_at(stepper.branch, 0).model.spec
+        made = file_of("pytest", stepper.payload, stepper.branch, stepper.step, stepper.lab)
+        the_test_in(made["text"])()
+    assert len(stepper.branches) >= 2

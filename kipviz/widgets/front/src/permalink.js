@@ -7,9 +7,10 @@ export const WARNED = 1500;
 export const LONGEST = 8000;
 
 /** The link to a step of a line, or a reason why there is none. */
-export function permalink(head, lines, line, step) {
+export function permalink(payload, lines, line, step) {
+  const { chain, head, start } = chainOf(payload, lines, line);
   if (!head) throw new Error("This run is of no scenario of the library, so a link could not open it again. Save it as a trace file.");
-  const parts = joined(chainOf(lines, line));
+  const parts = joined(chain);
   const taken = parts.flatMap((part) => part.steps);
   const written = taken.flatMap(({ pick }, n) => (typeof pick === "string" ? [[n, pick]] : []));
   const picks = taken.map(({ pick }) => (typeof pick === "number" ? pick : 0));
@@ -17,8 +18,8 @@ export function permalink(head, lines, line, step) {
   const k = costs.indexOf(Math.min(...costs));
   const body = [
     ...text(head),
-    bytesOf(line.steps[0].mark)[0],
-    ...bytesOf(line.steps[step].mark),
+    bytesOf(start)[0],
+    ...bytesOf(step ? line.steps[step].mark : start),
     ...number(step),
     ...number(parts.length),
     ...parts.flatMap((part) => [...number(part.at), ...number(part.steps.length)]),
@@ -33,10 +34,15 @@ export function permalink(head, lines, line, step) {
   return link;
 }
 
-function chainOf(lines, line) {
+/** The first line of a run under other settings stands for the whole of that run. */
+function chainOf(payload, lines, line) {
+  const told = (id) => lines.branches.get(id) ?? {};
+  const tree = (id) => told(id).tree ?? 0;
   const chain = [];
-  for (let one = line; one.id !== 0; one = lines.get(one.parent ?? 0)) chain.unshift({ at: one.at, steps: one.steps.slice(one.at + 1) });
-  return [{ at: 0, steps: lines.get(0).steps.slice(1) }, ...chain];
+  let one = line;
+  for (; one.id !== 0 && tree(one.parent) === tree(line.id); one = lines.get(one.parent ?? 0)) chain.unshift({ at: one.at, steps: one.steps.slice(one.at + 1) });
+  const { head, start } = one.id === 0 ? { head: payload.head, start: one.steps[0].mark } : told(one.id);
+  return { chain: [{ at: 0, steps: one.steps.slice(1) }, ...chain], head, start };
 }
 
 /** A branch that leaves before its parent's own steps leaves the grandparent; one at its end goes on. */

@@ -60,7 +60,7 @@ export class Share extends Drawer {
   draw() {
     let why = "";
     try {
-      this.link = permalink(this.app.payload.head, this.app.lines, this.line, this.at);
+      this.link = permalink(this.app.payload, this.app.lines, this.line, this.at);
       if (this.link.length > WARNED) why = `This link has ${this.link.length} letters, and some mail and chat programs cut it: a trace file is safer.`;
     } catch (error) {
       why = error.message;
