@@ -5,6 +5,7 @@ What a notebook needs, each in one call:
     kipviz.list_scenarios(), kipviz.list_designs()         what there is
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
+    kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
@@ -34,6 +35,7 @@ __all__ = [
     "permalink",
     "save",
     "study",
+    "two_views",
     "verdicts",
 ]
 
@@ -47,6 +49,7 @@ _HOMES = {
     "open_seeded": ("kipviz.widgets.lab", "open_seeded"),
     "open_trace": ("kipviz.widgets.lab", "open_trace"),
     "permalink": ("kipviz.widgets.lab", "permalink"),
+    "two_views": ("kipviz.widgets.side_by_side", "two_views"),
     "save": ("kipviz.widgets.lab", "save"),
     "study": ("kipviz.widgets.design_lab", "study"),
     "verdicts": ("kipviz.widgets.design_lab", "verdicts"),

@@ -25,6 +25,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.changes import settings
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
+from kipviz.views.beliefs import Beliefs
 from kipviz.views.cards import CardHead, Cards
 from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
@@ -62,6 +63,7 @@ class Telling:
         self._since = since
         self.cards = Cards(model)
         self._causes = Causes(model)
+        self.beliefs = Beliefs(model.spec)
         self.lives = lives
         self.steps: list[Part] = []
         self.messages: dict[str, Part] = {}
@@ -86,7 +88,10 @@ class Telling:
             following = trace.node(path[k + 1]).action if k + 1 < len(path) else None
             before = trace.node(path[k - 1]).world if k else node.world
             self._step(k, str(node_id), before, node.action, node.world, node.events)
-            snapshot = self.cards.snapshot(node.world, node.events)
+            snapshot = {
+                **self.cards.snapshot(node.world, node.events),
+                **self.beliefs.snapshot(node.world, node.events),
+            }
             if k > self._since:
                 self.lives.add(snapshot)
             self._verdicts(k, node.observations)
@@ -320,7 +325,7 @@ def payload(
         "spec_line": _spec_line(model),
         "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
         "lanes": _lanes(scenario, model),
-        "cards": [_card(head) for head in telling.cards.heads],
+        "cards": [_card(head) for head in (*telling.cards.heads, *telling.beliefs.heads)],
         "machines": [drawing(machine) for machine in telling.cards.machines],
         "rows": telling.lives.rows,
         "bigs": [

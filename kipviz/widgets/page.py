@@ -27,7 +27,7 @@ TEMPLATE = HERE / "page.html"
 # A payload that is longer than this is packed: a run of 1,000 steps is 2 MB, and 20 times less so.
 PLAIN_MAX = 300_000
 
-_EXPORT = re.compile(r"export\s*\{\s*(\w+) as default\s*\};?\s*$")
+_EXPORT = re.compile(r"export\s*\{\s*([\w$]+) as default\s*\};?\s*$")
 _MARKUP = re.compile(r"</script|<script|<!--", re.IGNORECASE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 

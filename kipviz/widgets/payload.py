@@ -158,7 +158,9 @@ class CardInfo(_Part):
 
     id: str
     title: str
-    kind: Literal["records", "log", "entries", "facts", "application", "machine", "metrics"]
+    kind: Literal[
+        "records", "log", "entries", "facts", "application", "machine", "metrics", "beliefs"
+    ]
     where: str = ""
     lane: str | None = None
     order: int = 0

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from kipviz.checking import runs
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
+from kipviz.scenarios.library import LIBRARY
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
 from kipviz.widgets.stepper import Stepper
@@ -55,6 +56,22 @@ def compare(
     sides = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
     called = names or _names((one, other), lines)
     return Compare(sides[0], sides[1], lines=lines, names=called)
+
+
+def two_views(run: OneRun, design: str | None = None) -> Stepper:
+    """Open a run with the client's view beside the brokers' view of the same moment.
+
+    Args:
+        run: a scenario's name, or any run that `compare` takes.
+        design: the scenario's design, if not its own.
+
+    Raises:
+        ValueError: if it is no run, or a word names nothing.
+    """
+    named = isinstance(run, str) and run in {each.name for each in LIBRARY}
+    stepper = stepper_of(runs.play(_word(run), design)) if named or design else _stepper(run)
+    stepper.tool = "beliefs"
+    return stepper
 
 
 def _stepper(run: Any) -> Stepper:

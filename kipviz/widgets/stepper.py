@@ -56,6 +56,7 @@ class Stepper(Asking, anywidget.AnyWidget):
         presenter: whether the page is in presenter mode: large type, and a remote's keys step.
         views: which cards are pinned or hidden, which rows are pinned, and whether only what changed
             is shown: ``{"pinned": [id], "hidden": [id], "rows": [[card, row]], "only": bool}``.
+        tool: the name of the drawer that is open under the toolbar, "" for none.
         command: the page's last wish; setting it is how the page asks for something.
         answer: Python's last answer: ``{"id"}`` with what `kipviz.widgets.lines.Lab.respond` gives,
             or with ``"busy"``, how far it is, or with ``"error"``, a sentence.
@@ -80,6 +81,7 @@ class Stepper(Asking, anywidget.AnyWidget):
     all_lanes = traitlets.Bool(False).tag(sync=True)
     presenter = traitlets.Bool(False).tag(sync=True)
     views = traitlets.Dict().tag(sync=True)
+    tool = traitlets.Unicode("").tag(sync=True)
     command = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
     tree = traitlets.Dict().tag(sync=True)

@@ -66,7 +66,7 @@ def test_going_on_and_back_again_shows_the_same_page(show):
     page = show(flow.share_payload(), all_lanes=True)
     pictures = {}
     # All but the question: an answer that was shown once stays shown.
-    look = "() => [...document.querySelectorAll('.kv-choices, .kv-middle, .kv-right, .kv-bottom, .kv-header')].map(node => node.innerText).join('|')"
+    look = "() => [...document.querySelectorAll('.kv-choices, .kv-middle, section.kv-right, .kv-bottom, .kv-header')].map(node => node.innerText).join('|')"
     while step_of(page) not in pictures:
         pictures[step_of(page)] = page.evaluate(look)
         page.keyboard.press("ArrowRight")

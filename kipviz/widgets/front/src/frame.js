@@ -245,7 +245,15 @@ export class Frame {
   toggleDrawer(name) {
     if (!this.drawers.some((drawer) => drawer.name === name)) return;
     for (const drawer of this.drawers) drawer.toggle(drawer.name === name && !drawer.open);
+    this.keep({ tool: this.drawers.find((drawer) => drawer.open)?.name ?? "" });
     this.draw();
+  }
+
+  /** Opens the drawer that Python named. */
+  heardTool() {
+    const name = this.model.get("tool") ?? "";
+    const open = this.drawers.find((drawer) => drawer.open)?.name ?? "";
+    if (name !== open) this.toggleDrawer(name || open);
   }
 
   closeDrawer() {
@@ -324,7 +332,7 @@ export function cardsOf(payload, lanes) {
   const ids = new Set(lanes.map((lane) => lane.id));
   const known = new Set(payload.lanes.map((lane) => lane.id));
   return payload.cards
-    .filter((card) => ids.has(card.lane) || !known.has(card.lane))
+    .filter((card) => card.kind !== "beliefs" && (ids.has(card.lane) || !known.has(card.lane)))
     .sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
 }
 

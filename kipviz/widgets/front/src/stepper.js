@@ -1,5 +1,6 @@
 // The stepper: one payload, its lines, and a cursor.
 
+import { Beliefs } from "./beliefs.js";
 import { Bytes } from "./bytes.js";
 import { Cards } from "./cards.js";
 import { Choices } from "./choices.js";
@@ -33,12 +34,14 @@ export class Stepper extends Frame {
     this.grain = this.line.endsBig(this.at) ? "big" : "small";
     this.allLanes = Boolean(model.get("all_lanes"));
     this.build();
+    this.hear("tool", () => this.heardTool());
     this.hear("step", () => this.heardStep());
     this.hear("branch", () => this.heardStep());
     this.hear("branches", () => this.grow(model.get("branches")));
     this.hear("tree", () => this.tidy());
     this.hear("answer", () => this.answered(model.get("answer")));
     for (const name of ["selection", "answers", "revealed", "all_lanes", "views"]) this.hear(name, () => this.heardRest());
+    this.heardTool();
     this.watch([this.sequence]);
   }
 
@@ -58,6 +61,7 @@ export class Stepper extends Frame {
     this.find = new Find(this);
     this.drawers = [
       this.find,
+      new Beliefs(this),
       new Tree(this),
       new Table(this),
       new Bytes(this),

@@ -1,0 +1,72 @@
+"""What an application sees of an error: the exception's class, and what it may do about it.
+
+Sources: org.apache.kafka.common.errors, and how TransactionManager's handlers classify: retriable
+errors never reach the application, an abortable one ends the transaction, a fatal one the
+producer.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.producer import ABORTABLE, FATAL_OF_PRODUCE
+from kipviz.core.values import Value
+from kipviz.messages.errors import RETRIABLE, Errors
+
+# Classes whose name does not follow from the code's.
+CLASSES = {
+    Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
+    Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequenceException",
+    Errors.DUPLICATE_SEQUENCE_NUMBER: "DuplicateSequenceException",
+    Errors.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMappingException",
+    Errors.INVALID_TRANSACTION_TIMEOUT: "InvalidTxnTimeoutException",
+}
+# sendOffsetsToTransaction() reports a group that has moved on in the words of commitSync().
+COMMIT_FAILED = (
+    Errors.ILLEGAL_GENERATION,
+    Errors.UNKNOWN_MEMBER_ID,
+    Errors.GROUP_ID_NOT_FOUND,
+    Errors.STALE_MEMBER_EPOCH,
+)
+RETRIES, ABORTS, ENDS = "retriable", "abortable", "fatal"
+ADVICE = {
+    RETRIES: "the client asks again by itself",
+    ABORTS: "abort the transaction and go on",
+    ENDS: "close this producer",
+}
+
+
+class Thrown(Value, frozen=True):
+    """An error as the application meets it; `kind` is "retriable", "abortable" or "fatal"."""
+
+    exception: str
+    kind: str
+
+    @property
+    def words(self) -> str:
+        """The class, its kind and what to do, in one line."""
+        return f"{self.exception}: {self.kind}, {ADVICE[self.kind]}"
+
+
+def thrown(request: str, error: Errors) -> Thrown:
+    """Say what an error answered to a producer's request is to its application."""
+    if request == "Produce":
+        fatal = error in FATAL_OF_PRODUCE
+        if not fatal and (error in RETRIABLE or error is Errors.INVALID_TXN_STATE):
+            # A batch is sent again until its time is over; then this is what the caller sees.
+            kind = RETRIES if error in RETRIABLE else ABORTS
+            return Thrown("TransactionAbortableException", kind)
+        return Thrown(class_of(error), ENDS if fatal else ABORTS)
+    if error in ABORTABLE.get(request, ()):
+        failed = request == "TxnOffsetCommit" and error in COMMIT_FAILED
+        return Thrown("CommitFailedException" if failed else class_of(error), ABORTS)
+    if error in RETRIABLE:
+        return Thrown(class_of(error), RETRIES)
+    if error is Errors.INVALID_PRODUCER_EPOCH:
+        # Handlers of transactional requests treat it as PRODUCER_FENCED.
+        return Thrown("ProducerFencedException", ENDS)
+    return Thrown(class_of(error), ENDS)
+
+
+def class_of(error: Errors) -> str:
+    """Give the simple name of the exception that an error code is thrown as."""
+    plain = "".join(word.title() for word in error.name.split("_"))
+    return CLASSES.get(error, f"{plain}Exception")

@@ -1,0 +1,43 @@
+// The client's view beside the brokers' view of the same moment, and where the two disagree.
+
+import { Keyed, attr, h, show, text } from "./dom.js";
+import { Drawer } from "./panels.js";
+
+const SIGN = { differs: "◇ differs", agrees: "= agrees", "nobody can tell": "? nobody can tell" };
+
+export class Beliefs extends Drawer {
+  constructor(app) {
+    super(app, { name: "beliefs", title: "what the client believes, what the brokers know", key: "u" });
+    this.cards = app.payload.cards.filter((card) => card.kind === "beliefs");
+    this.list = new Keyed(this.element, (card) => this.make(card), null);
+  }
+
+  make(card) {
+    const body = h("tbody");
+    body.list = new Keyed(
+      body,
+      (row) => h("tr", {}, h("th", { scope: "row" }, h("b", { text: row.id }), h("p", { class: "kv-unlike-word" })), h("td"), h("td", {}, h("span"), h("p", { class: "kv-say-differs" }))),
+      (node, { cells }) => {
+        const [topic, client, broker] = node.children;
+        node.classList.toggle("kv-unlike-row", cells.verdict === "differs");
+        text(topic.lastChild, SIGN[cells.verdict]);
+        text(client, cells.client);
+        text(broker.firstChild, cells.broker);
+        text(broker.lastChild, cells.words);
+        show(broker.lastChild, Boolean(cells.words));
+        attr(client, "data-state", cells.verdict);
+      },
+    );
+    const heads = [card.title, `What ${card.title} sees and believes`, "What coordinators, leaders and logs know"];
+    return h("table", { class: "kv-verdict-table kv-beliefs-table" }, h("thead", {}, h("tr", {}, ...heads.map((words) => h("th", { scope: "col", text: words })))), body);
+  }
+
+  update(line, at) {
+    this.list.draw(this.cards, (card) => card.id);
+    const rows = line.liveRows.at(at);
+    for (const [id, node] of this.list.nodes) {
+      const own = rows.filter((row) => row.card === id).sort((a, b) => line.bornAt(a) - line.bornAt(b));
+      node.lastChild.list.draw(own, (row) => row.id);
+    }
+  }
+}

@@ -1,0 +1,157 @@
+"""Two runs side by side, and two views of one, in a real browser."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+import kipviz
+from kipviz.widgets.page import page as exported
+from tests.browser.bare_page import wait_painted, write_page
+
+pytestmark = pytest.mark.browser
+
+TOPS = """() => [...document.querySelectorAll('.kv-side')].map((side) =>
+  [...side.querySelectorAll('.kv-note')].map((note) =>
+    [note.textContent, Math.round(note.getBoundingClientRect().top)]))"""
+
+
+@functools.cache
+def both() -> dict:
+    return kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D").payload
+
+
+@pytest.fixture
+def show(open_file, tmp_path):
+    def show_one(payload: dict, *, width: int = 1280, scheme: str = "light", **traits):
+        page = open_file(
+            write_page(tmp_path / "both.html", payload, **traits), width=width, scheme=scheme
+        )
+        wait_painted(page)
+        page.locator(".kv").focus()
+        return page
+
+    return show_one
+
+
+def step_of(page) -> int:
+    return page.evaluate("() => window.model.get('step')")
+
+
+def press(page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_keys_and_buttons_go_to_the_first_the_next_and_the_previous_difference(show):
+    places = [one["at"] for one in both()["differences"]]
+    page = show(both())
+    press(page, "1")
+    assert step_of(page) == places[0]
+    press(page, "i", "i")
+    assert step_of(page) == places[2]
+    press(page, "I")
+    assert step_of(page) == places[1]
+    page.get_by_role("button", name="next difference").click()
+    assert step_of(page) == places[2]
+    page.get_by_role("button", name="previous difference").click()
+    page.locator(".kv").focus()
+    press(page, "3")
+    assert step_of(page) == places[2]
+
+
+def test_a_side_that_waits_shows_a_gap_and_a_word_and_the_other_a_rhombus(show):
+    page = show(both())
+    press(page, "1")
+    left, right = page.locator(".kv-side").all()
+    assert left.locator(".kv-differs").inner_text() == "◇ waits"
+    assert right.locator(".kv-differs").inner_text() == "◇ only here"
+    assert left.locator(".kv-row-waits .kv-row-gap").count() == 1
+    assert right.locator(".kv-row-apart:not(.kv-row-waits) path").count() == 1
+    assert page.locator(".kv-say").inner_text().startswith("Only right: The acquisition lock")
+
+
+def test_what_happens_on_both_sides_stands_on_one_level(show):
+    page = show(both())
+    last = next(big["to"] - 1 for big in both()["bigs"] if big["title"] == "The markers arrive")
+    page.evaluate("(step) => window.model.set('step', step)", last)
+    page.wait_for_timeout(300)
+    left, right = (dict(side) for side in page.evaluate(TOPS))
+    shared = {text for text in left if text in right}
+    assert shared
+    for text in shared:
+        assert left[text] == right[text], text
+
+
+def test_verdicts_stand_side_by_side_with_reasons_and_mark_where_they_differ(show):
+    page = show(both())
+    press(page, "r")
+    table = page.locator(".kv-verdict-table")
+    assert table.locator("thead th").all_inner_texts() == ["property", "repaired", "finding-D"]
+    row = table.locator("tr", has_text="A source record is acknowledged if and only if")
+    assert "◇ differs" in row.inner_text()
+    assert "made it AVAILABLE" in row.inner_text()
+    press(page, "Escape")
+    assert table.is_hidden()
+    press(page, "1")
+    assert page.locator(".kv-unlike-chip").count() >= 2
+
+
+def test_another_branch_is_asked_for_by_its_list(show):
+    stepper = kipviz.open("kip-1289-small")
+    stepper.step = 12
+    stepper.take("B5 crashes")
+    payload = kipviz.compare(stepper, 0, stepper.branch).payload
+    page = show(payload, lines=payload["lines"])
+    boxes = page.get_by_label("branch on the")
+    assert boxes.count() == 2
+    assert [box.input_value() for box in boxes.all()] == ["0", str(stepper.branch)]
+    boxes.nth(1).select_option("0")
+    assert page.evaluate("() => window.model.get('lines')") == [0, 0]
+
+
+def test_an_exported_comparison_steps_without_a_kernel(open_file, tmp_path):
+    file = tmp_path / "both.html"
+    file.write_text(exported(both()), encoding="utf-8")
+    page = open_file(file)
+    page.locator(".kv-side").first.wait_for()
+    page.locator(".kv").focus()
+    press(page, "1", "i")
+    assert page.locator(".kv-differs").first.is_visible()
+    assert page.get_by_label("branch on the").first.is_hidden()
+
+
+@pytest.mark.parametrize("width", [1400, 1280, 1000, 800])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_comparison_sticks_out_at_no_width(show, width, scheme):
+    page = show(both(), width=width, scheme=scheme)
+    press(page, "1", "r")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".kv-error").is_hidden()
+
+
+# -- two views -----------------------------------------------------------------------------------
+
+
+def test_u_puts_what_the_client_believes_beside_what_the_brokers_know(show):
+    payload = kipviz.open("kip-1289-share-commit").payload
+    page = show(payload, step=30)
+    press(page, "u")
+    row = page.locator('.kv-beliefs-table tr:has(b:text-is("transaction"))')
+    assert "◇ differs" in row.inner_text()
+    assert "not known: commitTransaction() has not returned" in row.inner_text()
+    assert "PREPARE_COMMIT: 2 markers missing" in row.inner_text()
+    press(page, "End")
+    assert "= agrees" in row.inner_text()
+    press(page, "u")
+    assert page.locator(".kv-beliefs-table").is_hidden()
+
+
+def test_python_opens_the_two_views_and_hears_that_they_were_closed(show):
+    stepper = kipviz.two_views("kip-1289-share-commit")
+    assert stepper.tool == "beliefs"
+    page = show(stepper.payload, tool=stepper.tool)
+    assert page.locator(".kv-beliefs-table").is_visible()
+    press(page, "Escape")
+    assert page.evaluate("() => window.model.get('tool')") == ""

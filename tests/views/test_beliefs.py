@@ -1,0 +1,175 @@
+"""Two views of one moment: what the client believes, what the brokers know, where they disagree."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.clients.producer import ABORTABLE, ProducerState
+from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
+from kipviz.core.trace import Trace
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.scenarios.script import quiet
+from kipviz.views.beliefs import Beliefs, Heard, Row, beliefs, hear
+from kipviz.views.exceptions import thrown
+
+COMMIT = "kip-1289-share-commit"
+GROUP = "kip-1289-group-abort"
+
+
+def views(trace: Trace, spec) -> list[dict[str, Row]]:
+    """Both views at every step of the line."""
+    (app,) = spec.applications
+    heard, found = Heard(), []
+    for node in map(trace.node, trace.line):
+        heard = hear(heard, node.world.applications[app.name], node.events)
+        found.append({row.topic: row for row in beliefs(app, node.world, heard)})
+    return found
+
+
+@pytest.fixture(scope="module")
+def commit():
+    run = runs.play(COMMIT)
+    return run, views(run.trace.last(), run.model.spec)
+
+
+def at(run, label: str) -> int:
+    return runs.labels(run).index(label) + 1
+
+
+def test_before_the_answer_the_client_does_not_know_what_is_decided(commit):
+    run, seen = commit
+    row = seen[at(run, "EndTxn arrives at B1")]["transaction"]
+    assert row.client == "not known: commitTransaction() has not returned"
+    assert row.broker == "PREPARE_COMMIT: 2 markers missing"
+    assert (row.verdict, row.words) == (
+        "differs",
+        "It is decided to commit, and the client does not know it.",
+    )
+
+
+def test_after_the_answer_the_client_is_ahead_of_the_logs_until_the_last_marker(commit):
+    run, seen = commit
+    returned = at(run, "EndTxnResponse arrives at app-1/producer") + 1
+    words = [(view["transaction"].client, view["transaction"].verdict) for view in seen]
+    assert words[returned] == ("committed", "differs")
+    assert words[-1] == ("committed", "agrees")
+    done = words.index(("committed", "agrees"))
+    assert seen[done - 1]["transaction"].broker == "PREPARE_COMMIT: 1 marker missing"
+    output = seen[returned]["output-A-0"]
+    assert output.client == "what it sent is committed"
+    assert output.words == "Written, but from offset 0 on nobody who reads committed data sees it."
+
+
+def test_a_transaction_that_is_open_only_for_the_client_is_marked(commit):
+    run, seen = commit
+    row = seen[at(run, "app-1/producer sends Produce") - 1]["transaction"]
+    assert (row.client, row.broker, row.verdict) == ("a transaction is open", "EMPTY", "differs")
+
+
+def test_a_call_is_blocked_while_its_answer_is_on_its_way_back(commit):
+    run, seen = commit
+    row = seen[at(run, "EndTxn arrives at B1")]["call"]
+    assert row.client == "blocked in commitTransaction()"
+    assert row.broker == "EndTxnResponse of B1 is on its way back"
+    assert row.verdict == "differs"
+
+
+def test_staged_records_are_held_by_both_and_agree_until_the_leader_is_gone(commit):
+    run, seen = commit
+    staged = at(run, "TxnShareAcknowledge arrives at B5")
+    row = seen[staged]["records held"]
+    assert (row.client, row.broker) == ("100 staged, 101 staged", "100 TX_PENDING, 101 TX_PENDING")
+    assert row.verdict == "agrees"
+    trace = run.trace.last().jump(run.trace.last().line[staged]).take(CrashBroker(5))
+    row = views(trace, run.model.spec)[-1]["records held"]
+    assert row.verdict == "differs"
+    assert "as its own; the leader does not" in row.words
+
+
+def test_a_regular_consumers_position_is_ahead_of_what_its_group_has_committed():
+    run = runs.play(GROUP)
+    seen = views(run.trace.last(), run.model.spec)
+    row = seen[at(run, "FetchResponse arrives at app-1/consumer")]["position"]
+    assert (row.client, row.broker) == ("reads on from 102", "nothing committed yet")
+    assert row.words == "If the process died now, the group would go on from the beginning."
+    staged = [view["position"].broker for view in seen]
+    assert "nothing committed yet, pending 102" in staged
+
+
+def test_a_transaction_that_timed_out_is_open_for_the_client_and_aborted_for_the_coordinator():
+    run = runs.play(COMMIT)
+    trace = run.trace.last()
+    there = trace.jump(trace.line[at(run, "app-1/producer sends TxnShareAcknowledge")])
+    world = there.world
+    shard = next(key for key in world.roles if key[1] == "transaction_coordinator")
+    after = there.take(TimeOutTransaction(shard[0], shard[2], "my-txn"))
+    row = views(after, run.model.spec)[-1]["transaction"]
+    assert row.client == "a transaction is open"
+    assert row.broker.startswith("PREPARE_ABORT")
+    assert row.words == "The client believes it open; the coordinator decided to abort."
+    done = quiet(after, run.model, "")
+    last = views(done, run.model.spec)[-1]
+    assert last["producer"].words == (
+        "The client's epoch is not the coordinator's: its next request is refused."
+    )
+    failed = done.world.applications["app-1"].producer.state
+    assert failed in {ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR}
+    assert last["exception"].client.endswith(
+        ("abortable, abort the transaction and go on", "fatal, close this producer")
+    )
+
+
+def test_a_process_that_is_down_believes_nothing_and_its_next_life_starts_afresh():
+    run = runs.play(COMMIT)
+    trace = run.trace.last().take(CrashClient("app-1"))
+    (row,) = views(trace, run.model.spec)[-1].values()
+    assert (row.topic, row.client) == ("process", "down: it believes nothing")
+    again = trace.take(StartClient("app-1"))
+    assert views(again, run.model.spec)[-1]["transaction"].client == "no transaction yet"
+
+
+def test_the_cards_are_the_same_objects_while_nothing_changes():
+    run = runs.play(COMMIT)
+    made = Beliefs(run.model.spec)
+    node = run.trace.node(0)
+    assert made.snapshot(node.world, ()) == made.snapshot(node.world, ())
+    first, second = (made.snapshot(node.world, ())["beliefs:app-1"] for _ in range(2))
+    assert first is second
+
+
+# -- exceptions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_name", "error", "words"),
+    [
+        ("EndTxn", Errors.INVALID_PRODUCER_EPOCH, "ProducerFencedException: fatal"),
+        ("Produce", Errors.INVALID_PRODUCER_EPOCH, "InvalidProducerEpochException: abortable"),
+        ("Produce", Errors.PRODUCER_FENCED, "ProducerFencedException: fatal"),
+        ("Produce", Errors.INVALID_TXN_STATE, "TransactionAbortableException: abortable"),
+        ("EndTxn", Errors.INVALID_TXN_STATE, "InvalidTxnStateException: fatal"),
+        ("EndTxn", Errors.TRANSACTION_ABORTABLE, "TransactionAbortableException: abortable"),
+        ("TxnOffsetCommit", Errors.STALE_MEMBER_EPOCH, "CommitFailedException: abortable"),
+        (
+            "InitProducerId",
+            Errors.CONCURRENT_TRANSACTIONS,
+            "ConcurrentTransactionsException: retri",
+        ),
+        ("EndTxn", Errors.INVALID_PRODUCER_ID_MAPPING, "InvalidPidMappingException: fatal"),
+    ],
+)
+def test_an_error_is_thrown_as_kafkas_client_throws_it(request_name, error, words):
+    assert thrown(request_name, error).words.startswith(words)
+
+
+def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters():
+    for request_name, abortable in ABORTABLE.items():
+        for error in Errors:
+            if error is Errors.NONE:
+                continue
+            kind = thrown(request_name, error).kind
+            if error in abortable:
+                assert kind == "abortable"
+            else:
+                assert kind == ("retriable" if error in RETRIABLE else "fatal")
