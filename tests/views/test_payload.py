@@ -16,6 +16,7 @@ from kipviz.designs.options import STATUSES
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
+from kipviz.views.beliefs import Beliefs
 from kipviz.views.cards import Cards
 from kipviz.views.choices import action_of, choice_id
 from kipviz.views.payload import payload
@@ -149,10 +150,15 @@ def test_every_message_arrives_is_lost_or_is_on_the_wire_at_the_end(name: str, u
 @AS_STORY
 def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: str) -> None:
     whole, path, line = lines(name, under)
-    cards = Cards(played(name, under)[0].model)
-    assert [card["id"] for card in whole["cards"]] == [head.id for head in cards.heads]
+    model = played(name, under)[0].model
+    cards, views = Cards(model), Beliefs(model.spec)
+    heads = [head.id for head in (*cards.heads, *views.heads)]
+    assert [card["id"] for card in whole["cards"]] == heads
     for step, node in enumerate(path):
-        snapshot = cards.snapshot(node.world, node.events)
+        snapshot = {
+            **cards.snapshot(node.world, node.events),
+            **views.snapshot(node.world, node.events),
+        }
         expected = {
             card: {row: {"tone": "calm", **cells} for row, cells in rows.items()}
             for card, rows in snapshot.items()
