@@ -9,17 +9,19 @@ from kipviz.core.model import Model
 
 
 class Reduction(Protocol):
-    """A way to visit fewer states.
+    """A way to visit fewer states."""
 
-    Attributes:
-        name: what a verdict calls it.
-        key: how a state is known, if equal situations under other names count as one.
-        alone: the one step that is enough in a world, if there is one; None otherwise.
-    """
+    @property
+    def name(self) -> str:
+        """What a verdict calls it."""
 
-    name: str
-    key: Callable[[Any, tuple[Any, ...]], bytes] | None
-    alone: Callable[[Any, tuple[Any, ...]], Any | None] | None
+    @property
+    def key(self) -> Callable[[Any, tuple[Any, ...]], bytes] | None:
+        """How a state is known, if equal situations under other names count as one."""
+
+    @property
+    def alone(self) -> Callable[[Any, tuple[Any, ...]], Any | None] | None:
+        """Give the one step that is enough in a world, if the reduction knows such steps."""
 
     def fit(self, model: Model, *, full_states: bool) -> None:
         """Look at the model that is to be searched.

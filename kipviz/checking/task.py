@@ -98,8 +98,10 @@ class Moment(Value, frozen=True):
     observations: tuple[Any, ...]
 
 
-def moments(task: Task) -> Iterator[Moment]:
+def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
     """Make a run, a step at a time, until nothing is left to do or steps_max is reached.
+
+    `model` is the task's own, unless somebody watches it.
 
     Nothing is left when only timers and accidents could go on, or when all that goes on is a
     leader that looks a vote up again and again and finds the same.
@@ -108,7 +110,7 @@ def moments(task: Task) -> Iterator[Moment]:
         ValueError: if the task names something that there is not, or its seed or steps_max is no
             whole number.
     """
-    model, dice = model_of(task), _dice(task)
+    model, dice = model or model_of(task), _dice(task)
     world = model.initial()
     states = tuple(p.initial(world) for p in PROPERTIES)
     idle: set[bytes] = set()

@@ -14,6 +14,7 @@ from kipviz.command.output import Progress, answer, check_place
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
+    from kipviz.checking.coverage import Coverage
     from kipviz.spark.campaign import Campaign, CampaignResult
 
 HELP = "make seeded runs over scenarios x designs x fault profiles and count the verdicts"
@@ -33,6 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--master", metavar="M", help="Spark's master, such as local[4] or sc://..."
     )
     parser.add_argument("--events", metavar="DIR", help="write every event of every run as Parquet")
+    parser.add_argument(
+        "--shrink", action="store_true", help="tell a minimal story of the first run of each kind"
+    )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="make the runs again here and list which rules fired",
+    )
     add_json(parser)
 
 
@@ -51,10 +60,22 @@ def run(arguments: argparse.Namespace) -> int:
             result = work.run(progress.runs)
             if arguments.events is not None:
                 _write_events(arguments, work, progress)
+        broken = [row for row in result.table.to_pylist() if row["status"] != "holds"]
+        stories = _stories(broken, arguments.steps_max) if arguments.shrink else []
+        coverage = _coverage(result, progress) if arguments.coverage else None
     finally:
         progress.end()
-    broken = [row for row in result.table.to_pylist() if row["status"] != "holds"]
-    answer(_document(arguments, result, broken), _lines(result, broken), as_json=arguments.json)
+    document, lines = _document(arguments, result, broken), [*_lines(result, broken)]
+    if arguments.shrink:
+        document["stories"] = stories
+        lines += [line for story in stories for line in _story_lines(story)]
+    if coverage is not None:
+        document["coverage"] = [
+            {"role": r.role, "rule": r.rule, "guard": r.guard, "times": r.times}
+            for r in coverage.rows()
+        ]
+        lines += ["", f"rules ({len(coverage.never())} never fired):", *coverage.lines()]
+    answer(document, lines, as_json=arguments.json)
     return int(bool(broken))
 
 
@@ -126,15 +147,69 @@ def _document(
     }
 
 
-def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str]:
-    yield repr(result)
+def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any]]:
+    """Shrink the first run of each kind that breaks a property."""
+    from kipviz.checking import runs
+    from kipviz.checking.shrink import shrink
+    from kipviz.checking.task import Task, model_of, moments
+    from kipviz.designs.catalogue import design
+    from kipviz.scenarios.library import scenario
+
+    stories = []
+    for row in _first_of_each_kind(broken):
+        if row["status"] != "breaks":
+            continue
+        task = Task(row["scenario"], row["design"], row["faults"], row["seed"], steps_max)
+        actions = tuple(moment.action for moment in moments(task))
+        model = model_of(task)
+        story = shrink(model, actions, row["broken"])
+        told = runs.follow(
+            scenario(task.scenario), design(task.design), model.spec.budget, story.actions
+        )
+        stories.append(
+            {
+                "run": replay_words(row, steps_max),
+                "property": story.property,
+                "actions": len(actions),
+                "steps": list(runs.labels(told)),
+            }
+        )
+    return stories
+
+
+def _story_lines(story: dict[str, Any]) -> Iterator[str]:
+    steps = story["steps"]
+    yield ""
+    yield f"{story['property']} breaks in {len(steps)} of {story['actions']} steps of {story['run']}:"
+    yield from (f"{n:>4}  {text}" for n, text in enumerate(steps, 1))
+
+
+def _coverage(result: CampaignResult, progress: Progress) -> Coverage:
+    from kipviz.checking.coverage import coverage_of
+
+    jobs = result.plan.jobs
+
+    def tell(done: int) -> bool:
+        progress.runs(done, jobs)
+        return True
+
+    return coverage_of((result.plan.task(job) for job in range(jobs)), tell)
+
+
+def _first_of_each_kind(broken: list[dict[str, Any]]) -> list[dict[str, Any]]:
     first: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in broken:
         first.setdefault((row["design"], row["status"], row["broken"]), row)
+    return list(first.values())
+
+
+def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str]:
+    yield repr(result)
+    first = _first_of_each_kind(broken)
     if first:
         yield ""
         yield "the first run of each kind:"
-    for row in first.values():
+    for row in first:
         what = f"{row['broken']} breaks" if row["status"] == "breaks" else "error"
         yield f"  {row['design']}: {what}: {row['reason']}"
         yield f"    {replay_words(row, result.plan.steps_max)}"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kipviz.command.arguments import add_json, count
+from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
+    from kipviz.checking.explore import Search
     from kipviz.checking.found import Counterexample, Explored
+    from kipviz.checking.reductions import Reduction
     from kipviz.checking.runs import Run
+    from kipviz.cluster.model import ClusterModel
 
 HELP = "visit every state that a scenario's cluster can reach"
 
@@ -26,6 +33,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="crash_broker=1,expire_lock=1, or a profile; none if left out",
     )
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
+    parser.add_argument("--depth-max", type=count, metavar="N", help="how deep; no end if left out")
+    parser.add_argument(
+        "--reduce",
+        type=names,
+        default=(),
+        metavar="R[,R]",
+        help="symmetry (interchangeable applications), order (lone steps first); none if left out",
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="go on with the search in this file, and keep it there if it stops again",
+    )
+    parser.add_argument(
+        "--full-states",
+        action="store_true",
+        help="keep up to 100,000 full states beside their digests and compare",
+    )
+    parser.add_argument(
+        "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
+    )
     parser.add_argument(
         "--save", metavar="FILE", help="write the shortest counterexample to a trace file"
     )
@@ -36,23 +64,31 @@ def run(arguments: argparse.Namespace) -> int:
     """Search, and tell what was found."""
     from kipviz.checking import runs
     from kipviz.checking.budgets import budget_of
-    from kipviz.checking.explore import explore
+    from kipviz.checking.found import Bounds
     from kipviz.command import telling
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.library import scenario as scenario_named
 
     check_place(arguments.save)
+    check_place(arguments.resume)
     with telling.refusing():
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
         model = scenario.model(design, budget)
+    bounds = Bounds(states_max=arguments.states_max)
+    if arguments.depth_max is not None:
+        bounds = bounds.but(depth_max=arguments.depth_max)
     progress = Progress()
     try:
-        found = explore(model, arguments.states_max, progress.states)
+        search = _search(arguments, model)
+        with _until_interrupted(progress) as go_on:
+            found = search.run(bounds, go_on)
+        _keep(arguments, search, found)
+        examples = [_told(arguments, model, each) for each in found.counterexamples]
     finally:
         progress.end()
-    broken = [(e, runs.follow(scenario, design, budget, e.actions)) for e in found.counterexamples]
+    broken = [(e, runs.follow(scenario, design, budget, e.actions)) for e in examples]
     saved = None
     if arguments.save is not None and broken:
         _, shortest = min(broken, key=lambda pair: len(pair[0].actions))
@@ -66,6 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
         "transitions": found.transitions,
         "depth": found.depth,
         "complete": found.complete,
+        "stopped": found.stopped,
+        "clock": found.clock,
+        "reductions": list(found.reductions),
         "sentence": found.sentence,
         "counterexamples": [
             {"property": e.property, "reason": e.reason, "steps": runs.labels(r)} for e, r in broken
@@ -74,6 +113,66 @@ def run(arguments: argparse.Namespace) -> int:
     }
     answer(document, _lines(found, broken, saved), as_json=arguments.json)
     return int(bool(broken))
+
+
+@contextmanager
+def _until_interrupted(progress: Progress) -> Iterator[Callable[[int, int], bool]]:
+    """Let the first ^C end the search in order, so that what was found is told and kept."""
+    interrupted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    try:
+        yield lambda states, depth: progress.states(states, depth) and not interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
+    from pathlib import Path
+
+    from kipviz.checking import kept
+    from kipviz.checking.explore import Search
+
+    reductions = [_reduction(name) for name in arguments.reduce]
+    try:
+        if arguments.resume is not None and Path(arguments.resume).exists():
+            if arguments.full_states:
+                raise Refused("--full-states is for a search from its start, not for --resume")
+            return kept.load(arguments.resume, model, reductions)
+        return Search(model, reductions=reductions, full_states=arguments.full_states)
+    except (ValueError, OSError) as wrong:
+        raise Refused(str(wrong)) from None
+
+
+def _reduction(name: str) -> Reduction:
+    from kipviz.checking.lone import LoneSteps
+    from kipviz.checking.symmetry import Symmetry
+
+    known: dict[str, type[LoneSteps | Symmetry]] = {"symmetry": Symmetry, "order": LoneSteps}
+    if name not in known:
+        raise Refused(f"there is no reduction {name!r}; the reductions are {', '.join(known)}")
+    return known[name]()
+
+
+def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:
+    """Keep a search that is not through where --resume will find it."""
+    from kipviz.checking import kept
+
+    if arguments.resume is None or found.complete:
+        return
+    try:
+        kept.save(search, arguments.resume)
+    except OSError as wrong:
+        raise Refused(f"cannot write {arguments.resume}: {wrong.strerror or wrong}") from None
+
+
+def _told(
+    arguments: argparse.Namespace, model: ClusterModel, example: Counterexample
+) -> Counterexample:
+    from kipviz.checking.shrink import shrink
+
+    if not arguments.shrink:
+        return example
+    return example.but(actions=shrink(model, example.actions, example.property).actions)
 
 
 def _lines(

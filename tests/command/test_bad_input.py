@@ -22,6 +22,18 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         (("explore", "kip-0", "--design", "repaired"), "there is no scenario 'kip-0'"),
         (("explore", "kip-1289-small"), "the following arguments are required: --design"),
         (
+            ("explore", "kip-1289-small", "--design", "repaired", "--reduce", "magic"),
+            "there is no reduction 'magic'; the reductions are symmetry, order",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--reduce", "symmetry"),
+            "no two applications of this cluster are interchangeable",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--resume", "/dev/null"),
+            "/dev/null is no search of kipviz",
+        ),
+        (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "flood=1"),
             "there is no fault 'flood'; the faults are crash_broker",
         ),
@@ -127,7 +139,7 @@ def test_an_interrupted_command_says_so(kipviz, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(explore, "explore", interrupted)
+    monkeypatch.setattr(explore.Search, "run", interrupted)
     done = kipviz("explore", "kip-1289-small", "--design", "repaired")
     assert (done.status, done.out, done.err) == (130, "", "kipviz: interrupted\n")
 

@@ -110,3 +110,17 @@ def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
 def test_a_master_that_is_none_is_refused(refused, spark):
     assert "is no Spark master" in refused("campaign", *WORDS, *BOTH, "--master", "moon")
     assert "'moon' is no Spark master" in refused("audit", "x", "--master", "moon")
+
+
+def test_a_campaign_tells_a_minimal_story_and_which_rules_fired(kipviz):
+    words = ("campaign", *WORDS, "--designs", "finding-D", "--way", "loop")
+    done = kipviz(*words, "--shrink", "--coverage", "--json")
+    (story,) = done.document["stories"]
+    assert len(story["steps"]) < story["actions"] / 3
+    assert story["steps"]
+    fired = {(r["role"], r["rule"]): r["times"] for r in done.document["coverage"]}
+    assert fired["action", "CrashBroker"] == 0
+    assert fired["transaction_coordinator", "EndTxn"] > 0
+    text = kipviz(*words, "--shrink", "--coverage").out
+    assert "atomic breaks in" in text
+    assert "never fired):" in text

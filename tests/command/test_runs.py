@@ -1,6 +1,7 @@
 """play, replay, explore and compare: what they say, and what their exit status says."""
 
 import json
+import signal
 
 import pytest
 
@@ -174,6 +175,44 @@ def test_a_search_without_a_counterexample_saves_nothing(kipviz, tmp_path):
     done = kipviz("explore", "kip-1289-small", "--design", "repaired", "--save", file, "--json")
     assert done.document["saved"] is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_goes_on_from_the_file_in_which_it_stopped(kipviz, tmp_path):
+    words = ("explore", "kip-1289-small", "--design", "repaired", "--resume", tmp_path / "search")
+    cut = kipviz(*words, "--states-max", 300, "--json").document
+    assert (cut["complete"], cut["stopped"]) == (False, "the bound of 300 states")
+    whole = kipviz(*words, "--json").document
+    assert (whole["complete"], whole["states"], whole["clock"]) == (True, 664, "untimed")
+
+
+def test_an_interrupted_search_tells_and_keeps_what_it_found(kipviz, tmp_path, monkeypatch):
+    from kipviz.command.output import Progress
+
+    def interrupt(self, states, depth):
+        if states > 300:
+            signal.raise_signal(signal.SIGINT)
+        return True
+
+    monkeypatch.setattr(Progress, "states", interrupt)
+    words = ("explore", "kip-1289-small", "--design", "repaired", "--resume", tmp_path / "search")
+    cut = kipviz(*words, "--json")
+    assert (cut.status, cut.document["stopped"]) == (0, "cancelled")
+    monkeypatch.undo()
+    assert kipviz(*words, "--json").document["states"] == 664
+
+
+def test_a_reduced_search_says_so_and_its_counterexample_can_be_shrunk(kipviz):
+    words = ("explore", "kip-1289-small", "--design", "finding-D", "--faults", "expire_lock=1")
+    full = kipviz(*words, "--full-states", "--json").document
+    less = kipviz(*words, "--reduce", "order", "--shrink", "--json").document
+    assert (full["reductions"], less["reductions"]) == ([], ["order"])
+    assert less["states"] < full["states"]
+    assert len(less["counterexamples"][0]["steps"]) == len(full["counterexamples"][0]["steps"])
+
+
+def test_a_search_to_a_depth_says_that_it_is_not_complete(kipviz):
+    words = ("explore", "kip-1289-small", "--design", "repaired", "--depth-max", 5)
+    assert "to depth 4, not complete (the bound of depth 5)" in kipviz(*words).out
 
 
 # --- compare -------------------------------------------------------------------------------------
