@@ -111,6 +111,28 @@ def test_the_drawer_follows_the_steps_until_a_message_is_chosen(show, payload):
     assert page.locator(".kv-bytes-head").inner_text().startswith("InitProducerIdRequest")
 
 
+def test_a_message_of_a_branch_has_its_bytes_too(open_file, tmp_path):
+    stepper = kipviz.open("kip-1289-share-commit")
+    stepper.step = 20
+    stepper.take("B5 crashes")
+    branch = stepper.branches[-1]
+    message = next(m for m in branch["messages"] if m["sent"] > 20)
+    place = write_page(
+        tmp_path / "stepper.html",
+        stepper.payload,
+        branches=stepper.branches,
+        branch=branch["id"],
+        step=message["sent"],
+        selection={"kind": "message", "id": message["id"]},
+    )
+    page = open_file(place)
+    wait_painted(page)
+    page.locator(".kv").focus()
+    page.keyboard.press("x")
+    kind = stepper.bytes(message["id"]).partition("\n")[0]
+    assert page.locator(".kv-bytes-head").inner_text() == kind
+
+
 def test_the_line_under_the_diagram_opens_the_bytes(show):
     page, _ = show("Produce")
     page.keyboard.press("x")

@@ -87,5 +87,5 @@ def varint(value: int) -> bytes:
 
 
 def _sized(text: str) -> bytes:
-    raw = text.encode()
+    raw = text.encode("utf-8", "replace")  # as in Java's getBytes
     return varint(len(raw)) + raw

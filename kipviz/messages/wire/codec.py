@@ -251,7 +251,8 @@ def _primitive(field: Field, value: Any, path: str, *, compact: bool) -> bytes:
     kind = field.item
     try:
         if kind == "string":
-            raw = b"" if value is None else value.encode()
+            # Half a surrogate pair becomes a question mark, as in Java's getBytes.
+            raw = b"" if value is None else value.encode("utf-8", "replace")
             size = -1 if value is None else len(raw)
             head = unsigned_varint(size + 1) if compact else size.to_bytes(2, "big", signed=True)
             return head + raw
@@ -260,7 +261,7 @@ def _primitive(field: Field, value: Any, path: str, *, compact: bool) -> bytes:
         if kind == "bool":
             return bytes([bool(value)])
         return int(value).to_bytes(SIZES[kind], "big", signed=True)
-    except (OverflowError, UnicodeEncodeError, TypeError, AttributeError, ValueError) as wrong:
+    except (OverflowError, TypeError, AttributeError, ValueError) as wrong:
         raise WireError(path, -1, f"{value!r} is no {kind}") from wrong
 
 

@@ -70,6 +70,7 @@ export class Bytes extends Drawer {
     const part = raw.subarray(at, at + size);
     const value = valueOf(type, part);
     const called = names[place.names]?.[value];
+    attr(button, "aria-label", `${name}: ${called ?? value}, ${type}, byte ${at}`);
     const why = told ? note : `not modelled: default${note ? ` (${note})` : ""}`;
     return h(
       "tr",
