@@ -90,6 +90,7 @@ class Lab:
         root: The folder that is served; write notebooks there.
         outside: Addresses beyond this machine that a page asked for.
         mistakes: JavaScript errors that no page caught.
+        port: Where the server listens.
     """
 
     def __init__(self, root: Path) -> None:
@@ -124,7 +125,7 @@ class Lab:
     def _start_server(self, undo: contextlib.ExitStack) -> None:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
-            self._port = probe.getsockname()[1]
+            self.port = probe.getsockname()[1]
         log = undo.enter_context((self._private / "server.log").open("w+", encoding="utf-8"))
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *self._arguments()],
@@ -148,7 +149,7 @@ class Lab:
             *root,
             "--no-browser",
             f"--ServerApp.ip={LOOPBACK}",
-            f"--ServerApp.port={self._port}",
+            f"--ServerApp.port={self.port}",
             "--ServerApp.port_retries=0",
             f"--ServerApp.root_dir={self.root}",
             "--ServerApp.terminals_enabled=False",
@@ -177,7 +178,7 @@ class Lab:
 
     def _call(self, path: str, *, method: str = "GET", seconds: float = 2) -> int:
         request = urllib.request.Request(
-            f"http://{LOOPBACK}:{self._port}{path}",
+            f"http://{LOOPBACK}:{self.port}{path}",
             headers={"Authorization": f"token {self._token}"},
             method=method,
         )
@@ -232,11 +233,20 @@ class Lab:
             self.outside.append(request.url)
 
     def open(
-        self, name: str, *, width: int = 1280, height: int = 1000, scheme: str = "light"
+        self,
+        name: str,
+        *,
+        width: int = 1280,
+        height: int = 1000,
+        scheme: str = "light",
+        port: int | None = None,
     ) -> Notebook:
-        """Open a notebook of the served folder and wait until its kernel is idle."""
+        """Open a notebook of the served folder, through another port if one is given.
+
+        The kernel is idle when it is given back.
+        """
         page = self.new_page(width, height, scheme)
-        address = f"http://{LOOPBACK}:{self._port}/lab/tree/{quote(name)}?reset&token={self._token}"
+        address = f"http://{LOOPBACK}:{port or self.port}/lab/tree/{quote(name)}?reset&token={self._token}"
         page.goto(address)
         page.wait_for_function(NOTEBOOK_IS_THERE, timeout=60_000)
         page.evaluate(NOTEBOOK_IS_READY)

@@ -40,11 +40,11 @@ def no_error(page) -> bool:
 def grown() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The share flow with two branches from the main line and one from a branch."""
     respond = flow.Responder(flow.share_flow())
-    first = respond({"branch": 0, "step": 40, "choice": "crash-src"})
-    late = respond({"branch": 0, "step": 70, "choice": "crash-src"})
+    first = respond({"branch": 0, "step": 40, "choice": "crash-src"})["branch"]
+    late = respond({"branch": 0, "step": 70, "choice": "crash-src"})["branch"]
     items = respond.items(respond.lines[1], 43)
     other = next(item["id"] for item in items if item["enabled"] and not item["taken"])
-    inner = respond({"branch": 1, "step": 43, "choice": other})
+    inner = respond({"branch": 1, "step": 43, "choice": other})["branch"]
     return flow.share_payload(), [first, late, inner]
 
 
@@ -204,3 +204,42 @@ def test_a_drawer_stays_in_its_box_at_any_width(show, width, drawer):
     page.keyboard.press("Escape")
     assert page.locator(".kv-drawer:visible").count() == 0
     assert no_error(page)
+
+
+def test_nothing_glides_for_who_wants_no_motion(show):
+    page = show(flow.share_payload(), step=60)
+    gliding = "() => getComputedStyle(document.querySelector('.kv-world')).transitionDuration"
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate(gliding) != "0s"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(gliding) == "0s"
+
+
+def test_arrows_up_and_down_select_messages_as_they_stand(show):
+    page = show(flow.share_payload(), step=20)
+    page.keyboard.press("ArrowUp")
+    last = trait(page, "selection")
+    page.keyboard.press("ArrowUp")
+    above = trait(page, "selection")
+    assert last["kind"] == above["kind"] == "message"
+    assert last != above
+    page.keyboard.press("ArrowDown")
+    assert trait(page, "selection") == last
+    assert page.locator(".kv-message.kv-selected").count() == 1
+    assert page.locator(".kv-detail").is_visible()
+
+
+def test_python_drives_branch_step_and_presenter_and_hears_of_them(show):
+    payload, branches = grown()
+    page = show(payload, branches=branches)
+    page.evaluate("() => { window.model.set('branch', 1); window.model.set('step', 44); }")
+    assert page.locator(".kv-say").inner_text() == branches[0]["steps"][3]["sentence"]
+    page.evaluate("() => window.model.set('presenter', true)")
+    assert "kv-presenter" in page.locator(".kv").get_attribute("class")
+    page.keyboard.press("P")
+    page.keyboard.press("Home")
+    page.wait_for_function(
+        "() => window.sent.some(state => state.step === 0 && state.branch === 1)"
+    )
+    assert trait(page, "presenter") is False
