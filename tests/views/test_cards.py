@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kipviz.views import metrics
 from kipviz.views.cards import Cards
 from kipviz.views.facts import Card
 from tests.scenarios.story import nodes, played
@@ -131,3 +132,98 @@ def test_a_card_whose_world_did_not_change_is_the_very_same_card() -> None:
     assert second["leaders"] is first["leaders"]
     assert second[OUTPUT] is first[OUTPUT]
     assert second["program:app-1"] is not first["program:app-1"]
+
+
+# -- the strip, the logs, who owns what, and what it adds up to ------------------------------------
+
+
+def test_the_strip_has_the_in_flight_window_and_says_how_each_lock_stands() -> None:
+    held, staged = at("consumer.poll()")[SHARES], at("TX_PENDING")[SHARES]
+    assert (held["SPSO"]["at"], held["SPEO"]["at"]) == (100, 101)
+    assert held["offset 100"]["lock"] == "locked: the lock may run out at any moment"
+    assert held["offset 100"]["member"] == "M1"
+    assert staged["offset 100"]["lock"] == "its lock does not run while it is staged"
+    assert staged["offset 100"]["staged"] == "9/0"
+    written = at("TX_PENDING", under="as-written")[SHARES]
+    assert written["offset 100"]["lock"] == "locked: the lock may run out at any moment"
+    done = at("ACKNOWLEDGED")[SHARES]
+    assert done["SPSO"]["at"] == 102
+    assert "SPEO" not in done
+    assert done["offset 100"]["below"]
+
+
+def test_a_log_says_what_became_of_a_batch_and_who_holds_the_lso() -> None:
+    open_, done = at("commitTransaction() returns")[OUTPUT], at("COMPLETE_COMMIT")[OUTPUT]
+    assert column(open_, "fate") == ["open", "open"]
+    assert open_["LSO"]["by"] == "pid 9 epoch 0, open since offset 0"
+    assert column(open_, "span") == ["0-1", "0-1"]
+    assert column(done, "fate") == ["committed", "committed"]
+    assert "by" not in done["LSO"]
+    aborted = at("ABORT markers", "kip-1289-share-abort")[OUTPUT]
+    assert column(aborted, "fate") == ["aborted", "aborted"]
+
+
+def test_an_internal_log_reads_as_keys_and_values_between_its_marks() -> None:
+    logs = at("COMPLETE_COMMIT")
+    assert column(logs["log:__transaction_state-45"], "value") == [
+        "my-txn → EMPTY · pid 9 epoch 0",
+        "my-txn → ONGOING · pid 9 epoch 0 · output-A-0",
+        "my-txn → ONGOING · pid 9 epoch 0 · share state-16, output-A-0",
+        "my-txn → PREPARE_COMMIT · pid 9 epoch 1 · share state-16, output-A-0",
+        "my-txn → COMPLETE_COMMIT · pid 9 epoch 1",
+        "high watermark",
+    ]
+    shares = column(logs["log:__share_group_state-16"], "value")
+    assert shares[0].startswith("g1, src-0 → snapshot 0: state epoch 2")
+    assert "g1, src-0 → vote: 100-101 ACCEPT d1 · pid 9 epoch 0: committed" in shares
+    assert "COMMIT marker of pid 9 epoch 0, in epoch 1" in shares
+    group = at("COMPLETE", "kip-1289-group-commit")["log:__consumer_offsets-7"]
+    assert "my-group-4, src-0 → offset 102 · pid 9 epoch 0: committed" in column(group, "value")
+    orders = column(group, "order")
+    assert orders == sorted(orders)
+
+
+def test_a_process_owns_its_clients_they_their_threads_and_connections() -> None:
+    card = at("TX_PENDING")["owns:app-1"]
+    order = sorted(card.values(), key=lambda cells: cells["order"])
+    names = [(cells["level"], cells["label"]) for cells in order]
+    assert names[:4] == [
+        (0, "process"),
+        (1, "application thread"),
+        (1, "KafkaProducer"),
+        (2, "sender thread"),
+    ]
+    assert (2, "producer → Broker 3") in names
+    assert names.index((1, "KafkaShareConsumer")) < names.index((2, "consumer → Broker 5"))
+    assert facts(card)["KafkaProducer"] == "my-txn, pid 9, last epoch 0"
+    broker = facts(at("commitTransaction() returns")["owns:B1"])
+    assert broker["transaction coordinator transactions-45"] == "in office"
+    assert broker["markers → Broker 3"] == "out: WriteTxnMarkers"
+
+
+def test_machines_light_where_everybody_stands_and_count_what_was_taken() -> None:
+    shown = at("commitTransaction() returns")
+    producer, transaction = shown["machine:app-1"], shown["machine:my-txn"]
+    assert column(producer, "state") == ["READY"]
+    assert producer["COMMITTING_TRANSACTION to READY"]["times"] == 1
+    assert column(transaction, "state") == ["PREPARE_COMMIT"]
+    assert transaction["ONGOING to ONGOING"]["times"] == 1
+    records = shown[SHARES.replace("share", "machine", 1)]
+    assert records["state TX_PENDING"]["text"] == "100-101"
+    assert records["ACQUIRED to TX_PENDING"]["times"] == 2
+
+
+def test_counters_add_up_what_has_happened_and_are_not_in_the_world() -> None:
+    start, done = at("producer.initTransactions()")["metrics"], at("ACKNOWLEDGED")["metrics"]
+    assert {start[name]["value"] for name in metrics.FIRST} == {0}
+    assert {name: done[name]["value"] for name in metrics.FIRST if done[name]["value"]} == {
+        metrics.COMMITTED: 1,
+        metrics.MARKERS: 2,
+        metrics.PRODUCED: 2,
+        metrics.ACQUIRED: 2,
+        metrics.STAGED: 2,
+        metrics.ACKNOWLEDGED: 2,
+    }
+    assert done["requests sent · WriteTxnMarkers"]["value"] == 2
+    expired = at("The lock runs out", "kip-1289-lock-expiry", "as-written")["metrics"]
+    assert expired[metrics.EXPIRED]["value"] == 1
