@@ -43,13 +43,28 @@ def point(fault: str, moments: Sequence[Part], number: int) -> str:
     return f"{after}, before {moments[number + 1]['text']}"
 
 
-def means(words: str, text: str, beside: str = "") -> bool:
-    """Say whether some words mean a point, by its fault, what it is after and what it is before.
+def points(words: str, faults: Sequence[Part], moments: Sequence[Part]) -> list[Part]:
+    """Give the points that some words mean: each a fault, with its `point` and its `moment`.
 
-    `beside` are other words for the fault, such as the roles of a broker that crashes.
+    The words are a fault, perhaps "after" what is done, perhaps "before" what is not. What the
+    fault comes right before is meant, or else anything that happens later. `faults` are choices
+    with the number of their moment.
     """
-    (fault, after, before), (mine, done, due) = _parts(words), _parts(text)
-    return _all(fault, f"{mine} {beside}".lower()) and _all(after, done) and _all(before, due)
+    fault, after, before = _parts(words)
+    near: list[Part] = []
+    far: list[Part] = []
+    for item in faults:
+        number = item["moment"]
+        done, *due = [moment["text"].lower() for moment in moments[number:]]
+        beside = f"{item['text']} {item.get('sub', '')} {done}".lower()
+        if not (_all(fault, beside) and _all(after, done)):
+            continue
+        told = {**item, "point": point(item["text"], moments, number)}
+        if _all(before, due[0] if due else ""):
+            near.append(told)
+        elif any(_all(before, later) for later in due):
+            far.append(told)
+    return near or far
 
 
 def _parts(words: str) -> tuple[str, str, str]:

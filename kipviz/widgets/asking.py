@@ -14,10 +14,10 @@ what there is to say of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
-from kipviz.views.moments import means, point
+from kipviz.views.moments import points
 from kipviz.widgets.line import Line
 
 Part = Mapping[str, Any]
@@ -99,6 +99,14 @@ class Asking:
         """
         return self.ask("hold", message=self._message(message))
 
+    def lose(self, message: str) -> Self:
+        """Let the connection of a message break: it is gone, with all that is on it.
+
+        Raises:
+            ValueError: when no such message is on the wire.
+        """
+        return self.ask("lose", message=self._message(message))
+
     def release(self, message: str) -> Self:
         """Deliver a message that was held back.
 
@@ -143,7 +151,7 @@ class Asking:
 
         Each reads "a fault after what is done, before what is not"; `fault_at` takes any of them.
         """
-        return tuple(text for text, _, _ in self._points(words))
+        return tuple(item["point"] for item in self._points(words))
 
     def fault_at(self, words: str) -> Self:
         """Let a fault happen at a named moment of the protocol, and follow it.
@@ -155,34 +163,31 @@ class Asking:
             ValueError: when nothing is meant by the words, several faults are, or it is not
                 possible then, with the reason.
         """
-        found = list(self._points(words))
-        exact = [each for each in found if each[0] == words]
-        if exact:
-            found = exact
+        found = self._points(words)
+        found = [item for item in found if item["point"] == words] or found
         if not found:
-            known = "; ".join(dict.fromkeys(item["text"] for _, _, item in self._points("")))
+            known = "; ".join(dict.fromkeys(item["text"] for item in self._points("")))
             raise ValueError(
                 f"No fault of this line is called {words!r}; the faults are: {known}. "
                 "points(words) gives the moments."
             )
-        able = [each for each in found if each[2].get("enabled", True)] or found
-        names = list(dict.fromkeys(item["text"] for _, _, item in able))
+        able = [item for item in found if item.get("enabled", True)] or found
+        names = list(dict.fromkeys(item["text"] for item in able))
         if len(names) > 1:
             raise ValueError(f"{words!r} may mean several faults: {'; '.join(names[:8])}.")
-        _, step, item = able[0]
-        _can(item)
-        self.step = step
-        return self.ask("take", choice=item["id"])
+        _can(able[0])
+        self.step = self._line.moments[able[0]["moment"]]["step"]
+        return self.ask("take", choice=able[0]["id"])
 
-    def _points(self, words: str) -> Iterator[tuple[str, int, Part]]:
+    def _points(self, words: str) -> list[Part]:
         line = self._line
-        for number, moment in enumerate(line.moments):
-            for item in line.choices_at(moment["step"]):
-                if item["group"] != "fault":
-                    continue
-                text = point(item["text"], line.moments, number)
-                if means(words, text, item.get("sub", "")):
-                    yield text, moment["step"], item
+        faults = [
+            {**item, "moment": number}
+            for number, moment in enumerate(line.moments)
+            for item in line.choices_at(moment["step"])
+            if item["group"] == "fault"
+        ]
+        return points(words, faults, line.moments)
 
     # -- another course of the same line -------------------------------------------------------------------
 

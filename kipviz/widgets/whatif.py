@@ -6,6 +6,7 @@ words what was done. `Lab` makes a line on the page of what comes out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
@@ -14,16 +15,16 @@ import msgspec
 from kipviz.checking.course import Again, Course, Held, Missing, Wire, name_of, rest_of
 from kipviz.checking.faults import faults as faults_named
 from kipviz.checking.runs import Run, again
-from kipviz.cluster.actions import ClusterAction, Deliver
+from kipviz.cluster.actions import Deliver, LoseConnection
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
-from kipviz.messages.events import MessageSent, RecordsMoved, TransactionMoved
+from kipviz.messages.events import MessageDelivered, RecordsMoved, TransactionMoved
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import action_of, choices
-from kipviz.views.words import tell
+from kipviz.views.words import summary, tell
 
 RUN_STEPS = 400
 RUN_STEPS_MAX = 5_000
@@ -113,6 +114,18 @@ def hold(here: Standing, command: Command) -> Told:
         raise ValueError(f"Nothing else goes on by itself while “{name}” is held back here.")
     said = f"“{name}” is held back"
     return _told(here.run, course, f"held back: {name}", said, missing)
+
+
+def lose(here: Standing, command: Command) -> Told:
+    """Let the connection of a message break: it is gone, with all that is on it."""
+    place, name, _ = _message(here, command)
+    course = here.course()
+    try:
+        course.take(LoseConnection(place.source, place.broker))
+    except NotEnabled as wrong:
+        raise ValueError(f"“{name}” cannot be lost here: {wrong.why}.") from wrong
+    course.go_on()
+    return _told(here.run, course, "")
 
 
 def release(here: Standing, command: Command) -> Told:
@@ -251,12 +264,8 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
 def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
     """Let dice choose what happens until something comes about."""
     seed, steps = _dice(command)
-    wanted, kind = command.get("wanted"), command.get("kind", "any")
-    if not isinstance(wanted, str) or not wanted.strip():
-        raise ValueError("Say what to run until: a message, a state, a property or some words.")
-    if kind not in UNTIL:
-        raise ValueError(f"What to run until is one of {', '.join(UNTIL)}, not {kind!r}.")
-    course, found = here.course(), _finder(wanted.strip().lower(), kind)
+    wanted, found = _wanted(command)
+    course = here.course()
     worlds = [course.world]
 
     def until(node: Node) -> bool:
@@ -290,7 +299,8 @@ def _roll(
         reached = until(node)
         return reached
 
-    faults = faults_named(command.get("faults", "calm"))
+    profile = command.get("faults")
+    faults = faults_named(profile if isinstance(profile, str) else "calm")
     for count in course.run_on(seed, faults, steps, ends):
         if count % BREATH == 0:
             yield f"{count} of {steps} steps"
@@ -306,29 +316,59 @@ def _dice(command: Command) -> tuple[int, int]:
     return seed, steps
 
 
-def _finder(wanted: str, kind: str) -> Callable[[World, Node], bool]:
-    """Give what says of a step whether it brought what is wanted."""
-    asks: dict[str, Callable[[World, Node], bool]] = {
-        "message": lambda _, node: any(
-            wanted in type(e.message).__name__.lower()
-            for e in node.events
-            if isinstance(e, MessageSent)
-        ),
-        "state": lambda _, node: any(
-            wanted in (e.after.value if isinstance(e, TransactionMoved) else e.after.name).lower()
-            for e in node.events
-            if isinstance(e, TransactionMoved | RecordsMoved)
-        ),
-        "property": lambda _, node: any(
-            wanted in prop.name and prop.finding(state).status == BROKEN
-            for prop, state in zip(PROPERTIES, node.observations, strict=True)
-        ),
-        "text": lambda before, node: (
-            wanted in tell(before, node.action, node.events).sentence.lower()
-        ),
-    }
-    chosen = [asks[kind]] if kind != "any" else list(asks.values())
-    return lambda before, node: any(ask(before, node) for ask in chosen)
+Asked = Callable[[World, Node], bool]
+
+
+def _wanted(command: Command) -> tuple[str, Asked]:
+    """Give what to run until, in words and as what says of a step whether it brought that."""
+    kind, words = command.get("kind", "any"), command.get("wanted")
+    if kind not in UNTIL:
+        raise ValueError(f"What to run until is one of {', '.join(UNTIL)}, not {kind!r}.")
+    if not isinstance(words, str) or not words.strip():
+        raise ValueError("Say what to run until: a message, a state, a property or some words.")
+    chosen = _FOUND.values() if kind == "any" else [_FOUND[kind]]
+    asks = [found(words.strip().lower()) for found in chosen]
+    return words.strip(), lambda before, node: any(ask(before, node) for ask in asks)
+
+
+def _message_named(word: str) -> Asked:
+    return lambda _, node: any(
+        word in (type(e.message).__name__.lower(), _kind(summary(e.message)))
+        for e in node.events
+        if isinstance(e, MessageDelivered)
+    )
+
+
+def _kind(label: str) -> str:
+    """Give what messages of one kind are called: what is on the arrow, without its numbers."""
+    return re.sub(r"[\d#]+", "", label).strip().lower()
+
+
+def _state_named(word: str) -> Asked:
+    return lambda _, node: any(
+        word == (e.after.value if isinstance(e, TransactionMoved) else e.after.name).lower()
+        for e in node.events
+        if isinstance(e, TransactionMoved | RecordsMoved)
+    )
+
+
+def _property_broken(word: str) -> Asked:
+    return lambda _, node: any(
+        word in prop.name and prop.finding(state).status == BROKEN
+        for prop, state in zip(PROPERTIES, node.observations, strict=True)
+    )
+
+
+def _told_with(word: str) -> Asked:
+    return lambda before, node: word in tell(before, node.action, node.events).sentence.lower()
+
+
+_FOUND: dict[str, Callable[[str], Asked]] = {
+    "message": _message_named,
+    "state": _state_named,
+    "property": _property_broken,
+    "text": _told_with,
+}
 
 
 # -- pieces -------------------------------------------------------------------------------------------
@@ -357,7 +397,7 @@ def _step(here: Standing, step: Any, what: str) -> int:
     return step
 
 
-def _message(here: Standing, command: Command) -> tuple[ClusterAction, str, int]:
+def _message(here: Standing, command: Command) -> tuple[Deliver, str, int]:
     """Give the delivery of a message that is on the wire here, what it is called, its number."""
     said = command.get("message")
     digits = said[1:] if isinstance(said, str) and said[:1] == "m" else ""

@@ -2,8 +2,11 @@
 // why, and the faults in a menu of their own. The digit on a button is its key.
 
 import { Keyed, attr, h, show, text } from "./dom.js";
+import { Story, pointsOf } from "./whatif.js";
 
 const IMPOSSIBLE_MAX = 4;
+const POINTS_MAX = 30;
+const HELD = "you hold it back: choose it to let it go";
 
 export class Choices {
   constructor(app) {
@@ -15,7 +18,13 @@ export class Choices {
     this.faults = list("kv-fault-list");
     this.caption = h("h3", { class: "kv-caption", text: "What can happen next" });
     this.end = h("p", { class: "kv-quiet" });
-    this.busy = h("p", { class: "kv-busy", role: "status" });
+    this.busyWords = h("span");
+    this.stop = h("button", { text: "stop", onclick: () => this.app.guard(() => this.app.stop()) });
+    this.busy = h("p", { class: "kv-busy", role: "status" }, this.busyWords, " ", this.stop);
+    this.story = new Story();
+    this.find = h("input", { type: "search", class: "kv-fault-find", placeholder: "B1 crashes after PREPARE_COMMIT", "aria-label": "faults at any moment of this line, by words", oninput: () => this.app.guard(() => this.app.draw()) });
+    this.count = h("p", { class: "kv-quiet", role: "status" });
+    this.menu = h("div", { class: "kv-fault-menu" }, this.find, this.count, this.faults);
     this.more = h("button", { type: "button", class: "kv-link", onclick: () => this.app.guard(() => this.toggleCannot()) });
     this.faultButton = h(
       "button",
@@ -25,13 +34,14 @@ export class Choices {
       h("span", { class: "kv-count" }),
       h("kbd", { text: "f" }),
     );
-    show(this.faults, false);
-    this.element = h("section", { class: "kv-choices", "aria-label": "What can happen next" }, this.caption, this.busy, this.end, this.next, this.faultButton, this.faults, this.cannot, this.more);
+    show(this.menu, false);
+    this.element = h("section", { class: "kv-choices", "aria-label": "What can happen next" }, this.caption, this.busy, this.story.element, this.end, this.next, this.faultButton, this.menu, this.cannot, this.more);
     const make = () => this.make();
     const draw = (node, entry) => this.draw(node, entry);
     this.lists = [new Keyed(this.next, make, draw), new Keyed(this.faults, make, draw), new Keyed(this.cannot, make, draw)];
     this.open = false;
     this.all = false;
+    this.wait("");
   }
 
   make() {
@@ -45,15 +55,23 @@ export class Choices {
     const faults = this.items.filter((item) => item.group === "fault").sort((a, b) => b.enabled - a.enabled);
     const cannot = this.items.filter((item) => !item.enabled && item.group !== "fault");
     this.enabled = enabled;
-    const taken = (item) => this.app.lines.following(line, step, item.id);
-    const entry = (item, n) => ({ item, key: n === undefined || n > 8 ? "" : String(n + 1), other: item.enabled ? taken(item) : undefined, line });
+    const held = line.heldAt(step);
+    const isHeld = (item) => item.enabled && held.some((one) => (one.message ? one.message === item.message : one.id === item.id));
+    const taken = (item) => this.app.lines.following(line, item.step ?? step, item.id);
+    const entry = (item, n) => ({ item: isHeld(item) ? { ...item, sub: HELD } : item, key: n === undefined || n > 8 ? "" : String(n + 1), other: item.enabled ? taken(item) : undefined, line });
     const [next, fault, no] = this.lists;
     next.draw(enabled.map(entry), byId);
-    fault.draw(faults.map((item) => entry(item)), byId);
+    const words = this.open ? this.find.value.trim() : "";
+    const points = words ? pointsOf(line, words).sort((a, b) => b.enabled - a.enabled) : faults;
+    fault.draw(points.slice(0, POINTS_MAX).map((item) => entry(item)), byId);
+    text(this.count, words ? `${points.length || "no"} faults of this line${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
+    show(this.count, words !== "");
+    const { said } = this.app;
+    this.story.update(line, step, said?.line === line && said.at === step ? said.words : undefined);
     no.draw(cannot.slice(0, this.all ? undefined : IMPOSSIBLE_MAX).map((item) => entry(item)), byId);
     show(this.faultButton, faults.length > 0);
     text(this.faultButton.querySelector(".kv-count"), faults.filter((item) => item.enabled).length);
-    show(this.faults, this.open && faults.length > 0);
+    show(this.menu, this.open && faults.length > 0);
     show(this.more, cannot.length > IMPOSSIBLE_MAX);
     text(this.more, this.all ? "show less" : `${cannot.length - IMPOSSIBLE_MAX} more that cannot happen`);
     this.sayEnd(line, step, enabled, faults);
@@ -82,10 +100,16 @@ export class Choices {
     attr(button, "title", item.enabled ? (item.taken ? "goes on along this line" : other ? `goes to ${other.name}` : "asks the model for a new branch") : `cannot happen: ${item.why}`);
     text(tag, item.taken ? "→ this line" : other ? `↳ ${other.name}` : "");
     show(tag, Boolean(item.taken || other));
-    button.onclick = () => this.app.guard(() => item.enabled && this.app.choose(item));
+    button.onclick = () => this.app.guard(() => item.enabled && this.choose(item));
     button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;
     button.onpointerleave = item.message ? () => this.app.hover(null) : null;
     node.kvLine = line;
+  }
+
+  /** Chooses here, or at the moment that the words of a fault name. */
+  choose(item) {
+    if (item.step !== undefined) this.app.go(item.step, "small");
+    this.app.choose(item);
   }
 
   /** Chooses the n-th possible event, counted from 1. */
@@ -97,11 +121,11 @@ export class Choices {
   toggleFaults(open = !this.open) {
     if (this.faultButton.hidden) return;
     this.open = open;
-    show(this.faults, open);
+    show(this.menu, open);
     attr(this.faultButton, "aria-expanded", String(open));
-    const first = this.faults.querySelector("button:not([aria-disabled])") ?? this.faults.querySelector("button");
-    if (open && first) first.focus();
-    else if (!open) this.app.focus();
+    this.app.draw();
+    if (open) this.find.focus();
+    else this.app.focus();
   }
 
   toggleCannot() {
@@ -109,11 +133,12 @@ export class Choices {
     this.app.draw();
   }
 
-  wait(waiting) {
+  wait(waiting, stop = false) {
     show(this.busy, waiting !== "");
-    text(this.busy, waiting);
+    show(this.stop, stop);
+    text(this.busyWords, waiting);
     this.element.classList.toggle("kv-asking", waiting !== "");
   }
 }
 
-const byId = (entry) => entry.item.id;
+const byId = ({ item }) => item.key ?? item.id;

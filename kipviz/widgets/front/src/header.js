@@ -9,14 +9,21 @@ const ORDER = { broken: 0, pending: 1, holds: 2 };
 
 export class DesignChip {
   constructor(design) {
+    this.sign = h("span", { "aria-hidden": "true" });
+    this.word = h("span");
+    this.status = h("span", { class: "kv-status" }, this.sign, this.word);
+    this.name = h("b");
+    this.element = h("span", { class: "kv-chip kv-design" }, h("span", { class: "kv-dim", text: "design " }), this.name, this.status);
+    this.update(design);
+  }
+
+  update(design) {
     const status = design?.status ?? "";
-    this.element = h(
-      "span",
-      { class: "kv-chip kv-design", title: design?.sentence ?? "" },
-      h("span", { class: "kv-dim", text: "design " }),
-      h("b", { text: design?.name ?? "" }),
-      h("span", { class: "kv-status", "data-status": status }, h("span", { "aria-hidden": "true", text: STATUS[status] ?? "○" }), h("span", { text: ` ${status}` })),
-    );
+    attr(this.element, "title", design?.sentence);
+    attr(this.status, "data-status", status);
+    text(this.name, design?.name);
+    text(this.sign, STATUS[status] ?? "○");
+    text(this.word, ` ${status}`);
     show(this.element, Boolean(design?.name));
   }
 }

@@ -27,6 +27,7 @@ export const KEYS = [
   { keys: ["f"], show: ["f"], what: "the list of faults", act: (app) => app.toggleFaults() },
   { keys: ["/"], show: ["/"], what: "find: search, filters, chapters, run until", act: (app) => app.toggleDrawer("find") },
   { keys: ["t"], show: ["t"], what: "the tree of branches", act: (app) => app.toggleDrawer("tree") },
+  { keys: ["o"], show: ["o"], what: "what if: hold a message, skip or move an event, change a setting, run on", act: (app) => app.toggleDrawer("whatif") },
   { keys: ["m"], show: ["m"], what: "the diagram as a table", act: (app) => app.toggleDrawer("table") },
   { keys: ["Enter"], show: ["Enter"], what: "open or close the folded steps at the cursor", act: (app) => app.toggleFold() },
   { keys: ["z"], show: ["z"], what: "show every repeat, or fold them all", act: (app) => app.toggleFolds() },

@@ -56,6 +56,9 @@ export class Line {
     this.marked = this.steps.flatMap((step, k) => (step.interesting || this.flags.has(k) ? [k] : []));
     this.goals ??= [];
     this.asks ??= new Map();
+    this.moments ??= [];
+    this.missing ??= [];
+    this.held ??= [];
     this.bigAt = new Int32Array(this.steps.length).fill(-1);
     this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
   }
@@ -85,7 +88,12 @@ export class Line {
 
   /** Whether somebody holds a message back at a step. */
   holds(id, step) {
-    return this.held.some((hold) => hold.message === id && hold.from <= step && (hold.to === NEVER || step < hold.to));
+    return this.heldAt(step).some((hold) => hold.message === id);
+  }
+
+  /** What does not happen by itself at a step, because somebody holds it back. */
+  heldAt(step) {
+    return this.held.filter((one) => one.from <= step && (one.to === NEVER || step < one.to));
   }
 
   message(id) {
@@ -203,7 +211,7 @@ export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
   const downs = payload.downs ?? [];
   const tables = { kinds: {}, shapes: {}, names: {}, ...payload.wire };
-  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, held: [], tables, goals: payload.goals, asks: asksOf(payload) });
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, tables, goals: payload.goals, asks: asksOf(payload), moments: payload.moments, tree: 0, design: payload.design });
 }
 
 /** The predictions of a payload or a branch, by step. */
@@ -232,11 +240,16 @@ export function branchLine(parent, branch) {
     name: branch.name,
     parent: branch.parent,
     at,
+    tree: branch.tree ?? 0,
+    design: branch.design ?? parent.design,
+    said: branch.said,
+    missing: branch.missing,
+    held: after(parent.held, (one) => (one.to ?? Infinity)).concat(list("held")),
+    moments: after(parent.moments, (one) => one.step).concat(list("moments")),
     steps: parent.steps.slice(0, at + 1).concat(branch.steps),
     rows: rows.concat(list("rows")),
     messages: replaced(after(parent.messages, (m) => m.sent).map(goesOn), list("messages"), (m) => m.id),
     notes: after(parent.notes, (n) => n.step).concat(list("notes")),
-    held: list("held"),
     downs: replaced(
       after(parent.downs, (d) => d.from).map((d) => (d.to !== NEVER && d.to > at ? { ...d, to: NEVER } : d)),
       list("downs"),
@@ -347,7 +360,7 @@ export class Lines {
   following(line, step, choice) {
     for (const id of [line.id, ...this.ids]) {
       const other = this.get(id);
-      if (other.steps[step] !== line.steps[step] || other.last <= step) continue;
+      if (other.tree !== line.tree || other.steps[step] !== line.steps[step] || other.last <= step) continue;
       if (other.choicesAt(step).some((item) => item.taken && item.id === choice)) return other;
     }
     return undefined;

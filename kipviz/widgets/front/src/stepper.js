@@ -19,6 +19,7 @@ import { Sequence } from "./sequence.js";
 import { Share } from "./share.js";
 import { Transport } from "./transport.js";
 import { Views } from "./views.js";
+import { WhatIf } from "./whatif.js";
 
 const PATIENCE = 8000;
 
@@ -40,6 +41,7 @@ export class Stepper extends Frame {
     this.hear("branches", () => this.grow(model.get("branches")));
     this.hear("tree", () => this.tidy());
     this.hear("answer", () => this.answered(model.get("answer")));
+    this.hear("notice", () => model.get("notice") && this.errors.say(model.get("notice")));
     for (const name of ["selection", "answers", "revealed", "all_lanes", "views"]) this.hear(name, () => this.heardRest());
     this.heardTool();
     this.watch([this.sequence]);
@@ -63,6 +65,7 @@ export class Stepper extends Frame {
       this.find,
       new Beliefs(this),
       new Tree(this),
+      new WhatIf(this),
       new Table(this),
       new Bytes(this),
       this.views,
@@ -73,11 +76,12 @@ export class Stepper extends Frame {
     const bytes = h("button", { type: "button", onclick: () => this.guard(() => this.toggleDrawer("bytes")), text: "bytes" }, " ", h("kbd", { text: "x" }));
     this.detail = h("p", { class: "kv-detail" }, this.detailWords, " ", bytes);
     show(this.detail, false);
+    this.design = new DesignChip();
     const header = h(
       "header",
       { class: "kv-header" },
       h("h2", { text: payload.title }),
-      new DesignChip(payload.design).element,
+      this.design.element,
       h("span", { class: "kv-space" }),
       this.verdicts.chips,
     );
@@ -118,6 +122,7 @@ export class Stepper extends Frame {
     this.sequence.update(line, at, since);
     this.views.mark();
     this.cards.update(line, at, since, this.views.chosen(lanes));
+    this.design.update(line.design);
     this.verdicts.update(line, at);
     this.sentence.update({ line, step: at, grain: this.grain, broken: this.verdicts.broken() });
     this.transport.update({ last: line.last, step: at, big: line.bigNumber(at), bigs: line.bigs.length, ends: this.endsOf(line), title: line.steps[at].title });
@@ -266,30 +271,38 @@ export class Stepper extends Frame {
   }
 
   choose(item) {
-    this.player.pause();
     const known = this.lines.following(this.line, this.at, item.id);
     if (known) {
+      this.player.pause();
       this.follow(known, this.at + 1);
-      return;
-    }
-    this.wish({ do: "take", choice: item.id, step: this.at, branch: this.line.id }, item.text);
+    } else this.wish({ do: "take", choice: item.id }, item.text);
   }
 
-  /** Asks Python for what only a model can do; the answer carries the number of the wish. */
+  /** Asks Python for something at the cursor; `words` say what. The answer comes to `answered`. */
   wish(command, words) {
+    this.player.pause();
     if (this.asked) {
-      this.errors.say(`Still waiting for the answer to “${this.asked.text}”.`);
+      this.errors.say(`Still waiting for the answer to “${this.asked.words}”.`);
       return;
     }
     this.errors.clear();
-    const id = 1 + Math.floor(Math.random() * 2 ** 31);
-    this.asked = { id, text: words };
-    this.choices.wait(`Asking the model: ${words} …`);
+    this.asked = { id: 1 + Math.floor(Math.random() * 2 ** 31), words };
+    this.wait(`Asking the model: ${words} …`);
+    this.model.set("command", { branch: this.line.id, step: this.at, ...command, id: this.asked.id });
+    this.save();
+  }
+
+  wait(words, stop) {
+    clearTimeout(this.patience);
+    this.choices.wait(words, stop);
     this.patience = setTimeout(() => {
       this.choices.wait("No answer yet: the kernel is busy or was restarted. What is already here still steps.");
       this.asked = null;
     }, PATIENCE);
-    this.model.set("command", { id, ...command });
+  }
+
+  stop() {
+    this.model.set("command", { id: this.asked?.id, do: "stop" });
     this.save();
   }
 
@@ -297,12 +310,19 @@ export class Stepper extends Frame {
     if (!answer?.id) return;
     if (answer.branch) this.receive(answer.branch);
     if (this.lastAsked === answer.id || this.asked?.id !== answer.id) return;
+    if (answer.busy) {
+      this.wait(`${this.asked.words}: ${answer.busy} …`, true);
+      return;
+    }
     clearTimeout(this.patience);
     this.lastAsked = answer.id;
     this.asked = null;
     this.choices.wait("");
+    const go = answer.branch ? { branch: answer.branch.id, step: answer.branch.at + 1 } : answer.go;
     if (answer.error) this.errors.say(answer.error);
-    else if (answer.branch) this.follow(this.lines.get(answer.branch.id), answer.branch.at + 1);
+    if (go) this.follow(this.lines.get(go.branch), go.step);
+    this.said = answer.branch || !answer.say ? null : { line: this.line, at: this.at, words: answer.say };
+    this.draw();
   }
 
   /** A branch is sent once, in the answer; it joins the synced list here, in the page. */
