@@ -63,3 +63,29 @@ REDUCED = (
     Members("poll", 2, "", 367, 163, 185, 84),
     Members("poll", 2, "expire_lock=1", 2_111, 1_025, 1_057, 515),
 )
+
+
+class ByTlc(NamedTuple):
+    """A size of the KIP-1289 core: what TLC 2.15 found, and our states under each reduction.
+
+    The size is (members, producers, records, epochs, locks, crashes) of `kip_1289_core.Size`.
+    """
+
+    size: tuple[int, ...]
+    distinct: int
+    generated: int
+    by_order: int
+    by_symmetry: int
+    by_both: int
+
+
+# TLC 2.15, one worker, on tests/checking/tla/KIP1289Core.tla.
+BY_TLC = (
+    ByTlc((2, 2, 2, 1, 1, 1), 8_651, 37_714, 5_377, 2_974, 1_856),
+    ByTlc((3, 2, 2, 1, 1, 1), 12_761, 60_856, 7_887, 2_974, 1_856),
+    ByTlc((3, 2, 2, 2, 1, 0), 27_904, 120_108, 17_778, 6_852, 4_355),
+    ByTlc((3, 2, 2, 2, 2, 1), 85_297, 426_149, 54_641, 21_175, 13_576),
+)
+# The same on TwoPhaseCommit.tla: resource managers, distinct states, states generated. The
+# literature gives 288 and 8,832.
+TWO_PHASE_BY_TLC = ((3, 288, 1_146), (5, 8_832, 58_146))
