@@ -90,6 +90,24 @@ def test_the_keyboard_walks_through_the_fields_and_lights_their_bytes(show, payl
     assert page.locator(".kv-bytes").is_hidden()
 
 
+@pytest.mark.parametrize("width", [1280, 800])
+def test_the_field_that_is_lit_is_never_out_of_sight(show, width):
+    page, _ = show("Produce", width=width)
+    count = page.locator(".kv-places tbody tr").count()
+    before = page.evaluate("window.scrollY")
+    for key in ("ArrowDown", "ArrowUp"):
+        for _ in range(count - 1):
+            page.keyboard.press(key)
+            assert page.evaluate(SEEN)
+    assert page.evaluate("window.scrollY") == before  # the page itself stays where it is
+
+
+SEEN = """() => {
+  const { x, y, width, height } = document.activeElement.getBoundingClientRect();
+  return document.activeElement.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+}"""
+
+
 def test_the_mouse_lights_a_field_from_its_bytes(show):
     page, _ = show("TxnShareAcknowledge")
     page.locator(".kv-dump .kv-run", has_text="00 00 00 00 00 00 00 09").hover()

@@ -13,7 +13,7 @@ export class Bytes extends Drawer {
     this.head = h("p", { class: "kv-bytes-head" });
     this.dump = h("div", { class: "kv-dump", "aria-hidden": "true" });
     this.body = h("tbody");
-    const heads = ["byte", "field", "type", "value", "bytes"].map((name) => h("th", { scope: "col", text: name }));
+    const heads = ["byte", "field", "type", "value"].map((name) => h("th", { scope: "col", text: name }));
     this.table = h("table", { class: "kv-places" }, h("thead", {}, h("tr", {}, ...heads)), this.body);
     this.split = h("div", { class: "kv-bytes-split" }, this.dump, this.table);
     this.element.append(this.head, this.split);
@@ -66,11 +66,11 @@ export class Bytes extends Drawer {
     const { depth, name, type, note, at, size, told } = place;
     const indent = `padding-left:${depth * 10 + 4}px`;
     const button = h("button", { type: "button", tabindex: "-1", "data-place": n, text: name });
-    if (!type) return h("tr", { class: "kv-place-head", "data-place": n }, h("td", { class: "kv-byte-at", text: at }), h("th", { scope: "row", style: indent }, button), h("td", { colspan: 3, text: note }));
+    if (!type) return h("tr", { class: "kv-place-head", "data-place": n }, h("td", { class: "kv-byte-at", text: at }), h("th", { scope: "row", style: indent }, button), h("td", { colspan: 2, text: note }));
     const part = raw.subarray(at, at + size);
     const value = valueOf(type, part);
     const called = names[place.names]?.[value];
-    attr(button, "aria-label", `${name}: ${called ?? value}, ${type}, byte ${at}`);
+    attr(button, "aria-label", `${name}: ${called ?? value}, ${type}, byte ${at}: ${hex(part)}`);
     const why = told ? note : `not modelled: default${note ? ` (${note})` : ""}`;
     return h(
       "tr",
@@ -79,7 +79,6 @@ export class Bytes extends Drawer {
       h("th", { scope: "row", style: indent }, button),
       h("td", { class: "kv-dim kv-place-type", text: type }),
       h("td", {}, h("b", { text: called ? `${value} ${called}` : value }), why ? h("span", { class: "kv-dim", text: ` ${why}` }) : null),
-      h("td", { class: "kv-raw", text: hex(size > 8 ? part.subarray(0, 6) : part) + (size > 8 ? " …" : "") }),
     );
   }
 
@@ -94,7 +93,8 @@ export class Bytes extends Drawer {
       const n = Number(node.dataset.place);
       node.classList.toggle("kv-place-lit", n >= first && n <= last && (node.tagName !== "TR" || n === first));
     }
-    for (const node of [this.body.rows[first], this.dump.querySelector(".kv-place-lit")]) within(node);
+    within(this.body.rows[first], this.element, this.app.size === "one" ? this.dump : this.head);
+    within(this.dump.querySelector(".kv-place-lit"), this.dump);
   }
 
   move(event) {
@@ -193,11 +193,12 @@ function valueOf(type, part) {
   return `“${new TextDecoder().decode(part.subarray(from))}”`;
 }
 
-/** Brings a node into view inside the box that scrolls it, and moves nothing else on the page. */
-function within(node) {
-  const box = node?.closest(".kv-dump, .kv-drawer");
-  if (!box) return;
-  const [inner, outer] = [node.getBoundingClientRect(), box.getBoundingClientRect()];
-  if (inner.top < outer.top + 24) box.scrollTop -= outer.top + 24 - inner.top;
+/** Brings a node into view inside the box that scrolls it, below what sticks to its top. */
+function within(node, box, stuck) {
+  if (!node) return;
+  const inner = node.getBoundingClientRect();
+  const outer = box.getBoundingClientRect();
+  const top = stuck ? stuck.getBoundingClientRect().bottom : outer.top;
+  if (inner.top < top) box.scrollTop -= top - inner.top;
   else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom;
 }
