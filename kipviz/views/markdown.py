@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ Part = Mapping[str, Any]
 
 SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 
+# Control characters, and halves of surrogate pairs, which no file can hold.
+_UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 # What Markdown, or the HTML that it may become, would take for more than text.
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|~$"} | {"&": "&amp;"})
 
@@ -42,7 +45,7 @@ def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
 
 def plain(text: str) -> str:
     """Give a text that Markdown shows as it is, on one line."""
-    return " ".join(text.split()).translate(_SPECIAL)
+    return _UNSEEN.sub("\ufffd", " ".join(text.split())).translate(_SPECIAL)
 
 
 def _said(judgement: Judgement) -> str:

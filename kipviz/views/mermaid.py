@@ -6,10 +6,14 @@ one that is still on the wire at the end comes last, with a question mark.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 Part = Mapping[str, Any]
+
+# Control characters, and halves of surrogate pairs, which no file can hold.
+_UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def mermaid(payload: Part) -> str:
@@ -47,7 +51,7 @@ def mermaid(payload: Part) -> str:
 
 def plain(text: str) -> str:
     """Give a text that Mermaid shows as it is, on one line: what it would read has a code."""
-    one_line = " ".join(text.split())
+    one_line = _UNSEEN.sub("\ufffd", " ".join(text.split()))
     return "".join(f"#{ord(c)};" if c in '#;<>&"%{}' else c for c in one_line)
 
 

@@ -19,6 +19,12 @@ def told(run):
     return payload(run.scenario, run.design, run.model, run.trace, run.told)[0]
 
 
+KNOWN_LINE = (
+    r"sequenceDiagram|  %% [^{}]+|  participant L\d+ as ([^;#]|#\d+;)+"
+    r"|  Note over L\d+(,L\d+)?: ([^;#]|#\d+;)+|  L\d+(->>|-->>|-x|--x)L\d+: ([^;#]|#\d+;)+"
+)
+
+
 @pytest.fixture(scope="module")
 def story():
     return runs.play("kip-1289-lock-expiry", "finding-D")
@@ -71,13 +77,9 @@ def test_lost_messages_and_crashes_are_in_the_diagram(hostile):
 
 
 def test_every_line_of_a_diagram_is_one_that_mermaid_knows(story, hostile):
-    known = (
-        r"sequenceDiagram|  %% [^{}]+|  participant L\d+ as [^;#]+"
-        r"|  Note over L\d+(,L\d+)?: ([^;#]|#\d+;)+|  L\d+(->>|-->>|-x|--x)L\d+: ([^;#]|#\d+;)+"
-    )
     for shown in (told(story), hostile):
         for line in mermaid(shown).splitlines():
-            assert re.fullmatch(known, line), line
+            assert re.fullmatch(KNOWN_LINE, line), line
 
 
 def test_what_mermaid_would_read_is_shown_as_it_is():

@@ -30,5 +30,5 @@ export function mermaid(payload, line) {
 
 /** A text that Mermaid shows as it is, on one line: what it would read has a code. */
 function plain(words) {
-  return String(words ?? "").trim().replace(/\s+/g, " ").replace(/[#;<>&"%{}]/g, (c) => `#${c.codePointAt(0)};`);
+  return String(words ?? "").replace(/[\s\x1c-\x1f\x85]+/g, " ").trim().replace(/[\0-\x1f\x7f]|\p{Surrogate}/gu, "\ufffd").replace(/[#;<>&"%{}]/g, (c) => `#${c.codePointAt(0)};`);
 }

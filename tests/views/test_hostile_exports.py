@@ -1,0 +1,66 @@
+"""What would run is only text in the files that a run is written to."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+import kipviz
+from kipviz.checking import runs
+from kipviz.checking.permalink import open_link, permalink
+from kipviz.cluster.actions import Deliver, Step
+from kipviz.core.linkcode import BadLink, read, write
+from kipviz.views.mermaid import mermaid
+from kipviz.views.payload import payload
+from kipviz.views.pytest_source import pytest_source, said, written
+from tests.views.hostile import HOSTILE, poisoned
+from tests.views.test_exports import KNOWN_LINE
+
+CODE = "x\nimport kipviz; kipviz.caught = 1 #\r\x0bkipviz.caught = 1\u2028kipviz.caught = 1\x00"
+
+
+def test_a_generated_test_runs_nothing_but_the_run():
+    run = runs.play("kip-1289-small")
+    for text in (HOSTILE, CODE, '"""\n' + CODE, "'" + CODE):
+        bad = runs.Run(run.scenario.but(title=text), run.design, run.model, run.trace, run.chapters)
+        judged = [j.but(property=text, reason=text) for j in runs.judge(run)]
+        source = pytest_source(bad, judged)
+        tree = ast.parse(source)
+        calls = [n for n in tree.body if isinstance(n, ast.Expr)]
+        assert calls == []
+        scope = {}
+        exec(compile(source, "test_run.py", "exec"), scope)
+        assert list(scope["VERDICTS"]) == [text]
+        assert not hasattr(kipviz, "caught")
+
+
+def test_an_action_is_written_so_that_python_reads_only_that_action():
+    for text in (HOSTILE, CODE, "')+__import__('os')#"):
+        for action in (Step(text), Deliver(text, 1, text)):
+            assert written(action).isascii()
+            again = eval(written(action), {"Step": Step, "Deliver": Deliver})
+            assert again == action
+        assert len(said(text).splitlines()) <= 1
+
+
+def test_every_line_of_a_diagram_is_still_one_that_mermaid_knows():
+    run = runs.play("kip-1289-lock-expiry")
+    shown, _ = payload(run.scenario, run.design, run.model, run.trace, run.told)
+    for line in mermaid(poisoned(shown)).splitlines():
+        assert re.fullmatch(KNOWN_LINE, line), line
+
+
+def test_a_link_with_markup_in_its_head_or_actions_is_refused_or_said_in_words():
+    run = runs.play("kip-1289-small")
+    link = read(permalink(run))
+    text = HOSTILE.replace("\ud800", "")
+    for head in (text, '["<img onerror=1>"]', link.head.replace("kip-1289-small", "<script>")):
+        with pytest.raises(BadLink) as refused:
+            open_link(write(link.but(head=head)))
+        assert len(str(refused.value).splitlines()) == 1
+    (part,) = link.parts
+    taken = (part.taken[0].but(pick=text), *part.taken[1:])
+    (change,) = open_link(write(link.but(parts=(part.but(taken=taken),)))).changes
+    assert "there is no such action" in change
