@@ -163,6 +163,7 @@ export class Find extends Drawer {
     this.next.disabled = this.play.disabled = ahead === 0;
     this.clear.disabled = this.only.disabled = !asked;
     const { text: sought, message, state } = this.asked;
+    show(this.hitList.parentElement, asked);
     show(this.more, asked && ahead === 0 && Boolean(sought || message || (state && state.state !== "holds")));
     const first = Math.max(0, Math.min(here - LIST_MAX / 2, found.length - LIST_MAX));
     const { text: words } = this.asked;

@@ -10,7 +10,7 @@ import css from "./style.css";
 import tools from "./tools.css";
 
 const SAVE_EVERY = 150;
-export const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
+const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
 let made = 0;
 
 export class Frame {
@@ -97,9 +97,10 @@ export class Frame {
   resize() {
     const width = this.root.clientWidth;
     if (width === 0) return;
-    const page = window.innerWidth / (this.presenting ? PRESENTING : 1);
+    const scale = this.presenting ? PRESENTING : 1;
+    const page = window.innerWidth / scale;
     const size = page < 900 || width < 720 ? "one" : page < 1200 || width < 1000 ? "two" : "three";
-    const tall = Math.round(Math.max(400, Math.min(640, window.innerHeight * 0.54)));
+    const tall = Math.round(Math.max(400 / scale, Math.min(640, (window.innerHeight / scale) * 0.54)));
     const same = width === this.wide && size === this.size && tall === this.tall;
     if (!same) {
       Object.assign(this, { wide: width, size, tall });
