@@ -21,7 +21,7 @@ class Side {
     this.payload = payload;
     this.which = which;
     this.number = which === "left" ? 0 : 1;
-    this.name = frame.payload.names?.[this.number] ?? payload.design?.name ?? which;
+    this.called = frame.payload.names?.[this.number] ?? payload.design?.name ?? which;
     this.lines = new Lines(payload, []);
     this.line = this.lines.get(frame.payload.lines?.[this.number] ?? 0);
     this.verdicts = new Verdicts(this);
@@ -34,10 +34,10 @@ class Side {
     this.branch.value = String(this.line.id);
     this.branch.addEventListener("change", () => this.guard(() => frame.showLine(this.number, Number(this.branch.value))));
     show(this.branch, this.lines.ids.length > 1 && frame.model.get("lines") !== undefined);
-    const name = this.name === payload.design?.name ? null : h("b", { class: "kv-side-name", text: this.name });
+    const name = this.called === payload.design?.name ? null : h("b", { class: "kv-side-name", text: this.called });
     this.element = h(
       "section",
-      { class: "kv-side", "aria-label": `${which}: ${this.name}` },
+      { class: "kv-side", "aria-label": `${which}: ${this.called}` },
       h("header", { class: "kv-side-head" }, name, new DesignChip(payload.design).element, this.branch, h("span", { class: "kv-space" }), this.verdicts.chips),
       this.verdicts.panel,
       this.sequence.element,
@@ -82,6 +82,10 @@ class Side {
     );
   }
 
+  name(part) {
+    return this.frame.name(part);
+  }
+
   guard(act) {
     return this.frame.guard(act);
   }
@@ -110,7 +114,7 @@ class VerdictTable extends Drawer {
   constructor(app) {
     super(app, { name: "verdicts", title: "verdicts side by side", key: "r" });
     this.body = h("tbody");
-    const sides = [app.left, app.right].map((side) => h("th", { scope: "col", text: side.name }));
+    const sides = [app.left, app.right].map((side) => h("th", { scope: "col", text: side.called }));
     this.element.append(h("table", { class: "kv-verdict-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col", text: "property" }), ...sides)), this.body));
   }
 
@@ -270,7 +274,7 @@ export class Compare extends Frame {
     const words = found ? (found.at === this.at || this.grain === "big" ? found.sentence : both) : same ? one : both;
     text(sentence.context, this.payload.bigs[big] ? `${big + 1} · ${this.payload.bigs[big].title}` : "");
     text(sentence.words, words);
-    const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.name}: ${v.reason || v.sentence}`));
+    const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.called}: ${v.reason || v.sentence}`));
     show(sentence.alarm, alarms.length > 0);
     text(sentence.alarm, alarms.join(" · "));
     const at = same ? this.left.line.steps[left] : { ...(waits === 0 ? this.right.line.steps[right] : this.left.line.steps[left]), sentence: words };
