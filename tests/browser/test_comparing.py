@@ -98,6 +98,18 @@ def test_verdicts_stand_side_by_side_with_reasons_and_mark_where_they_differ(sho
     assert page.locator(".kv-unlike-chip").count() >= 2
 
 
+def test_d_shows_all_cards_or_only_those_that_differ_or_changed(show):
+    page = show(both())
+    press(page, "1")
+    cards = page.locator(".kv-side .kv-card:visible")
+    few = cards.count()
+    assert cards.first.locator(".kv-unlike").is_visible()
+    press(page, "d")
+    assert cards.count() > few
+    press(page, "d")
+    assert cards.count() == few
+
+
 def test_another_branch_is_asked_for_by_its_list(show):
     stepper = kipviz.open("kip-1289-small")
     stepper.step = 12

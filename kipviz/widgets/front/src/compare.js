@@ -2,7 +2,7 @@
 // diagrams get the same rows, so that a side which waits shows a gap and neither runs ahead.
 
 import { Cards } from "./cards.js";
-import { Keyed, h, s, show, text } from "./dom.js";
+import { Keyed, attr, h, s, show, text } from "./dom.js";
 import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lines } from "./line.js";
@@ -170,9 +170,11 @@ export class Compare extends Frame {
     first.append(h("span", { text: length ? `${length} ${length === 1 ? "difference" : "differences"}, the first at ${this.differences[0].at}` : "no difference" }));
     this.jumps = [first, jump("kv-previous-difference", "◇ ↑", "previous difference (I)", () => this.marked(-1)), jump("kv-next-difference", "◇ ↓", "next difference (i)", () => this.marked(1))];
     for (const button of this.jumps) button.disabled = !length;
+    this.only = h("button", { type: "button", class: "kv-lanes-button", title: "only cards that differ or changed, or all of them (d)", text: "only what differs", onclick: () => this.guard(() => this.toggleOnly()) });
     this.root.classList.add("kv-comparison");
+    this.toggleOnly();
     this.root.append(
-      h("header", { class: "kv-header" }, h("h2", { text: payload.title }), ...this.jumps, h("span", { class: "kv-space" }), this.lanes.button),
+      h("header", { class: "kv-header" }, h("h2", { text: payload.title }), ...this.jumps, h("span", { class: "kv-space" }), this.only, this.lanes.button),
       this.transport.element,
       this.makeHelp(payload.left.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
@@ -355,6 +357,11 @@ export class Compare extends Frame {
   heardRest() {
     this.allLanes = Boolean(this.model.get("all_lanes"));
     this.draw();
+  }
+
+  /** Shows only the cards that differ or have changed, as at the beginning, or all of them. */
+  toggleOnly() {
+    attr(this.only, "aria-pressed", String(this.root.classList.toggle("kv-only-unlike")));
   }
 
   toggleLanes() {
