@@ -77,7 +77,7 @@ class Stepper(Asking, anywidget.AnyWidget):
     answers = traitlets.Dict().tag(sync=True)
     revealed = traitlets.List().tag(sync=True)
     reached = traitlets.List().tag(sync=True)
-    score = traitlets.Dict()
+    score = traitlets.Dict().tag(sync=True)
     all_lanes = traitlets.Bool(False).tag(sync=True)
     presenter = traitlets.Bool(False).tag(sync=True)
     views = traitlets.Dict().tag(sync=True)

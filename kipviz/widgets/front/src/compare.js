@@ -21,9 +21,9 @@ class Side {
     this.payload = payload;
     this.which = which;
     this.number = which === "left" ? 0 : 1;
-    this.called = frame.payload.names?.[this.number] ?? payload.design?.name ?? which;
+    this.called = frame.payload.names[this.number];
     this.lines = new Lines(payload, []);
-    this.line = this.lines.get(frame.payload.lines?.[this.number] ?? 0);
+    this.line = this.lines.get(frame.payload.lines[this.number]);
     this.verdicts = new Verdicts(this);
     this.sequence = new Sequence(this, { folding: false }); // two diagrams are kept level row by row
     this.cards = new Cards(this);
@@ -268,20 +268,18 @@ export class Compare extends Frame {
 
   say(big, left, right, found) {
     const { sentence } = this;
-    const one = this.left.line.steps[left].sentence;
-    const other = this.right.line.steps[right].sentence;
-    const same = one === other;
-    const waits = [0, 1].find((side) => !this.acts(this.at, side));
-    const both = waits === undefined ? `Left: ${one} Right: ${other}` : waits ? `Only left: ${one}` : `Only right: ${other}`;
-    const words = found ? (found.at === this.at || this.grain === "big" ? found.sentence : both) : same ? one : both;
+    const one = this.left.line.steps[left];
+    const other = this.right.line.steps[right];
+    const mark = this.payload.marks[this.at];
+    const both = { "=": one.sentence, "<": `Only left: ${one.sentence}`, ">": `Only right: ${other.sentence}`, "!": `Left: ${one.sentence} Right: ${other.sentence}` }[mark];
+    const words = found && (found.at === this.at || this.grain === "big") ? found.sentence : both;
     text(sentence.context, this.payload.bigs[big] ? `${big + 1} · ${this.payload.bigs[big].title}` : "");
     text(sentence.words, words);
     const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.called}: ${v.reason || v.sentence}`));
     show(sentence.alarm, alarms.length > 0);
     text(sentence.alarm, alarms.join(" · "));
-    const at = same ? this.left.line.steps[left] : { ...(waits === 0 ? this.right.line.steps[right] : this.left.line.steps[left]), sentence: words };
-    sentence.at = at;
-    if (!sentence.why.hidden) sentence.drawWhy(at);
+    sentence.at = { ...(mark === ">" ? other : one), sentence: words };
+    if (!sentence.why.hidden) sentence.drawWhy(sentence.at);
   }
 
   // -- moving -----------------------------------------------------------------------------------------

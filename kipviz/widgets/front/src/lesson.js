@@ -37,7 +37,7 @@ export class Lesson {
     this.drawn.draw(notes, (note) => note.text);
     const { reached, revealed, answers } = this.app;
     const done = this.checkpoints.filter(({ goal }) => reached.includes(goal));
-    const { right, answered } = this.app.gained();
+    const { right, answered } = this.app.model.get("score") ?? {};
     text(this.count, `${done.length} of ${this.checkpoints.length} done${answered ? ` · right ${right} of ${answered}` : ""}`);
     const key = `${reached.join()} ${revealed.length} ${Object.keys(answers).length}`;
     if (this.key !== key) {

@@ -42,7 +42,7 @@ export class Stepper extends Frame {
     this.hear("tree", () => this.tidy());
     this.hear("answer", () => this.answered(model.get("answer")));
     this.hear("notice", () => model.get("notice") && this.errors.say(model.get("notice")));
-    for (const name of ["selection", "answers", "revealed", "all_lanes", "views"]) this.hear(name, () => this.heardRest());
+    for (const name of ["selection", "answers", "revealed", "score", "all_lanes", "views"]) this.hear(name, () => this.heardRest());
     this.heardTool();
     this.watch([this.sequence]);
   }
@@ -385,22 +385,6 @@ export class Stepper extends Frame {
     const known = this[name];
     const news = items.filter((item) => !known.includes(item));
     if (news.length) this.keep({ [name]: [...known, ...news] });
-  }
-
-  /** What the page itself can say of the score; what counts is said by Python. */
-  gained() {
-    const found = Object.entries(this.answers);
-    return { answered: found.length, right: found.filter(([id, option]) => this.rightOf(id) === option).length };
-  }
-
-  rightOf(id) {
-    const story = this.questions.find((question) => question.id === id);
-    if (story) return this.revealed.includes(id) ? story.options.findIndex((option) => option.right) : undefined;
-    if (!this.revealed.includes(id)) return undefined;
-    const { line } = this;
-    const node = id.slice(1);
-    const at = line.steps.findIndex((step) => String(step.node) === node);
-    return at < 0 ? undefined : this.question.predictionAt(line, at)?.options.findIndex((option) => option.right);
   }
 
   onMain(step) {
