@@ -41,7 +41,7 @@ Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
 LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
-MESSAGE = "its message"
+MESSAGE = "sent its message"
 
 
 class Notes:
@@ -126,10 +126,12 @@ class Causes:
         others: dict[int, list[str]] = {}
         for place in reads(self._model, before, action):
             for step in self._last([place]):
-                if (words := _words(place)) not in others.setdefault(step, []):
-                    others[step].append(words)
+                changed = others.setdefault(step, [])
+                words = _words(place)
+                if words not in changed:
+                    changed.append(words if changed else f"changed {words}")
         for step in self._sender(action):
-            others[step] = [MESSAGE, *(w for w in others.get(step, []) if not _of_wire(w))]
+            others[step] = [MESSAGE]
         first = [step for step in main if step in others][:1]
         rest = sorted((step for step in others if step not in first), reverse=True)
         return [[step, ", ".join(others[step])] for step in (*first, *rest)]
@@ -246,10 +248,6 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("roles", (broker, "share_partition_leader", ""))]
         case _:
             return []
-
-
-def _of_wire(words: str) -> bool:
-    return words.startswith("the connection ")
 
 
 def _words(place: Place) -> str:

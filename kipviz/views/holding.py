@@ -3,7 +3,7 @@
 Pure functions from a world to findings. A finding names the row on screen that stands still, says
 in plain words what it waits for, and ends with the way out. `how` says who has to act: "soon" is
 nobody, messages are under way; "someone" is a person, a timer or a repair; "never" is that nothing
-in the model will do it.
+in the model will do it; "idle" is that there is nothing to do.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.facts import short_name
 from kipviz.views.waiting import (
+    IDLE,
     NEVER,
     SOMEONE,
     SOON,
@@ -472,7 +473,7 @@ def _nothing_to_read(world: World, message: Any) -> Reason:
         )
         return reason.but(text=text, see=(*see, *reason.see))
     text = f"It has read {log.name} up to offset {message.offset}, and nothing stands there yet."
-    return Reason(text, f"somebody writes to {log.name}.", SOMEONE, see)
+    return Reason(text, f"somebody writes to {log.name}.", IDLE, see)
 
 
 def _share_request(world: World, broker: int, message: Any) -> Reason:
@@ -494,7 +495,7 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
     if not states:
         text = f"Everything up to offset {share.start_offset - 1} is done, and the log has no more."
-        return Reason(text, f"somebody writes to {share.partition}.", SOMEONE)
+        return Reason(text, f"somebody writes to {share.partition}.", IDLE)
     return Reason(
         f"No record of {share.partition} is free from offset {share.start_offset} on: {counts}.",
         "a record is given back, or a new one is written.",

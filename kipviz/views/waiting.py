@@ -16,7 +16,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.transactions import WriteTxnMarkers
 from kipviz.records.placement import TRANSACTION_STATE
 
-SOON, SOMEONE, NEVER = "soon", "someone", "never"
+SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
 See = tuple[tuple[str, str], ...]
 
 

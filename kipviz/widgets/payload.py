@@ -229,7 +229,7 @@ class HoldInfo(_Part):
     to: int | None
     text: str
     free: str
-    how: Literal["soon", "someone", "never"]
+    how: Literal["soon", "someone", "never", "idle"]
     see: list[tuple[str, str]] = []
 
 

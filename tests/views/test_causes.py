@@ -99,9 +99,15 @@ def test_a_delivery_is_caused_by_who_sent_it_and_by_what_its_role_knew() -> None
     told = payload("kip-1289-share-commit", "repaired")
     decided = step_of(told, "EndTxn arrives at B1")
     sent, known = told["steps"][decided]["causes"]
-    assert (told["steps"][sent[0]]["title"], sent[1]) == ("producer sends EndTxn", "its message")
+    assert (told["steps"][sent[0]]["title"], sent[1]) == (
+        "producer sends EndTxn",
+        "sent its message",
+    )
     assert told["steps"][known[0]]["title"] == "AddPartitionsToTxn arrives at B1"
-    assert known[1] == "the transaction coordinator on Broker 1, the log __transaction_state-45"
+    assert (
+        known[1]
+        == "changed the transaction coordinator on Broker 1, the log __transaction_state-45"
+    )
 
 
 def test_the_main_line_leads_from_a_marker_to_the_call_that_began_it() -> None:

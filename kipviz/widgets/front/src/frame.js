@@ -8,6 +8,7 @@ import { Player } from "./transport.js";
 import cards from "./cards.css";
 import css from "./style.css";
 import tools from "./tools.css";
+import trail from "./why.css";
 
 const SAVE_EVERY = 150;
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
@@ -28,7 +29,7 @@ export class Frame {
     this.cover = h("div", { class: "kv-cover", role: "status" }, h("p", { text: "paused: any key goes on" }));
     show(this.cover, false);
     this.cover.addEventListener("click", () => this.uncover());
-    this.root.append(h("style", { text: css + cards + tools }), this.errors.element, this.cover);
+    this.root.append(h("style", { text: css + cards + tools + trail }), this.errors.element, this.cover);
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),

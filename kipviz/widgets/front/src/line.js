@@ -41,6 +41,7 @@ export class Line {
     this.last = this.steps.length - 1;
     this.liveRows = new Alive(this.rows, (r) => r.from, (r) => r.to);
     this.liveChoices = new Alive(this.choices, (c) => c.from, (c) => c.to);
+    this.liveHolds = new Alive(this.stuck ?? [], (hold) => hold.from, (hold) => hold.to);
     this.liveVerdicts = new Alive(this.verdicts, (v) => v.from, (v) => v.to);
     this.wire = new Alive(this.messages, (m) => m.sent, ending);
     this.arrivals = group(this.messages.filter((m) => ending(m) !== NEVER), ending);
@@ -211,7 +212,7 @@ export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
   const downs = payload.downs ?? [];
   const tables = { kinds: {}, shapes: {}, names: {}, ...payload.wire };
-  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, tables, goals: payload.goals, asks: asksOf(payload), moments: payload.moments, tree: 0, design: payload.design });
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, stuck: payload.holds, tables, goals: payload.goals, asks: asksOf(payload), moments: payload.moments, tree: 0, design: payload.design });
 }
 
 /** The predictions of a payload or a branch, by step. */
@@ -255,6 +256,7 @@ export function branchLine(parent, branch) {
       list("downs"),
       (d) => `${d.lane} ${d.from}`,
     ),
+    stuck: after(parent.stuck ?? [], (hold) => hold.from).map((hold) => (hold.to === NEVER || hold.to > at ? { ...hold, to: at + 1 } : hold)).concat(list("holds")),
     verdicts: after(parent.verdicts, (v) => v.from).map(untilSaid).concat(list("verdicts")),
     choices: parent.choices
       .filter((c) => c.from < at)

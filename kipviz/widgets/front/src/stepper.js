@@ -20,6 +20,7 @@ import { Share } from "./share.js";
 import { Transport } from "./transport.js";
 import { Views } from "./views.js";
 import { WhatIf } from "./whatif.js";
+import { Trail } from "./why.js";
 
 const PATIENCE = 8000;
 
@@ -59,6 +60,7 @@ export class Stepper extends Frame {
     this.cards = new Cards(this);
     this.sentence = new Sentence(this);
     this.overview = new Overview(this);
+    this.trail = new Trail(this);
     this.lanes = lanesButton(this, payload);
     this.find = new Find(this);
     this.drawers = [
@@ -101,6 +103,7 @@ export class Stepper extends Frame {
       this.makeHelp(payload.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
       h("div", { class: "kv-main-grid" }, left, middle, right),
+      this.trail.element,
       this.sentence.element,
       this.overview.element,
     );
@@ -131,6 +134,7 @@ export class Stepper extends Frame {
     this.overview.layout(line, Math.max(this.wide - 34, 200), lines);
     this.overview.update(at);
     this.overview.mark(this.find.hits(line));
+    this.trail.update(line, at);
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
     attr(this.lanes.button, "aria-pressed", String(this.allLanes));
     this.drawDetail();
@@ -435,8 +439,13 @@ export class Stepper extends Frame {
     for (const [id, node] of this.sequence.wire.nodes) node.classList.toggle("kv-hover", id === message);
   }
 
+  toggleWhy(open) {
+    super.toggleWhy(open);
+    this.draw();
+  }
+
   closeMore() {
-    if (this.closeDrawer()) return true;
+    if (this.closeDrawer() || this.trail.close()) return true;
     if (this.choices.open) {
       this.choices.toggleFaults(false);
       return true;

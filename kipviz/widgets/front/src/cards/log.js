@@ -80,6 +80,7 @@ export class Log {
   draw(node, item) {
     if (item.gap) return text(node, `… ${item.gap} before`);
     if (item.mark) {
+      node.kvRow = MARKS.map((id) => item.rows.find((row) => row.id === id)).find(Boolean);
       text(node.firstChild, item.mark);
       node.classList.toggle("kv-new", item.rows.some((row) => this.cards.isNew(row)));
       node.classList.toggle("kv-mark-end", item.end);
