@@ -1,0 +1,167 @@
+"""The stepper beyond JupyterLab: Notebook 7, a Voila page, and a page that nbconvert made."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+
+from tests.browser.harness import LOOPBACK, write_notebook
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CELLS = (
+    "import kipviz\nleft = kipviz.open('kip-1289-small')\nleft",
+    "right = kipviz.open('kip-1289-lock-expiry')\nright",
+)
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    """Start a Jupyter program on a folder with one notebook; gives its address."""
+    with contextlib.ExitStack() as undo:
+
+        def start(module, *words, path):
+            root = tmp_path_factory.mktemp("served")
+            write_notebook(root / "run.ipynb", *CELLS)
+            with socket.socket() as probe:
+                probe.bind((LOOPBACK, 0))
+                port = probe.getsockname()[1]
+            private = root / ".private"
+            names = ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR")
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, *(word.format(port=port) for word in words)],
+                cwd=root,
+                env={**os.environ, **{f"JUPYTER_{n}": str(private / n) for n in names}},
+                stdout=undo.enter_context((root / "server.log").open("w", encoding="utf-8")),
+                stderr=subprocess.STDOUT,
+            )
+            undo.callback(process.wait, 20)
+            undo.callback(process.terminate)
+            address = f"http://{LOOPBACK}:{port}{path}"
+            deadline = time.monotonic() + 90
+            while True:
+                with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=60):
+                    return address
+                log = (root / "server.log").read_text(encoding="utf-8")
+                assert process.poll() is None, log[-3000:]
+                assert time.monotonic() < deadline, log[-3000:]
+                time.sleep(0.3)
+
+        yield start
+
+
+@pytest.fixture
+def visit(lab):
+    """Open an address in the tests' browser.
+
+    What the programs around a stepper do wrong is not ours: Notebook 7 has an uncaught error when
+    it starts, Voila's page asks for a font. What goes wrong in a stepper is said in the stepper.
+    """
+    with contextlib.ExitStack() as undo:
+
+        def go(address, **more):
+            page = lab.new_page(**more)
+            undo.callback(page.close)
+            page.goto(address)
+            return page
+
+        yield go
+    lab.mistakes.clear()
+    lab.outside.clear()
+
+
+def steps_by_keys(page) -> None:
+    """Step both steppers by keys and see that they keep apart."""
+    page.wait_for_function(
+        "() => document.querySelectorAll('.kv .kv-say:not(:empty)').length >= 2", timeout=120_000
+    )
+    left, right = page.locator(".kv").nth(0), page.locator(".kv").nth(1)
+    begin = left.locator(".kv-say").inner_text()
+    left.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert left.locator(".kv-say").inner_text() != begin
+    assert right.locator(".kv-say").inner_text() == begin
+    told = left.locator(".kv-say").inner_text()
+    right.focus()
+    page.keyboard.press("End")
+    assert right.locator(".kv-say").inner_text() not in {begin, told}
+    assert left.locator(".kv-say").inner_text() == told
+    left.focus()
+    page.keyboard.press("s")
+    page.wait_for_function("() => document.querySelector('.kv-link-text').value.startsWith('kv1.')")
+    with page.expect_download(timeout=60_000) as coming:
+        left.get_by_role("button", name="pytest", exact=True).click()
+    assert coming.value.suggested_filename.startswith("test_kip_1289_small_step_")
+    assert left.locator(".kv-error").is_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_two_steppers_step_apart_in_notebook_7(serve, visit, scheme):
+    token = secrets.token_hex(16)
+    root = ["--allow-root"] if os.getuid() == 0 else []
+    address = serve(
+        "notebook",
+        "--no-browser",
+        *root,
+        "--ServerApp.port={port}",
+        f"--ServerApp.ip={LOOPBACK}",
+        f"--IdentityProvider.token={token}",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        path=f"/notebooks/run.ipynb?token={token}",
+    )
+    page = visit(address)
+    page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
+    page.evaluate(
+        """async (theme) => {
+          const notebook = window.jupyterapp.shell.currentWidget;
+          await notebook.context.ready;
+          await notebook.sessionContext.ready;
+          await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
+          await window.jupyterapp.commands.execute('notebook:run-all-cells');
+        }""",
+        f"JupyterLab {scheme.title()}",
+    )
+    steps_by_keys(page)
+    assert page.locator(".kv").first.get_attribute("data-theme") == scheme
+    assert page.locator(".jp-RenderedSVG, .jp-OutputArea-output img").count() == 0
+
+
+def test_two_steppers_step_apart_in_a_voila_page(serve, visit):
+    address = serve(
+        "voila",
+        "run.ipynb",
+        "--no-browser",
+        "--port={port}",
+        f"--Voila.ip={LOOPBACK}",
+        "--theme=dark",
+        path="/",
+    )
+    page = visit(address)
+    steps_by_keys(page)
+    assert page.locator(".kv").first.get_attribute("data-theme") == "dark"
+
+
+def test_a_page_of_nbconvert_shows_the_still_picture(tmp_path, visit):
+    path = tmp_path / "run.ipynb"
+    write_notebook(path, *CELLS)
+    notebook = nbformat.read(path, 4)
+    NotebookClient(notebook, timeout=120, store_widget_state=False).execute()
+    html, _ = HTMLExporter().from_notebook_node(notebook)
+    file = tmp_path / "run.html"
+    file.write_text(html, encoding="utf-8")
+    shown = visit(file.as_uri())
+    pictures = shown.locator(".jp-RenderedSVG svg, .jp-RenderedSVG img, .jp-RenderedImage img")
+    assert pictures.count() == 2
