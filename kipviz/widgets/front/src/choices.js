@@ -22,7 +22,7 @@ export class Choices {
     this.stop = h("button", { text: "stop", onclick: () => this.app.guard(() => this.app.stop()) });
     this.busy = h("p", { class: "kv-busy", role: "status" }, this.busyWords, " ", this.stop);
     this.story = new Story();
-    this.find = h("input", { type: "search", class: "kv-fault-find", placeholder: "B1 crashes after PREPARE_COMMIT", "aria-label": "faults at any moment of this line, by words", oninput: () => this.app.guard(() => this.app.draw()) });
+    this.find = h("input", { type: "search", class: "kv-fault-find", placeholder: "B1 crashes after PREPARE_COMMIT", "aria-label": "faults at any moment of this line, by words", oninput: () => this.app.guard(() => this.search()) });
     this.count = h("p", { class: "kv-quiet", role: "status" });
     this.menu = h("div", { class: "kv-fault-menu" }, this.find, this.count, this.faults);
     this.more = h("button", { type: "button", class: "kv-link", onclick: () => this.app.guard(() => this.toggleCannot()) });
@@ -64,7 +64,7 @@ export class Choices {
     const words = this.open ? this.find.value.trim() : "";
     const points = words ? pointsOf(line, words).sort((a, b) => b.enabled - a.enabled) : faults;
     fault.draw(points.slice(0, POINTS_MAX).map((item) => entry(item)), byId);
-    text(this.count, words ? `${points.length || "no"} faults of this line${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
+    text(this.count, words ? `faults of this line: ${points.length}${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
     show(this.count, words !== "");
     const { said } = this.app;
     this.story.update(line, step, said?.line === line && said.at === step ? said.words : undefined);
@@ -106,9 +106,17 @@ export class Choices {
     node.kvLine = line;
   }
 
+  search() {
+    this.app.draw();
+    this.menu.scrollIntoView({ block: "nearest" });
+  }
+
   /** Chooses here, or at the moment that the words of a fault name. */
   choose(item) {
-    if (item.step !== undefined) this.app.go(item.step, "small");
+    if (item.step !== undefined) {
+      this.find.value = "";
+      this.app.go(item.step, "small");
+    }
     this.app.choose(item);
   }
 

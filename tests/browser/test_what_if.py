@@ -1,0 +1,114 @@
+"""What if, on the page: its wishes are answered by a real model beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kipviz.widgets.lab import open_run
+from tests.browser.bare_page import wait_painted, write_page
+
+pytestmark = pytest.mark.browser
+
+PREPARED = 30
+
+
+class Beside:
+    """A page, and the stepper that answers what the page asks."""
+
+    def __init__(self, page: Any, stepper: Any) -> None:
+        self.page = page
+        self.stepper = stepper
+
+    def answer(self) -> None:
+        self.stepper.command = self.page.evaluate("() => window.model.get('command')")
+        for name in ("tree", "answer"):
+            value = json.loads(json.dumps(getattr(self.stepper, name)))
+            self.page.evaluate("([name, value]) => window.model.set(name, value)", [name, value])
+
+    def place(self) -> list[int]:
+        return self.page.evaluate("() => [window.model.get('branch'), window.model.get('step')]")
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+        self.answer()
+
+
+@pytest.fixture
+def show(open_file, tmp_path) -> Callable[..., Beside]:
+    def show_one(scenario: str = "kip-1289-group-commit", *, width: int = 1280) -> Beside:
+        stepper = open_run(scenario)
+        page = open_file(
+            write_page(tmp_path / "what-if.html", stepper.payload, step=PREPARED), width=width
+        )
+        wait_painted(page)
+        page.locator(".kv").focus()
+        return Beside(page, stepper)
+
+    return show_one
+
+
+def test_a_message_is_held_back_by_keyboard_and_let_go_by_its_choice(show):
+    both = show()
+    both.page.keyboard.press("o")
+    both.press("hold it back")
+    assert both.place() == [1, PREPARED + 3]
+    assert "2 things could no longer happen" in both.page.locator(".kv-story").inner_text()
+    assert both.page.locator(".kv-flying .kv-key").all_text_contents().count("‖") == 1
+    both.page.get_by_text("you hold it back: choose it to let it go").click()
+    both.answer()
+    assert both.place()[0] == 2
+    assert "‖" not in both.page.locator(".kv-flying .kv-key").all_text_contents()
+
+
+def test_words_find_a_fault_at_a_moment_of_the_protocol(show):
+    both = show(width=800)
+    both.page.keyboard.press("Home")
+    both.page.keyboard.press("f")
+    both.page.keyboard.type(
+        "transaction coordinator crashes after PREPARE_COMMIT, before the COMMIT marker"
+    )
+    found = both.page.locator(".kv-fault-list button")
+    assert found.count() == 1
+    assert "B1 crashes after PREPARE_COMMIT of my-txn is durable" in found.inner_text()
+    found.click()
+    both.answer()
+    assert both.place() == [1, PREPARED + 1]
+
+
+def test_a_setting_is_changed_and_the_line_says_under_which_design_it_is(show):
+    both = show("kip-1289-share-commit")
+    both.page.keyboard.press("o")
+    both.page.get_by_label("the setting").select_option("marker_epoch")
+    both.page.get_by_label("its value").first.select_option("equal")
+    both.press("run again")
+    assert both.page.locator(".kv-design b").inner_text() == "repaired+marker_epoch=equal"
+    both.page.keyboard.press("Home")
+    both.page.locator(".kv-branch").select_option("0")
+    assert both.page.locator(".kv-design b").inner_text() == "repaired"
+
+
+def test_what_makes_no_sense_is_answered_on_the_page(show):
+    both = show()
+    both.page.keyboard.press("o")
+    both.press("skip it")
+    assert "nothing goes on" in both.page.locator(".kv-error").inner_text()
+    assert both.place() == [0, PREPARED]
+
+
+def test_dice_go_on_and_the_branch_can_be_pruned_in_the_tree(show):
+    both = show()
+    both.page.keyboard.press("o")
+    both.page.get_by_label("seed", exact=True).fill("7")
+    both.press("run on")
+    assert both.place()[0] == 1
+    assert "seed 7" in both.page.locator(".kv-story").inner_text()
+    both.page.locator(".kv").focus()
+    both.page.keyboard.press("t")
+    both.page.get_by_role("button", name="prune", exact=True).click()
+    both.press("really?")
+    assert both.place()[0] == 0
+    assert both.page.locator(".kv-branch option").count() == 1
