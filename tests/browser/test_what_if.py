@@ -58,7 +58,7 @@ def test_a_message_is_held_back_by_keyboard_and_let_go_by_its_choice(show):
     assert both.place() == [1, PREPARED + 3]
     assert "2 things could no longer happen" in both.page.locator(".kv-story").inner_text()
     assert both.page.locator(".kv-flying .kv-key").all_text_contents().count("‖") == 1
-    both.page.get_by_text("you hold it back: choose it to let it go").click()
+    both.page.get_by_text("held back: choose it to let it go").click()
     both.answer()
     assert both.place()[0] == 2
     assert "‖" not in both.page.locator(".kv-flying .kv-key").all_text_contents()

@@ -6,7 +6,7 @@ import { Story, pointsOf } from "./whatif.js";
 
 const IMPOSSIBLE_MAX = 4;
 const POINTS_MAX = 30;
-const HELD = "you hold it back: choose it to let it go";
+const HELD = "held back: choose it to let it go";
 
 export class Choices {
   constructor(app) {
@@ -22,7 +22,7 @@ export class Choices {
     this.stop = h("button", { text: "stop", onclick: () => this.app.guard(() => this.app.stop()) });
     this.busy = h("p", { class: "kv-busy", role: "status" }, this.busyWords, " ", this.stop);
     this.story = new Story();
-    this.find = h("input", { type: "search", class: "kv-fault-find", placeholder: "B1 crashes after PREPARE_COMMIT", "aria-label": "faults at any moment of this line, by words", oninput: () => this.app.guard(() => this.search()) });
+    this.find = h("input", { type: "search", class: "kv-fault-find", placeholder: "B1 crashes after PREPARE_COMMIT", "aria-label": "faults at any moment, by words", oninput: () => this.app.guard(() => this.search()) });
     this.count = h("p", { class: "kv-quiet", role: "status" });
     this.menu = h("div", { class: "kv-fault-menu" }, this.find, this.count, this.faults);
     this.more = h("button", { type: "button", class: "kv-link", onclick: () => this.app.guard(() => this.toggleCannot()) });

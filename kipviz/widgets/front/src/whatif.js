@@ -9,7 +9,7 @@ const NEAR = 50; // how far from here an event is moved, or waits
 
 export class WhatIf extends Drawer {
   constructor(app) {
-    super(app, { name: "whatif", title: "What if: another course for this line", key: "o" });
+    super(app, { name: "whatif", title: "What if", key: "o" });
     text(this.button.firstChild, "what if");
     this.message = select("the message");
     this.until = select("deliver it");
@@ -21,7 +21,7 @@ export class WhatIf extends Drawer {
     this.seed = field("seed", 1);
     this.steps = field("steps at most", 200);
     this.faults = select("what may go wrong");
-    fill(this.faults, [["calm", "nothing goes wrong"], ["rough", "a rough day"], ["hostile", "everything"]]);
+    fill(this.faults, ["calm", "rough", "hostile"].map((name) => [name, name]));
     this.event = h("b");
     const skip = this.press("skip it", () => this.app.wish({ do: "skip" }, `without “${this.title}”`));
     const move = this.press("move it", () => this.app.wish({ do: "move", to: Number(this.other.value), where: this.other.value < this.at ? "before" : "after" }, `“${this.title}” elsewhere`));
@@ -109,7 +109,7 @@ export class Story {
     text(this.said, said ?? (at > line.at ? line.said : ""));
     show(this.element, this.said.textContent !== "");
     show(this.more, missing.length > 0);
-    text(this.summary, `what could no longer happen (${missing.length})`);
+    text(this.summary, `no longer happens: ${missing.length}`);
     this.rows.draw(missing.map(([name, why], n) => ({ n, words: `${name}: ${why}` })), (one) => one.n);
   }
 }
