@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from enum import Enum
 from itertools import permutations, product
+from types import NoneType
 from typing import Any
 
 import msgspec
 from msgspec.structs import astuple
 
+from kipviz.clients.application import Application
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World
@@ -31,6 +33,7 @@ from kipviz.records.placement import TRANSACTION_STATE, partition_for
 
 Names = tuple[str, str, str]
 _PART = 2
+_NAMELESS = frozenset({NoneType, bool, int, bytes})
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -45,6 +48,8 @@ class Renaming:
         """Keep the names; each old name is a whole word wherever it stands."""
         self._names = names
         self._known: dict[str, str] = {}
+        self._rest: dict[Any, bytes] = {}
+        self._orders: dict[tuple[Any, ...], tuple[bytes, tuple[int, ...]]] = {}
         self._tag = "as " + ",".join(f"{old}={new}" for old, new in names.items())
         words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
         self._pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") if words else None
@@ -64,32 +69,68 @@ class Renaming:
         memory = part.__dict__
         known: bytes | None = memory.get(self._tag)
         if known is None:
-            fields = [self._shape(field) for field in astuple(part)]
-            known = memory[self._tag] = digest_of(_encode([type(part).__name__, fields]))
+            fields = _changing(part) if type(part) is Application else astuple(part)
+            shape = [type(part).__name__, [self._shape(field) for field in fields]]
+            known = memory[self._tag] = digest_of(_encode(shape))
         return known
 
     def world(self, world: World) -> bytes:
         """Give sixteen bytes for a whole world as it is under the new names."""
-        cuts = sorted([self.word(one), self.word(other)] for one, other in world.cuts)
-        fields = [self._shape(field) for field in astuple(world.but(cuts=()))]
-        return digest_of(_encode([fields, cuts]))
+        rest = (world.up, world.budget, world.cuts, world.next_producer_id)
+        mark = self._rest.get(rest)
+        if mark is None:
+            cuts = sorted([self.word(one), self.word(other)] for one, other in world.cuts)
+            shape = [*map(self._shape, (world.up, world.budget, world.next_producer_id)), cuts]
+            mark = self._rest[rest] = digest_of(_encode(shape))
+        # The image names partitions and brokers only.
+        pieces = [mark, world.image.digest]
+        table: Table[Any, Any]
+        for table in (world.logs, world.roles, world.applications, world.connections):
+            names, order = self._arranged(table.keys())
+            values = table.values()
+            pieces.append(names)
+            pieces += [self.digest(values[at]) for at in order]
+        return digest_of(b"".join(pieces))
+
+    def _arranged(self, keys: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+        """Give a digest of keys under the new names, and the order that they have under them."""
+        known = self._orders.get(keys)
+        if known is None:
+            fresh = [self._key(key) for key in keys]
+            order = tuple(sorted(range(len(keys)), key=fresh.__getitem__))
+            mark = digest_of(_encode([fresh[at] for at in order]))
+            known = self._orders[keys] = (mark, order)
+        return known
+
+    def _key(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            return tuple(self._key(each) for each in key)
+        return self.word(key) if isinstance(key, str) else key
 
     def _shape(self, value: Any) -> Any:
-        if isinstance(value, Enum):
-            return {type(value).__name__: value.name}
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
             return self.word(value)
+        if kind in _NAMELESS:
+            return value
+        if kind is tuple or kind is Log:
+            return [self._shape(each) for each in value]
+        if isinstance(value, Enum):
+            return {kind.__name__: value.name}
         if isinstance(value, Part):
             return msgspec.msgpack.Ext(_PART, self.digest(value))
-        if isinstance(value, tuple | Log):
-            return [self._shape(each) for each in value]
         if isinstance(value, Table):
             # By the new names, because a table is in the order of its keys.
-            entries = sorted((_renamed_key(self, key), each) for key, each in _pairs(value))
-            return {"Table": [[key, self._shape(each)] for key, each in entries]}
-        if isinstance(value, Value):
-            return {type(value).__name__: [self._shape(each) for each in astuple(value)]}
-        return value
+            names, order = self._arranged(value.keys())
+            values = value.values()
+            return {"Table": [names, *(self._shape(values[at]) for at in order)]}
+        return {kind.__name__: [self._shape(each) for each in astuple(value)]}
+
+
+def _changing(app: Application) -> tuple[Any, ...]:
+    """Give what a step can change in an application; its program is its class's."""
+    place = (app.life, app.alive, app.line, app.waiting, app.records, app.ended)
+    return (*place, app.producer, app.consumer)
 
 
 def renamed(value: Any, renaming: Renaming) -> Any:
@@ -219,13 +260,3 @@ def interchangeable(spec: ClusterSpec) -> tuple[tuple[Names, ...], ...]:
 def _likeness(app: ApplicationSpec, spec: ClusterSpec) -> ApplicationSpec:
     home = partition_for(app.transactional_id, spec.internal_partitions)
     return app.but(name="", transactional_id=f"{TRANSACTION_STATE}-{home}", member_id="")
-
-
-def _renamed_key(renaming: Renaming, key: Any) -> Any:
-    if isinstance(key, tuple):
-        return tuple(_renamed_key(renaming, each) for each in key)
-    return renaming.word(key) if isinstance(key, str) else key
-
-
-def _pairs(table: Table[Any, Any]) -> Any:
-    return zip(table.keys(), table.values(), strict=True)

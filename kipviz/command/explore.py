@@ -15,7 +15,6 @@ from kipviz.command.refused import Refused
 if TYPE_CHECKING:
     from kipviz.checking.explore import Search
     from kipviz.checking.found import Counterexample, Explored
-    from kipviz.checking.reductions import Reduction
     from kipviz.checking.runs import Run
     from kipviz.cluster.model import ClusterModel
 
@@ -130,10 +129,11 @@ def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
     from pathlib import Path
 
     from kipviz.checking import kept
+    from kipviz.checking.by_name import reduction
     from kipviz.checking.explore import Search
 
-    reductions = [_reduction(name) for name in arguments.reduce]
     try:
+        reductions = [reduction(name) for name in arguments.reduce]
         if arguments.resume is not None and Path(arguments.resume).exists():
             if arguments.full_states:
                 raise Refused("--full-states is for a search from its start, not for --resume")
@@ -141,16 +141,6 @@ def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
         return Search(model, reductions=reductions, full_states=arguments.full_states)
     except (ValueError, OSError) as wrong:
         raise Refused(str(wrong)) from None
-
-
-def _reduction(name: str) -> Reduction:
-    from kipviz.checking.lone import LoneSteps
-    from kipviz.checking.symmetry import Symmetry
-
-    known: dict[str, type[LoneSteps | Symmetry]] = {"symmetry": Symmetry, "order": LoneSteps}
-    if name not in known:
-        raise Refused(f"there is no reduction {name!r}; the reductions are {', '.join(known)}")
-    return known[name]()
 
 
 def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:

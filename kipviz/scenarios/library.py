@@ -543,6 +543,22 @@ TWO_MEMBERS = Scenario(
     checkpoints=material.TWO_MEMBERS_CHECKPOINTS,
 )
 
+# Both transactional ids have one home, so that the two members differ in nothing but names.
+SMALL_TWO = Scenario(
+    "kip-1289-small-two",
+    "One record, two members: interchangeable, small enough to search",
+    "Two members want the one record; made for exhaustive search with both reductions.",
+    "KIP-1289, Motivation",
+    _share_spec(
+        _share_app("app-1", max_records=1),
+        _share_app("app-2", max_records=1, transactional_id=f"{TRANSACTIONAL_ID}-5"),
+        values=("a",),
+    ),
+    (),
+    ("app-1", "app-2", "B1", "B5"),
+    ("repaired", "finding-D"),
+)
+
 LIBRARY: tuple[Scenario, ...] = (
     GROUP_COMMIT,
     GROUP_ABORT,
@@ -552,6 +568,7 @@ LIBRARY: tuple[Scenario, ...] = (
     STUCK_LSO,
     SMALL,
     TWO_MEMBERS,
+    SMALL_TWO,
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kipviz.checking import runs
 from kipviz.checking.budgets import budget_of
+from kipviz.checking.by_name import reduction
 from kipviz.checking.explore import explore
 from kipviz.checking.found import Counterexample, Explored
 from kipviz.cluster.spec import FaultBudget
@@ -60,6 +61,7 @@ def search(
     design: str,
     faults: str | Mapping[str, int] = "",
     states_max: int = 200_000,
+    reduce: str = "",
 ) -> Search:
     """Visit every state that a scenario's cluster can reach under a design.
 
@@ -69,6 +71,9 @@ def search(
         faults: what may go wrong: "crash_broker=1,expire_lock=1", the same as a mapping, or the
             name of a fault profile. Nothing, if left out.
         states_max: when to give up.
+        reduce: what may be left out because it changes no verdict: "order" (steps that nothing
+            can get in the way of come first), "symmetry" (members that differ in nothing but
+            names), or both with a comma between them. Nothing, if left out.
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
@@ -76,5 +81,7 @@ def search(
     if not isinstance(faults, str):
         faults = ",".join(f"{kind}={count}" for kind, count in faults.items())
     story, chosen, budget = scenario_named(scenario), design_named(design), budget_of(faults)
-    explored = explore(story.model(chosen, budget), states_max)
+    names = [name.strip() for name in reduce.split(",") if name.strip()]
+    reductions = [reduction(name) for name in names]
+    explored = explore(story.model(chosen, budget), states_max, reductions=reductions)
     return Search(story, chosen, budget, explored)

@@ -89,3 +89,9 @@ BY_TLC = (
 # The same on TwoPhaseCommit.tla: resource managers, distinct states, states generated. The
 # literature gives 288 and 8,832.
 TWO_PHASE_BY_TLC = ((3, 288, 1_146), (5, 8_832, 58_146))
+
+
+# kip-1289-small-two under the repaired design without faults: (states, transitions, depth) with
+# both reductions, and the states without any and by order alone.
+SMALL_TWO_BY_BOTH = (7_889, 17_090, 50)
+SMALL_TWO_FULL_AND_BY_ORDER = (41_293, 15_773)

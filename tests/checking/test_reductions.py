@@ -17,7 +17,12 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from tests.checking.counts import REDUCED, Members
+from tests.checking.counts import (
+    REDUCED,
+    SMALL_TWO_BY_BOTH,
+    SMALL_TWO_FULL_AND_BY_ORDER,
+    Members,
+)
 from tests.checking.two_members import BEGIN_AND_ABORT, INIT_AGAIN, POLL, members
 from tests.cluster.small_clusters import steps_of
 from tests.core.two_phase_commit import TwoPhaseCommit
@@ -127,6 +132,21 @@ def test_a_verdict_says_what_it_was_reduced_by() -> None:
         f"21 states, {found.transitions} transitions, depth {found.depth}, untimed, "
         "reduced by symmetry, reduced by order: no property is broken"
     )
+
+
+def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions() -> None:
+    model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
+    found = reduced(model, Symmetry(), LoneSteps())
+    assert (found.complete, found.undecided, found.counterexamples) == (True, 0, ())
+    assert (found.states, found.transitions, found.depth) == SMALL_TWO_BY_BOTH
+
+
+@pytest.mark.slow
+def test_two_members_who_want_one_record_without_any_reduction() -> None:
+    model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
+    full, less = explore(model), reduced(model, LoneSteps())
+    assert (full.states, less.states) == SMALL_TWO_FULL_AND_BY_ORDER
+    assert verdict(full) == verdict(less)
 
 
 # -- why it is sound ---------------------------------------------------------------------------

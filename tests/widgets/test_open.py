@@ -111,6 +111,13 @@ def test_a_search_opens_the_run_that_it_found():
     assert kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").explored == found.explored
 
 
+def test_a_search_can_be_reduced_by_name():
+    found = kipviz.explore("kip-1289-small", "repaired", reduce="order").explored
+    assert (found.states, found.reductions) == (592, ("order",))
+    with pytest.raises(ValueError, match="there is no reduction 'magic'"):
+        kipviz.explore("kip-1289-small", "repaired", reduce="magic")
+
+
 def test_a_search_that_found_nothing_has_nothing_to_open():
     found = kipviz.explore("kip-1289-small", "repaired", states_max=30)
     assert repr(found) == found.explored.sentence
