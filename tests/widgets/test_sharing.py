@@ -9,9 +9,17 @@ import pytest
 import kipviz
 from kipviz.checking import permalink as links
 from kipviz.checking import runs
+from kipviz.checking.faults import HOSTILE
+from kipviz.cluster.spec import FaultBudget
 from kipviz.core.linkcode import BadLink, read, write
+from kipviz.core.scheduler import Scheduler
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.widgets.files import file_of
 from kipviz.widgets.lab import TraceChanged, stepper_of
+from kipviz.widgets.page import page
 from kipviz.widgets.stepper import Stepper
 from tests.widgets import flow
 
@@ -160,3 +168,15 @@ def test_a_run_under_other_settings_has_a_link_of_its_own():
         made = file_of("pytest", stepper.payload, stepper.branch, stepper.step, stepper.lab)
         the_test_in(made["text"])()
     assert len(stepper.branches) >= 2
+
+
+@pytest.mark.slow
+def test_a_page_of_a_thousand_steps_is_smaller_than_a_megabyte():
+    scenario, design = scenario_named("kip-1289-two-members"), design_named("repaired")
+    model = scenario.model(design, FaultBudget(*[50] * len(FaultBudget.__struct_fields__)))
+    trace, dice = Trace.start(model, PROPERTIES), Scheduler(1, HOSTILE.profile)
+    for step in range(1, 1001):
+        trace = trace.take(dice.choose(step, model.enabled(trace.world), model.kind))
+    stepper = stepper_of(runs.Run(scenario, design, model, trace.first()))
+    assert len(page(stepper.payload).encode()) < 1_000_000
+    assert len(stepper.permalink()) < 1.7 * 1000
