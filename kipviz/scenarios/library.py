@@ -557,6 +557,8 @@ SMALL_TWO = Scenario(
     (),
     ("app-1", "app-2", "B1", "B5"),
     ("repaired", "finding-D"),
+    watch=material.SMALL_TWO_WATCH,
+    checkpoints=material.SMALL_TWO_CHECKPOINTS,
 )
 
 LIBRARY: tuple[Scenario, ...] = (

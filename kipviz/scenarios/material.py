@@ -143,3 +143,16 @@ TWO_MEMBERS_CHECKPOINTS = (
     Checkpoint("took a branch in which an application crashes", "client crashed"),
     Checkpoint("brought a transaction to its end", "complete"),
 )
+
+SMALL_TWO_WATCH = (
+    Watch(0, "Both members want the one record: watch whose name stands at it."),
+    Watch(
+        0,
+        "Nobody tells this story: choose what happens next, by number key, and try to let the "
+        "record go from one member to the other.",
+    ),
+)
+SMALL_TWO_CHECKPOINTS = (
+    Checkpoint("took a branch in which an application crashes", "client crashed"),
+    Checkpoint("brought a transaction to its end", "complete"),
+)
