@@ -76,6 +76,19 @@ def _lso_released(moment: Moment) -> bool:
     )
 
 
+def _lso_set_free(moment: Moment) -> bool:
+    """An application crashed, its transaction is aborted, and no output is held back any more."""
+    return (
+        _client_crashed(moment)
+        and not _lso_held_back(moment)
+        and any(
+            len(log.aborted) > 0
+            for name, log in moment.world.logs.items()
+            if topic_of(name) not in INTERNAL_TOPICS
+        )
+    )
+
+
 def _answered_before_markers(moment: Moment) -> bool:
     """A producer is READY for its next transaction while the coordinator still owes markers."""
     ready = any(
@@ -175,6 +188,7 @@ def _timed_out(moment: Moment) -> bool:
 GOALS: Mapping[str, Goal] = {
     "lso held back": _lso_held_back,
     "marker in the output": _lso_released,
+    "lso set free": _lso_set_free,
     "answered before markers": _answered_before_markers,
     "record staged": _staged,
     "vote resolved": _vote_resolved,

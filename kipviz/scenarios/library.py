@@ -511,6 +511,8 @@ STUCK_LSO = Scenario(
             Choice("all four records", False, "Offsets 0 and 1 are not decided."),
         ),
     ),
+    watch=material.STUCK_WATCH,
+    checkpoints=material.STUCK_CHECKPOINTS,
 )
 
 SMALL = Scenario(

@@ -115,6 +115,31 @@ GROUP_ABORT_CHECKPOINTS = (
     TOOK_CRASH,
 )
 
+STUCK_WATCH = (
+    Watch(
+        1,
+        "app-1 is gone, and no broker says anything: watch my-txn stay ONGOING at its coordinator, "
+        "and the LSO of output-A-0 stay at 0.",
+    ),
+    Watch(
+        2,
+        "A COMMIT marker stands at offset 4 now. Watch the high watermark go past it, and the LSO "
+        "not move: it stops at the first offset of the oldest open transaction.",
+    ),
+    Watch(
+        3,
+        "The reader's fetch is not refused, it waits. Two things can end the transaction of app-1: "
+        "find them among the choices.",
+    ),
+)
+STUCK_CHECKPOINTS = (
+    SAW_LSO,
+    Checkpoint(
+        "set the LSO free: app-1 started again, or its transaction timed out", "lso set free"
+    ),
+    Checkpoint("took a branch in which the transaction times out", "timed out"),
+)
+
 SMALL_WATCH = (
     Watch(
         5,

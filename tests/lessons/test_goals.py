@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.cluster.actions import CrashBroker, CrashClient
+from kipviz.cluster.labels import label
 from kipviz.core.trace import Trace
 from kipviz.lessons.goals import GOALS, Spans, UnknownGoal
 from kipviz.scenarios.library import LIBRARY
@@ -34,7 +35,7 @@ def test_some_goal_of_a_told_story_is_reached_by_stepping_and_some_only_by_own_d
     reached = {goal for goal, _, _ in spans(trace, *goals)}
     if scenario.beats:
         assert reached
-    own = {"broker crashed", "crashed after the decision", "client crashed", "timed out"}
+    own = {"broker crashed", "crashed after the decision", "timed out", "lso set free"}
     assert not reached & own
 
 
@@ -70,6 +71,21 @@ def test_a_crash_is_the_learners_own_deed_and_lasts_for_the_rest_of_the_branch()
         ("crashed after the decision", 32, 33),
         ("client crashed", 33, None),
     ]
+
+
+@pytest.mark.parametrize("way", ["my-txn times out", "app-1 starts"])
+def test_the_lso_is_set_free_by_the_timeout_or_by_the_producer_that_starts_again(way):
+    trace = runs.play("kip-98-stuck-lso").trace.last()
+    assert not spans(trace, "lso set free")
+    for turn in range(60):
+        world = trace.node(trace.line[-1]).world
+        able = trace.model.enabled(world)
+        calm = [a for a in able if a.KIND not in ("fault", "expiry", "repair")]
+        deed = [a for a in able if turn == 0 and label(world, a) == way]
+        if spans(trace, "lso set free"):
+            break
+        trace = trace.take(deed[0] if deed else calm[turn % len(calm)])
+    assert spans(trace, "lso set free")
 
 
 def test_a_goal_that_there_is_not_is_refused_with_those_that_there_are():
