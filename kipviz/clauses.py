@@ -1,7 +1,7 @@
 """Where every rule is written: the clause of a KIP, how far it is decided, and the Kafka class.
 
-Keyed by the name of the message that a broker handles, or by the kind of action, so that a
-picture can say under each step who wrote the rule. "shipped" is in Kafka 4.4.0, "draft" is in a
+Keyed by the name of the message that a broker handles, or by the kind of action (accidents and
+repairs, too), so that a picture can say under each step who wrote the rule. "shipped" is in Kafka 4.4.0, "draft" is in a
 KIP's text, "our inference" is ours because no text says it.
 """
 
@@ -96,9 +96,8 @@ CLAUSES: dict[str, Clause] = {
         "on_txn_write",
         "none: KIP-1289 defers persistence to a follow-up KIP",
         OURS,
-        "none",
+        "none: our inference",
     ),
-    "Step": Clause("application", "KIP-1289 Pseudo code; KIP-98 API", SHIPPED, "KafkaProducer"),
     "Send": Clause("sender", "KIP-98 Producer", SHIPPED, "Sender.runOnce, NetworkClient"),
     "Replicate": Clause(
         "replicate", "KIP-98 Data flow, replication", SHIPPED, "Partition.maybeIncrementLeaderHW"
@@ -119,13 +118,90 @@ CLAUSES: dict[str, Clause] = {
         "TransactionCoordinator.abortTimedOutTransactions",
     ),
     "Refresh": Clause(
-        "on_refresh", "none: how a leader learns the outcome is not written", OURS, "none"
+        "on_refresh",
+        "none: how a leader learns the outcome is not written",
+        OURS,
+        "none: our inference",
+    ),
+    "CrashBroker": Clause(
+        "crash",
+        "KIP-98 Coordinator failover; KIP-932 share-partition leader change; KIP-631 fencing",
+        SHIPPED,
+        "ReplicationControlManager.handleBrokerFenced",
+    ),
+    "StartBroker": Clause(
+        "start",
+        "KIP-631 broker registration and unfencing; KIP-98 Coordinator failover",
+        SHIPPED,
+        "ReplicationControlManager.handleBrokerUnfenced",
+    ),
+    "MoveLeader": Clause(
+        "elect",
+        "KIP-631 PartitionChangeRecord; KIP-932 share-partition leader change",
+        SHIPPED,
+        "PartitionChangeBuilder.electLeader, ReplicaManager.applyDelta",
+    ),
+    "LoseConnection": Clause(
+        "lose",
+        "Kafka protocol guide, Network; KIP-932 share sessions end with their connection",
+        SHIPPED,
+        "NetworkClient.processDisconnection, SocketServer.processDisconnected",
+    ),
+    "Cut": Clause(
+        "cut",
+        "Kafka protocol guide, Network: over TCP a message is late, never out of order",
+        SHIPPED,
+        "NetworkClient.poll, Selector.poll",
+    ),
+    "Heal": Clause(
+        "heal",
+        "Kafka protocol guide, Network: TCP sends again what did not arrive",
+        SHIPPED,
+        "NetworkClient.poll, Selector.poll",
+    ),
+    "CrashClient": Clause(
+        "crash_client",
+        "KIP-98 transaction.timeout.ms; KIP-932 acquisition lock: a dead client is waited out",
+        SHIPPED,
+        "SocketServer.processDisconnected",
+    ),
+    "StartClient": Clause(
+        "start_client",
+        "KIP-98 initTransactions fences who was there before; KIP-932 a new member id",
+        SHIPPED,
+        "KafkaProducer.initTransactions, KafkaShareConsumer",
     ),
 }
 
-FAULT = Clause("fault", "what a network and a machine do", SHIPPED, "none")
+# Who takes the answer to a request in Kafka: a client, or the broker that asked another one.
+TAKEN_BY: dict[str, str] = {
+    "InitProducerId": "TransactionManager.InitProducerIdHandler",
+    "AddPartitionsToTxn": "AddPartitionsToTxnManager",
+    "EndTxn": "TransactionManager.EndTxnHandler",
+    "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
+    "Produce": "Sender.handleProduceResponse",
+    "Fetch": "AbstractFetch.handleFetchSuccess",
+    "OffsetFetch": "CommitRequestManager",
+    "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
+    "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
+    "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
+    "TxnShareAcknowledge": "none yet (PR 22357)",
+    "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
+    "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
+    "TxnWriteShareGroupState": "none: our inference",
+}
 
 
 def clause_of(name: str) -> Clause:
-    """Give the clause of a message or an action; accidents have none of their own."""
-    return CLAUSES.get(name, FAULT)
+    """Give the clause of a message, or of an action that is no call of an application."""
+    return CLAUSES[name]
+
+
+def clause_of_call(call: str, *, share: bool) -> Clause:
+    """Give the clause of a call of an application thread; `share` says which consumer it has."""
+    if call == "sendShareAcknowledgementsToTransaction":
+        return Clause(call, "KIP-1289 Pseudo code", DRAFT, "none yet (PR 22357)")
+    if call in ("poll", "acknowledge", "commitSync"):
+        of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
+        return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")
+    return Clause(call, "KIP-98 API", SHIPPED, f"KafkaProducer.{call}")

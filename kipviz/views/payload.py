@@ -30,6 +30,7 @@ from kipviz.views.cards import CardHead, Cards
 from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
 from kipviz.views.facts import short_name
+from kipviz.views.guards import why
 from kipviz.views.holding import findings
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
@@ -44,7 +45,6 @@ from kipviz.views.words import (
     summary,
     tell,
     tone_of,
-    why,
 )
 
 Part = dict[str, Any]
@@ -122,7 +122,7 @@ class Telling:
                 "actor": lane,
                 "title": words.title,
                 "sentence": words.sentence,
-                "why": why(action, before),
+                "why": why(self._model, before, action),
                 "tone": words.tone,
                 "chapter": chapter,
                 "interesting": words.interesting,
@@ -392,7 +392,13 @@ def _start(node: str) -> Part:
         "actor": "",
         "title": "start",
         "sentence": "Everybody is up, every coordinator is in office, nothing is on the wire.",
-        "why": {"rule": "initial", "guards": [], "clause": "", "status": "", "kafka": ""},
+        "why": {
+            "rule": "the run begins here",
+            "guards": [["steps before it", "none"]],
+            "clause": "none: a run has to begin somewhere",
+            "status": "our inference",
+            "kafka": "none: our inference",
+        },
         "tone": "calm",
         "chapter": "",
         "interesting": False,

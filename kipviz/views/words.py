@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.clauses import clause_of
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -107,27 +106,6 @@ def title(world: World, action: ClusterAction) -> str:
             return f"{source.partition('/')[2]} sends {label(world, action).rpartition(' ')[2]}"
         case _:
             return label(world, action)
-
-
-def why(action: ClusterAction, before: World) -> dict[str, Any]:
-    """Give the rule that fired, the values it looked at, and where it is written."""
-    name, guards = type(action).__name__, []
-    if isinstance(action, Deliver):
-        message = on_wire(before, action)
-        if message is not None:
-            name = type(message).__name__.removesuffix("Response")
-            guards = [[f, _short(getattr(message, f))] for f in message.__struct_fields__]
-    clause = clause_of(name)
-    rule = clause.rule
-    if isinstance(action, Deliver) and action.way == "response":
-        rule = f"answer of {clause.rule}"
-    return {
-        "rule": rule,
-        "guards": guards,
-        "clause": clause.clause,
-        "status": clause.status,
-        "kafka": clause.kafka,
-    }
 
 
 def summary(message: Message) -> str:

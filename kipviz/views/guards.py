@@ -1,0 +1,562 @@
+"""Why a step is as it is: the rule that fires, the values that it looks at, and where it is written.
+
+Pure functions from a world and an action that is possible in it. A guard is a name and a value of
+the world before the step; where a rule compares two values, both stand there: "request 1 · log 0".
+Of an accident the guards say what it takes away, of a repair what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from kipviz.brokers import share_partition_leader
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call
+from kipviz.clients.application import LEGAL, OF_THE_CONSUMER, Application
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster import dispatch
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.labels import on_wire, partition_of
+from kipviz.cluster.model import ClusterModel, destination, next_request
+from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import offsets_of
+from kipviz.views.facts import listed, number, short_name, span
+
+Guard: TypeAlias = tuple[str, str]
+SHARES = share_partition_leader.ROLE
+
+
+def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
+    """Give the rule that fires, its guards, its clause and how far that is decided, the Kafka class."""
+    clause = _clause(before, action)
+    return {
+        "rule": clause.rule,
+        "guards": [list(guard) for guard in guards(model, before, action)],
+        "clause": clause.clause,
+        "status": clause.status,
+        "kafka": clause.kafka,
+    }
+
+
+def _clause(before: World, action: ClusterAction) -> Clause:
+    if isinstance(action, Step) and action.application in before.applications:
+        app = before.applications[action.application]
+        call = app.program[app.line].call.value
+        return clause_of_call(call, share=isinstance(app.consumer, ShareConsumer))
+    if not isinstance(action, Deliver):
+        return clause_of(type(action).__name__)
+    name = type(on_wire(before, action)).__name__
+    request = name.removesuffix("Response")
+    clause = clause_of(request)
+    if name == request:
+        return clause
+    return clause.but(rule=f"answer of {clause.rule}", kafka=TAKEN_BY[request])
+
+
+def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
+    """Give the names and values that a step looks at, in the order in which its rule does."""
+    match action:
+        case Step(application=name):
+            return tuple(_call(world.applications[name])) if name in world.applications else ()
+        case Send():
+            return tuple(_sending(world, action))
+        case Deliver(way="request"):
+            return tuple(_request(model, world, action))
+        case Deliver():
+            return tuple(_answer(world, action))
+        case Replicate(partition=partition):
+            return tuple(_replication(world, partition))
+        case Load(broker=broker, shard=shard):
+            held, log = world.image.leaders[shard], world.logs[shard]
+            return (
+                (f"leader of {short_name(shard)}", f"Broker {broker}, epoch {held.epoch}"),
+                ("log to read", f"offsets 0 to {log.high_watermark - 1}"),
+                ("in office", "not yet"),
+            )
+        case ExpireLock() | TimeOutTransaction() | Refresh():
+            return tuple(_timer(model, world, action))
+        case StartBroker() | Heal() | StartClient():
+            return tuple(_repair(world, action))
+        case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient():
+            return tuple(_accident(world, action))
+
+
+# -- clients -----------------------------------------------------------------------------------
+
+
+def _call(app: Application) -> Iterator[Guard]:
+    line = app.program[app.line]
+    yield "line", f"{app.line + 1} of {len(app.program)}: {line.text}"
+    yield "process", "alive" if app.alive else "down"
+    if app.waiting:
+        yield "call", f"{line.call.value}() has ended"
+    if line.call not in OF_THE_CONSUMER:
+        legal = " or ".join(state.value for state in LEGAL[line.call])
+        yield "producer state", app.producer.state.value
+        if not app.waiting:
+            yield "legal in", legal
+        if app.producer.error:
+            yield "error", app.producer.error
+        return
+    if isinstance(app.consumer, ShareConsumer):
+        yield "acknowledgement mode", "explicit" if app.consumer.explicit else "implicit"
+        yield "records held", listed(app.consumer.batch)
+        if app.consumer.acknowledge_error is not Errors.NONE:
+            yield "error", app.consumer.acknowledge_error.name
+    else:
+        yield "position", number(app.consumer.position)
+    if app.waiting:
+        yield "records received", str(len(app.consumer.records))
+
+
+def _sending(world: World, action: Send) -> Iterator[Guard]:
+    app = world.applications.get(host_of(action.source))
+    request = next_request(app, action.source) if app is not None else None
+    if app is None or request is None:
+        return
+    broker = destination(world.image, request)
+    yield "next request", type(request).__name__
+    yield "goes to", f"Broker {broker}" if broker != NOBODY else "nobody"
+    connection = world.connections.get((action.source, broker))
+    under_way = len(connection.requests) if connection is not None and connection.open else 0
+    yield "requests on this connection", str(under_way)
+    if action.source == app.producer.source:
+        yield "producer state", app.producer.state.value
+
+
+# -- the wire ----------------------------------------------------------------------------------
+
+
+def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guard]:
+    message = on_wire(world, action)
+    if message is None:
+        return
+    role = world.roles.get(dispatch.role_for(message, action.broker, world.image))
+    yield from _leaders(world, action.broker, message)
+    if role is None:
+        return
+    if getattr(role, "loading", False):
+        yield "coordinator", "still reads its log"
+    match type(message).__name__:
+        case "InitProducerId" | "AddPartitionsToTxn" | "EndTxn":
+            most = model.spec.settings.transaction_max_timeout_ms
+            yield from _coordinator(role, message, most)
+        case "WriteTxnMarkers":
+            yield from _markers(world, action.broker, message)
+        case "Produce":
+            yield from _batch(world.logs[role.shard], message)
+        case "Fetch":
+            yield from _fetch(world.logs[role.shard], message)
+        case "OffsetFetch" | "TxnOffsetCommit":
+            yield from _offsets(world, role, message)
+        case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
+            yield from _share(world, role, message)
+        case _:
+            yield from _share_state(world, role, message)
+
+
+def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
+    """Say who leads what a request is about: another broker refuses it."""
+    if type(message) in dispatch.PARTITION_OF:
+        partitions = (dispatch.PARTITION_OF[type(message)](message, world.image),)
+    else:
+        partitions = getattr(message, "partitions", None) or (message.partition,)
+    for partition in partitions:
+        leader = world.image.leader_of(partition)
+        who = "nobody" if leader == NOBODY else f"Broker {leader}"
+        yield (
+            f"leader of {short_name(partition)}",
+            who if leader == broker else f"{who}, not this one",
+        )
+
+
+def _coordinator(role: TransactionCoordinator, message: Any, most_ms: int) -> Iterator[Guard]:
+    known = role.transactions.get(message.transactional_id)
+    if known is None:
+        yield message.transactional_id, "not known yet"
+    else:
+        yield "state", known.state.value
+        yield "pending transition", known.pending_state.value if known.pending_state else "none"
+        theirs, ours = (message.producer_id, message.producer_epoch), known
+        if theirs[0] >= 0:
+            yield "producer id", _both("request", theirs[0], "coordinator", ours.producer_id)
+        yield "epoch", _both("request", theirs[1], "coordinator", ours.producer_epoch)
+    match type(message).__name__:
+        case "InitProducerId":
+            yield "transaction.timeout.ms", f"{message.transaction_timeout_ms} of at most {most_ms}"
+        case "EndTxn":
+            yield "asked for", "COMMIT" if message.committed else "ABORT"
+        case _:
+            yield "asked for", listed(tuple(map(short_name, message.partitions)))
+    if known is not None:
+        yield "enlisted", listed(tuple(map(short_name, known.partitions)))
+
+
+def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
+    for partition in message.partitions:
+        if world.image.leader_of(partition) != broker:
+            continue
+        name = short_name(partition)
+        entry = world.logs[partition].producers.get(message.producer_id)
+        yield f"epoch, {name}", _both("marker", message.producer_epoch, "log", _epoch(entry))
+        last = entry.coordinator_epoch if entry is not None else -1
+        yield (
+            f"coordinator epoch, {name}",
+            _both("marker", message.coordinator_epoch, "log", last),
+        )
+        yield f"open transaction, {name}", _opened(entry)
+
+
+def _batch(log: PartitionLog, message: Any) -> Iterator[Guard]:
+    entry = log.producers.get(message.producer_id)
+    last = entry.batches[-1].last if entry is not None and entry.batches else -1
+    yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
+    yield "sequence", _both("request", message.base_sequence, "last in the log", last)
+    yield "open transaction", _opened(entry)
+    yield "enlisted", _enlisted(entry, message.producer_epoch)
+    yield "end of the log", str(log.end_offset)
+
+
+def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
+    yield "asks from offset", str(message.offset)
+    yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
+    yield "last stable offset", str(log.last_stable_offset)
+    yield "high watermark", str(log.high_watermark)
+
+
+def _offsets(world: World, role: Any, message: Any) -> Iterator[Guard]:
+    pending = [
+        p for found in role.pending.values() for p in found if p.group_id == message.group_id
+    ]
+    if type(message).__name__ == "OffsetFetch":
+        committed = role.offsets.get((message.group_id, message.partition))
+        yield "committed offset", number(committed.offset if committed else -1)
+        yield "only stable ones", "yes" if message.require_stable else "no"
+    else:
+        entry = world.logs[role.shard].producers.get(message.producer_id)
+        known = role.members.get((message.group_id, message.member_id), -1)
+        yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
+        yield "enlisted", _enlisted(entry, message.producer_epoch)
+        yield "member epoch", _both("request", message.member_epoch, "group", known)
+    staged = tuple(f"{p.partition} to {p.offset}" for p in pending)
+    yield "pending offsets", listed(staged)
+
+
+def _share(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]:
+    kind = type(message).__name__
+    if kind != "TxnShareAcknowledge":
+        session = role.sessions.get((message.group_id, message.member_id))
+        known = session.epoch if session is not None else -1
+        yield "session epoch", _both("request", message.session_epoch, "broker", known)
+    share = next(
+        (
+            s
+            for s in role.shares.values()
+            if (s.group_id, s.partition) == (message.group_id, message.partition)
+        ),
+        None,
+    )
+    if share is None:
+        yield "share-partition", "not in memory: its state is read first"
+        return
+    yield "share-partition", share.status.value
+    yield from _states(share, offsets_of(message.acknowledgements))
+    if kind == "ShareFetch":
+        free = tuple(o for o, r in share.records.items() if r.state.name == "AVAILABLE")
+        log = world.logs[share.partition]
+        yield "free again", listed(free)
+        yield "not delivered yet", _new(share.next_offset, log.high_watermark)
+        yield "asks for at most", str(message.max_records)
+    else:
+        yield "asked by", message.member_id
+
+
+def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
+    state = role.states.get(message.key)
+    ours = state.leader_epoch if state is not None else -1
+    yield "leader epoch", _both("request", message.leader_epoch, "durable", ours)
+    if hasattr(message, "state_epoch"):
+        ours = state.state_epoch if state is not None else -1
+        yield "state epoch", _both("request", message.state_epoch, "durable", ours)
+    if hasattr(message, "staged"):
+        entry = world.logs[role.shard].producers.get(message.producer_id)
+        yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
+        yield "enlisted", _enlisted(entry, message.producer_epoch)
+    if state is not None:
+        yield "start offset", number(state.start_offset)
+    votes = [p for p, all_of in role.votes.items() if any(v.key == message.key for v in all_of)]
+    yield "votes kept", listed(tuple(f"of producer id {p}" for p in votes))
+
+
+def _answer(world: World, action: Deliver) -> Iterator[Guard]:
+    connection = world.connections.get((action.source, action.broker))
+    if connection is None or not connection.responses:
+        return
+    envelope = connection.responses[0]
+    message: Any = envelope.message
+    if hasattr(message, "results"):
+        for result in message.results:
+            yield short_name(result.partition), result.error.name
+    else:
+        yield "error", message.error.name
+    app = world.applications.get(host_of(action.source))
+    if app is not None:
+        yield from _answered_client(app, action.source, message)
+        return
+    home = int(host_of(action.source)[1:])
+    role = world.roles.get((home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard)))
+    if role is None:
+        yield "who asked", "is gone: nobody takes the answer"
+    elif isinstance(role, ShareLeader) and envelope.shard:
+        share = role.shares.get(envelope.shard)
+        if share is None or not share.writes:
+            yield "who asked", "was dropped from memory"
+            return
+        first = share.writes[0]
+        yield "asked to", first.purpose
+        yield from _states(share, first.offsets)
+        yield "writes behind it", str(len(share.writes) - 1)
+    elif isinstance(role, TransactionCoordinator):
+        for known in role.transactions.values():
+            if known.producer_id == message.producer_id:
+                yield "state", known.state.value
+                missing = tuple(map(short_name, known.partitions))
+                yield "markers missing", listed(missing)
+    else:
+        yield from _enlisting(role, message)
+
+
+def _enlisting(role: Any, message: Any) -> Iterator[Guard]:
+    """Say which requests wait for an enlistment, and whether its yes still counts."""
+    for name in ("verifying", "enlisting", "staging"):
+        for waiting in getattr(role, name, ()):
+            if waiting.producer_id == message.producer_id:
+                yield "waits for it", type(waiting.request).__name__
+                yield (
+                    "marker meanwhile",
+                    "none" if waiting.guarded else "yes: the answer is too old",
+                )
+
+
+def _answered_client(app: Application, source: str, message: Any) -> Iterator[Guard]:
+    if source == app.producer.source:
+        yield "producer state", app.producer.state.value
+        if getattr(message, "producer_epoch", -1) >= 0:
+            yield (
+                "epoch",
+                _both("answer", message.producer_epoch, "client", app.producer.producer_epoch),
+            )
+        return
+    if hasattr(message, "records"):
+        yield "records received", str(len(message.records))
+    if isinstance(app.consumer, ShareConsumer):
+        yield "session epoch", str(app.consumer.session_epoch)
+    else:
+        yield "position", number(app.consumer.position)
+
+
+# -- logs and timers ---------------------------------------------------------------------------
+
+
+def _replication(world: World, partition: str) -> Iterator[Guard]:
+    log, leader = world.logs[partition], world.image.leader_of(partition)
+    yield "high watermark", str(log.high_watermark)
+    yield "end of the log", str(log.end_offset)
+    role = world.roles.get(role_key(leader, partition))
+    waiting = [w for w in getattr(role, "waiting", ()) if w.offset < log.end_offset]
+    yield "answers that wait for it", str(len(waiting))
+
+
+def _timer(
+    model: ClusterModel, world: World, action: ExpireLock | TimeOutTransaction | Refresh
+) -> Iterator[Guard]:
+    if isinstance(action, TimeOutTransaction):
+        coordinator = world.roles.get((action.broker, "transaction_coordinator", action.shard))
+        known = coordinator.transactions.get(action.transactional_id) if coordinator else None
+        if known is not None:
+            yield "state", known.state.value
+            yield "pending transition", known.pending_state.value if known.pending_state else "none"
+            yield "transaction.timeout.ms", str(known.timeout_ms)
+            yield "epoch", str(known.producer_epoch)
+            yield "enlisted", listed(tuple(map(short_name, known.partitions)))
+        yield "timeouts left", str(world.budget.time_out)
+        return
+    role = world.roles.get((action.broker, SHARES, ""))
+    share = role.shares.get(action.key) if isinstance(role, ShareLeader) else None
+    if isinstance(action, ExpireLock):
+        if share is not None:
+            held = tuple(o for o, r in share.records.items() if r.lock == action.lock)
+            yield from _states(share, held)
+        yield "delivery count limit", str(model.spec.settings.delivery_count_limit)
+        yield "expiries left", str(world.budget.expire_lock)
+        return
+    if share is not None:
+        yield from _states(share, tuple(o for o, _ in pending_cells(share)))
+        yield "requests under way", str(len(share.writes))
+    yield "share-partition", partition_of(world, action.key)
+
+
+# -- accidents and repairs ---------------------------------------------------------------------
+
+
+def _accident(
+    world: World, action: CrashBroker | MoveLeader | LoseConnection | Cut | CrashClient
+) -> Iterator[Guard]:
+    match action:
+        case CrashBroker(broker=broker):
+            led = tuple(p for p, held in world.image.leaders.items() if held.leader == broker)
+            yield "leads", listed(tuple(map(short_name, led)))
+            host = broker_host(broker)
+            yield from _lost(
+                c
+                for (source, to), c in world.connections.items()
+                if to == broker or host_of(source) == host
+            )
+            yield "records not replicated", str(sum(_above(world.logs[p]) for p in led))
+            yield "crashes left", str(world.budget.crash_broker)
+        case MoveLeader(partition=partition, to=to):
+            held = world.image.leaders[partition]
+            now = "nobody" if held.leader == NOBODY else f"Broker {held.leader}"
+            yield "leader", f"{now}, epoch {held.epoch}"
+            yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
+            yield f"Broker {to}", "up" if to in world.up else "down"
+            yield "records not replicated", str(_above(world.logs[partition]))
+            yield "moves left", str(world.budget.move_leader)
+        case LoseConnection(source=source, broker=broker):
+            connection = world.connections.get((source, broker))
+            yield from _lost([connection] if connection is not None else [])
+            yield "losses left", str(world.budget.lose_connection)
+        case Cut(one=one, other=other):
+            yield "messages held up", _between(world, one, other)
+            yield "other cuts", listed(tuple(f"{a} and {b}" for a, b in world.cuts))
+            yield "cuts left", str(world.budget.cut)
+        case CrashClient(application=name):
+            app = world.applications[name]
+            yield "at", f"{app.program[app.line].call.value}()"
+            yield "producer state", app.producer.state.value
+            if isinstance(app.consumer, ShareConsumer):
+                yield "records held", listed(app.consumer.batch)
+            yield from _lost(
+                c for (source, _), c in world.connections.items() if host_of(source) == name
+            )
+            yield "crashes left", str(world.budget.crash_client)
+
+
+def _repair(world: World, action: StartBroker | Heal | StartClient) -> Iterator[Guard]:
+    match action:
+        case StartBroker(broker=broker):
+            image = world.image.leaders
+            copies = tuple(p for p, held in image.items() if broker in held.replicas)
+            free = tuple(p for p in copies if image[p].leader == NOBODY)
+            yield "comes back with", f"the logs of {listed(tuple(map(short_name, copies)))}"
+            yield "takes over", listed(tuple(map(short_name, free)))
+            yield "brokers up", listed(world.up)
+        case Heal(one=one, other=other):
+            yield "messages that go on", _between(world, one, other)
+            yield "cut apart", f"{one} and {other}"
+        case StartClient(application=name):
+            app = world.applications[name]
+            yield "life", f"{app.life + 1}: it remembers nothing but names"
+            yield "transactional id", app.producer.transactional_id
+            yield "starts at line", f"1: {app.program[0].text}"
+
+
+def _lost(connections: Iterable[Connection]) -> Iterator[Guard]:
+    found = [c for c in connections if c.open]
+    names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))
+    waiting = tuple(type(c.serving.message).__name__ for c in found if c.serving is not None)
+    yield "connections that break", str(len(found))
+    yield "messages lost", listed(names)
+    yield "requests not answered", listed(waiting)
+
+
+def _between(world: World, one: str, other: str) -> str:
+    pairs = ((host_of(source), broker_host(to), c) for (source, to), c in world.connections.items())
+    return listed(
+        tuple(
+            type(e.message).__name__
+            for source, to, c in pairs
+            if (source, to) in ((one, other), (other, one))
+            for e in (*c.requests, *c.responses)
+        )
+    )
+
+
+def _above(log: PartitionLog) -> int:
+    return log.end_offset - log.high_watermark
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def _both(one: str, value: int, other: str, against: int) -> str:
+    return f"{one} {number(value)} · {other} {number(against)}"
+
+
+def _epoch(entry: Any) -> int:
+    return entry.epoch if entry is not None else -1
+
+
+def _opened(entry: Any) -> str:
+    first = entry.transaction_first_offset if entry is not None else -1
+    return f"from offset {first}" if first >= 0 else "none"
+
+
+def _enlisted(entry: Any, epoch: int) -> str:
+    if entry is not None and entry.transaction_first_offset >= 0 and entry.epoch == epoch:
+        return "yes"
+    return "no: the coordinator is asked first"
+
+
+def _new(first: int, end: int) -> str:
+    return span(first, end - 1) if 0 <= first < end else "nothing"
+
+
+def _states(share: SharePartition, offsets: Iterable[int]) -> Iterator[Guard]:
+    """Give the state, owner and delivery count of records, neighbours that are alike as one."""
+    runs: list[tuple[int, int, str]] = []
+    for offset in offsets:
+        words = _record(share.records.get(offset))
+        if runs and (runs[-1][1], runs[-1][2]) == (offset - 1, words):
+            runs[-1] = (runs[-1][0], offset, words)
+        else:
+            runs.append((offset, offset, words))
+    for first, last, words in runs:
+        yield f"{share.partition}@{span(first, last)}", words
+
+
+def _record(record: InFlight | None) -> str:
+    if record is None:
+        return "not in flight"
+    owner = record.member_id or record.before_member
+    by = f" by {owner}" if owner else ""
+    staged = (
+        f", staged by {record.staged_producer_id} epoch {record.staged_producer_epoch}"
+        if record.staged_producer_id >= 0
+        else ""
+    )
+    return f"{record.state.name}{by}, delivery {record.delivery_count}{staged}"
