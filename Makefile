@@ -10,13 +10,14 @@ NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=120 --nbval-kernel-star
 	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
 ARGS =
 
-.PHONY: help lab test check lint format notebooks front bench set-up-run set-up-test set-up-front
+.PHONY: help lab test check thorough lint format notebooks front bench set-up-run set-up-test set-up-front
 .NOTPARALLEL:
 
 help:
 	@echo 'make lab         open JupyterLab on the first notebook'
 	@echo 'make test        run every check and every test'
-	@echo 'make check       run the part that takes less than a minute: no Spark, no browser, no notebooks'
+	@echo 'make check       run the part that takes a few minutes: no Spark, no browser, no notebooks'
+	@echo 'make thorough    make the searches that take minutes each, and that no other target makes'
 	@echo 'make format      put the code into the common format'
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
@@ -40,6 +41,9 @@ test: lint
 
 check: lint
 	@$(BIN)/python -m pytest -m 'not spark and not browser and not slow' $(ARGS)
+
+thorough: set-up-test
+	@$(BIN)/python -m pytest -m thorough $(ARGS)
 
 format: set-up-test
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -31,12 +31,16 @@ def spark():
     session.stop()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run what is quick first, so that a plain mistake is told before a server starts.
 
-    The browser comes last of all: while Playwright's synchronous interface is open, an event loop
+    What is thorough runs only when it is asked for by its marker (`make thorough`). The browser comes last of all: while Playwright's synchronous interface is open, an event loop
     runs in this process, and other tests could not start theirs.
     """
+    if "thorough" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=_stage)
     chromium = find_chromium()
     if chromium is None and not os.environ.get("CI"):

@@ -37,7 +37,7 @@ def test_there_are_as_many_states_as_tlc_finds(known: ByTlc) -> None:
     check_all_counts(known)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("known", SLOW, ids=lambda k: str(k.distinct))
 def test_there_are_as_many_states_as_tlc_finds_in_large_spaces(known: ByTlc) -> None:
     check_all_counts(known)

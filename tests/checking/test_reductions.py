@@ -114,7 +114,7 @@ def test_the_order_of_lone_steps_changes_no_verdict(name: str, faults: str) -> N
     check_that_the_order_does_not_matter(name, faults)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "faults"), ALL)
 def test_the_order_of_lone_steps_changes_no_verdict_of_any_design(name: str, faults: str) -> None:
     check_that_the_order_does_not_matter(name, faults)

@@ -37,7 +37,11 @@ def test_a_searched_study_has_a_pinned_answer() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in ANSWERS if n != "B9"],
+    [
+        n if n in QUICK else pytest.param(n, marks=pytest.mark.thorough)
+        for n in ANSWERS
+        if n != "B9"
+    ],
 )
 def test_a_searched_study_answers_as_pinned(name: str) -> None:
     found = answer(study(name))
@@ -45,7 +49,7 @@ def test_a_searched_study_answers_as_pinned(name: str) -> None:
     assert all(row.explored.complete for row in found.judged)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_vote_in_memory_only_does_not_outlive_a_leader() -> None:
     asked = study("B9")
     only_memory = Study(
