@@ -9,6 +9,7 @@ export class Beliefs extends Drawer {
   constructor(app) {
     super(app, { name: "beliefs", title: "what the client believes, what the brokers know", key: "u" });
     this.cards = app.payload.cards.filter((card) => card.kind === "beliefs");
+    attr(this.element, "tabindex", 0); // it scrolls, and there is nothing else to focus
     this.list = new Keyed(this.element, (card) => this.make(card), null);
   }
 

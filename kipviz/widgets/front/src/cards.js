@@ -34,7 +34,7 @@ export class Cards {
     const node = h(
       "article",
       { class: "kv-card", "aria-label": `${card.title}, ${card.where}` },
-      h("header", {}, h("h4", { text: card.title, title: card.title }), h("span", { class: "kv-where", text: card.where, title: card.where }), h("span", { class: "kv-delta" }, "Δ", h("span", { class: "kv-delta-word", text: " changed" })), h("span", { class: "kv-unlike", text: "◇ differs" }), this.tools(card)),
+      h("header", {}, h("h4", { text: card.title, title: card.title }), h("span", { class: "kv-where", text: card.where, title: card.where }), h("span", { class: "kv-delta", title: "changed in this step", text: "Δ" }), h("span", { class: "kv-unlike", text: "◇ differs" }), this.tools(card)),
       body,
     );
     let drawn;

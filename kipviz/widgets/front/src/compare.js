@@ -83,7 +83,7 @@ class Side {
   }
 
   name(part) {
-    return this.frame.name(part);
+    return this.frame.name(`${this.which}-${part}`);
   }
 
   guard(act) {

@@ -12,12 +12,12 @@ import trail from "./why.css";
 
 const SAVE_EVERY = 150;
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
-let made = 0;
 
 export class Frame {
   constructor(model, label) {
     this.model = model;
-    this.number = ++made;
+    // Counted on the page: Jupyter loads this module once for every widget.
+    this.number = document.kvMade = (document.kvMade ?? 0) + 1;
     this.errors = new Errors();
     this.root = h("div", {
       class: "kv",
@@ -191,7 +191,7 @@ export class Frame {
   drawPlay() {
     const playing = Boolean(this.player.timer);
     this.transport.drawPlay(playing, this.player.perSecond);
-    attr(this.sentence.words, "aria-live", playing ? "off" : "polite");
+    attr(this.sentence.spoken, "aria-live", playing ? "off" : "polite");
   }
 
   holdsBefore() {

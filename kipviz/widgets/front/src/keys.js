@@ -3,6 +3,7 @@
 
 const OWN = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 const PRESS = new Set([" ", "Enter"]);
+const SCROLL = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown"]);
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 /** Every key there is: what it is called, how the help shows it, and what it does. */
@@ -60,6 +61,7 @@ export function listen(app, root) {
     const { tagName } = event.target;
     if (event.key !== "Escape" && OWN.has(tagName) && !(event.shiftKey && event.key.startsWith("Arrow"))) return;
     if (tagName === "BUTTON" && PRESS.has(event.key)) return;
+    if (tagName === "SECTION" && SCROLL.has(event.key)) return; // the browser scrolls it
     if (app.uncover(event.key)) return event.preventDefault();
     const act = acts.get(event.key);
     if (!act) return;

@@ -61,7 +61,7 @@ export class Overview {
     for (const { height, kind, k } of tallest.values()) {
       const x = this.x(k) + Math.min(1, this.unit * 0.15);
       const width = Math.max(this.unit * 0.7, 0.8);
-      paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}h${width.toFixed(2)}v${-height}h${(-width).toFixed(2)}z`);
+      paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}${outline(kind, width, height)}`);
     }
     this.static.replaceChildren(...bands, ...[...paths].map(([kind, d]) => s("path", { class: `kv-bar kv-tone-${kind}`, d })));
     this.flags.replaceChildren(...[...line.flags].slice(0, FLAGS_MAX).map(([k, what]) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));
@@ -138,4 +138,15 @@ export class Overview {
     const x = this.x(step) + this.svg.parentElement.clientLeft + 16;
     this.tip.style.left = `${Math.min(Math.max(x, 90), this.width - 60)}px`;
   }
+}
+
+/** A bar from its lower left corner; its shape says the tone without its colour. */
+function outline(kind, width, height) {
+  const [half, third, drop] = [width / 2, width / 3, Math.min(6, height / 2)].map((n) => Number(n.toFixed(2)));
+  const up = height - drop;
+  if (kind === "pending") return `h${third}v${-height}h${-third}zm${2 * third} 0h${third}v${-height}h${-third}z`; // split
+  if (kind === "done") return `h${2 * half}v${-up}l${-half} ${-drop}l${-half} ${drop}z`; // pointed
+  if (kind === "gone") return `h${2 * half}v${-up}l${-2 * half} ${-drop}z`; // cut off
+  if (kind === "calm") return `h${2 * half}v${-height}h${-2 * half}z`;
+  return `h${2 * half}v${-height}l${-half} ${drop}l${-half} ${-drop}z`; // notched
 }

@@ -30,7 +30,8 @@ const LEGEND = [
   ["kv-lg-hollow kv-lg-held", "held back on the wire"],
   ["kv-lg-lost", "lost"],
   ["kv-lg-pending", "decided later: hatched"],
-  ["kv-lg-new", "changed in this step"],
+  ["kv-lg-new", "Δ changed in this step"],
+  ["kv-lg-bars", "bars below: split prepared, pointed complete, notched trouble, cut gone"],
 ];
 
 export class Help {

@@ -30,7 +30,7 @@ export class Pen {
     const x = this.paper.x.get(step.actor);
     const y = this.paper.top[k] + LOCAL_ROW / 2;
     const left = x > this.paper.width - this.paper.gap / 2 - 20;
-    const words = fit(step.title, SMALL, Math.min(this.paper.gap * 1.5, left ? x - 16 : this.paper.width - x - 16));
+    const words = fit(marked(step.tone, step.title), SMALL, Math.min(this.paper.gap * 1.5, left ? x - 16 : this.paper.width - x - 16));
     const dot =
       step.kind === "fault"
         ? s("path", { d: `M${x} ${y - 6}l5.5 10h-11z` })
@@ -90,7 +90,7 @@ export class Pen {
 
   label(message, x1, x2, y, suffix = "", flying = false) {
     if (!this.paper.whole(message)) return this.asideLabel(message, Math.min(x1, x2), Math.max(x1, x2), y, suffix, flying);
-    const words = fit(message.label + suffix, LABEL, this.paper.width - 20);
+    const words = fit(marked(message.tone, message.label) + suffix, LABEL, this.paper.width - 20);
     const half = widthOf(words, LABEL) / 2;
     let reach = (x1 + x2) / 2;
     if (x1 === x2) reach = x1 > this.paper.width / 2 ? x1 - 34 - half : x1 + 34 + half;
@@ -105,7 +105,7 @@ export class Pen {
     const lane = this.paper.x.get(message.from) ?? this.paper.x.get(message.to);
     const after = lane <= left + 1;
     const room = (after ? this.paper.width - right : left) - 24;
-    const words = fit(message.label + other + suffix, LABEL, room);
+    const words = fit(marked(message.tone, message.label) + other + suffix, LABEL, room);
     const x = after ? right + (flying ? 13 : 8) : left - (flying ? 13 : 8);
     return s("text", { x, y: y + (flying ? 5 : 4), "text-anchor": after ? "start" : "end", text: words });
   }
@@ -173,7 +173,7 @@ export class Pen {
 
   note({ note, k }) {
     const width = Math.min(
-      Math.max(widthOf(marked(note), NOTE), note.sub ? widthOf(note.sub, SMALL) : 0) + 22,
+      Math.max(widthOf(marked(note.tone, note.text), NOTE), note.sub ? widthOf(note.sub, SMALL) : 0) + 22,
       this.paper.width - 8,
     );
     const middle = Math.min(Math.max(this.paper.x.get(note.lane), width / 2 + 3), this.paper.width - width / 2 - 3);
@@ -188,7 +188,7 @@ export class Pen {
       s("rect", { ...box, class: "kv-under" }),
       s("rect", { ...box, class: "kv-box" }),
       kind === "pending" ? s("rect", { ...box, fill: `url(#${this.paper.hatch})` }) : null,
-      s("text", { x: middle, y: y + 16, "text-anchor": "middle", text: fit(marked(note), NOTE, width - 12) }),
+      s("text", { x: middle, y: y + 16, "text-anchor": "middle", text: fit(marked(note.tone, note.text), NOTE, width - 12) }),
       note.sub ? s("text", { class: "kv-sub", x: middle, y: y + 31, "text-anchor": "middle", text: fit(note.sub, SMALL, width - 10) }) : null,
       s("title", { text: `${note.text}${note.sub ? `: ${note.sub}` : ""}` }),
     );
@@ -201,4 +201,4 @@ export class Pen {
 }
 
 export const noteHeight = (note) => (note.sub ? 38 : 23);
-const marked = (note) => `${TONE_MARK[tone(note.tone)] ? `${TONE_MARK[tone(note.tone)]} ` : ""}${note.text}`;
+const marked = (name, words) => (TONE_MARK[tone(name)] ? `${TONE_MARK[tone(name)]} ${words}` : words);

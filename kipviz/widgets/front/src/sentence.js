@@ -7,11 +7,13 @@ export class Sentence {
   constructor(app) {
     this.app = app;
     this.context = h("p", { class: "kv-context" });
-    this.words = h("p", { class: "kv-say", role: "status", "aria-live": "polite" });
+    this.words = h("p", { class: "kv-say" });
     this.alarm = h("p", { class: "kv-alarm" });
     this.why = h("dl", { class: "kv-why", id: app.name("why") });
     show(this.why, false);
-    this.element = h("section", { class: "kv-bottom", "aria-label": "This step" }, this.why, h("div", { class: "kv-spoken" }, this.context, this.words, this.alarm));
+    // One live region for all that is said of a step: what breaks is heard, too.
+    this.spoken = h("div", { class: "kv-spoken", role: "status", "aria-live": "polite" }, this.context, this.words, this.alarm);
+    this.element = h("section", { class: "kv-bottom", "aria-label": "This step" }, this.why, this.spoken);
   }
 
   update({ line, step, grain, broken }) {

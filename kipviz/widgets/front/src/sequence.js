@@ -19,8 +19,6 @@ const STUB = 46; // the length of an arrow to or from a lane that is not on scre
 
 const HINT = "→ next step of the flow · Shift → next message · ? all keys";
 
-let hatches = 0;
-
 export class Sequence {
   constructor(app, { folding = true } = {}) {
     this.app = app;
@@ -51,7 +49,7 @@ export class Sequence {
     this.wire = new Keyed(this.flight, (item) => pen.flight(item), (node, item) => pen.placeFlight(node, item));
     this.wireMore = this.cursor.appendChild(s("text", { class: "kv-wire-more", x: 10 }));
     this.title = s("title");
-    this.hatch = `kv-hatch-${++hatches}`;
+    this.hatch = app.name("hatch");
     const stripes = s("pattern", { id: this.hatch, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 3.5, height: 9, class: "kv-stripe" }));
     this.svg = s("svg", { class: "kv-paper", role: "img" }, this.title, s("defs", {}, stripes), this.rails, this.world);
     this.view = h("div", { class: "kv-view" }, this.svg);

@@ -73,7 +73,7 @@ export class Stepper extends Frame {
       this.views,
       new Share(this),
     ];
-    this.transport.addTools(this.drawers.map((drawer) => drawer.button));
+    this.transport.addTools([this.trail.opener, ...this.drawers.map((drawer) => drawer.button)]);
     this.detailWords = h("span", { role: "status" });
     const bytes = h("button", { type: "button", onclick: () => this.guard(() => this.toggleDrawer("bytes")), text: "bytes" }, " ", h("kbd", { text: "x" }));
     this.detail = h("p", { class: "kv-detail" }, this.detailWords, " ", bytes);

@@ -34,8 +34,9 @@ function chainOf(line, step) {
 export class Trail {
   constructor(app) {
     this.app = app;
-    this.head = h("h3", { class: "kv-caption", role: "status" });
+    this.head = h("h3", { class: "kv-caption" });
     this.body = h("ol");
+    this.opener = h("button", { class: "kv-toggle", title: "what holds this back (e)", onclick: () => app.guard(() => this.toggle()) }, h("span", { text: "stuck?" }), h("kbd", { text: "e" }));
     this.lit = this.button("light all that led here (c)", () => this.light());
     this.element = h("section", { class: "kv-trail", "aria-label": "Who made this so" }, this.head, this.body, this.lit);
     this.ticks = app.overview.svg.appendChild(s("path", { class: "kv-ticked" }));
@@ -98,6 +99,7 @@ export class Trail {
     const holds = line.liveHolds.at(at).sort((a, b) => RANK.indexOf(a.how) - RANK.indexOf(b.how));
     const step = row ? row.from : at;
     const led = row || !app.sentence.why.hidden;
+    attr(this.opener, "aria-expanded", String(Boolean(this.open)));
     show(this.element, Boolean(led || this.open));
     if (led || this.open) this.draw(line, step, row, led, this.open ? holds : holds.filter((hold) => row && hold.card === row.card && hold.rows.includes(row.id)));
     this.mark(row, holds);
