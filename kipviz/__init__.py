@@ -7,6 +7,7 @@ What a notebook needs, each in one call:
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
     kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
+    kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
@@ -34,6 +35,7 @@ __all__ = [
     "open_trace",
     "permalink",
     "save",
+    "saves",
     "study",
     "two_views",
     "verdicts",
@@ -51,6 +53,7 @@ _HOMES = {
     "permalink": ("kipviz.widgets.lab", "permalink"),
     "two_views": ("kipviz.widgets.side_by_side", "two_views"),
     "save": ("kipviz.widgets.lab", "save"),
+    "saves": ("kipviz.widgets.decisions", "saves"),
     "study": ("kipviz.widgets.design_lab", "study"),
     "verdicts": ("kipviz.widgets.design_lab", "verdicts"),
 }

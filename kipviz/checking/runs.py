@@ -21,6 +21,7 @@ from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.core import tracefile
+from kipviz.core.model import Outcome
 from kipviz.core.trace import Trace
 from kipviz.core.tracefile import Loaded, TraceFileError
 from kipviz.core.values import Value
@@ -363,7 +364,7 @@ def labels(run: Run) -> tuple[str, ...]:
     return tuple(label(before.world, node.action) for before, node in pairwise(nodes))
 
 
-def judge(run: Run) -> tuple[Judgement, ...]:
+def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judgement, ...]:
     """Say of each property whether it holds over the whole line of a run.
 
     What is still pending at the end is broken only if no continuation without a new fault
@@ -371,16 +372,15 @@ def judge(run: Run) -> tuple[Judgement, ...]:
     """
     trace = run.trace.last()
     found = []
-    properties: tuple[Property, ...] = PROPERTIES
-    for number, prop in enumerate(properties):
+    for prop in properties:
+        states = _observed(trace, prop)
         at = -1
-        finding = prop.finding(trace.observations[number])
+        finding = prop.finding(states[-1])
         status, reason = finding.status, finding.reason
         if status == BROKEN:
-            states = (trace.node(node).observations[number] for node in trace.line)
             at = next(k for k, state in enumerate(states) if prop.finding(state).status == BROKEN)
         elif status == PENDING and not run.error:
-            settled = settle(run.model, trace.world, trace.observations[number])
+            settled = settle(run.model, trace.world, states[-1])
             status = {"resolved": HOLDS, "for ever": BROKEN, "undecided": PENDING}[settled.answer]
             if status == HOLDS:
                 reason = f"{reason} at the end, and can still be resolved"
@@ -389,3 +389,16 @@ def judge(run: Run) -> tuple[Judgement, ...]:
                 reason = f"{settled.what}, and no continuation without a new fault resolves it"
         found.append(Judgement(prop.name, prop.sentence, status, reason, at))
     return tuple(found)
+
+
+def _observed(trace: Trace, prop: Property) -> list[Any]:
+    """Give what a property remembers at every step of a line: the trace's own, or made again."""
+    nodes = [trace.node(node) for node in trace.line]
+    if prop in trace.observers:
+        number = trace.observers.index(prop)
+        return [node.observations[number] for node in nodes]
+    states = [prop.initial(nodes[0].world)]
+    for node in nodes[1:]:
+        outcome = Outcome(node.world, node.events)
+        states.append(prop.observe(states[-1], node.action, outcome))
+    return states

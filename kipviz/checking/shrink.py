@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from kipviz.checking.liveness import settle
+from kipviz.checking.verdicts import property_named
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, host_of
@@ -20,10 +21,10 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.values import Value
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.scenario import PROPERTIES
 
 Actions = tuple[ClusterAction, ...]
 ACCIDENTS = ("fault", "expiry")
+LONG = 150
 
 
 class NotBroken(ValueError):
@@ -74,9 +75,12 @@ def shrink(
 
 
 def savings(
-    model: ClusterModel, actions: Sequence[ClusterAction], broken: str
+    model: ClusterModel,
+    actions: Sequence[ClusterAction],
+    broken: str,
+    wanted: Callable[[ClusterAction], bool] = lambda _: True,
 ) -> tuple[Saving, ...]:
-    """Give every step without which the rest of the run, as far as possible, keeps the promise.
+    """Give every wanted step without which the rest of the run, as far as possible, keeps the promise.
 
     Raises:
         NotBroken: if the actions do not break that property.
@@ -87,6 +91,8 @@ def savings(
         raise NotBroken(f"the {len(actions)} actions do not break {broken!r}")
     found = []
     for at, action in enumerate(story):
+        if not wanted(action):
+            continue
         rest = story[:at] + story[at + 1 :]
         if judge.broken_by(rest) is None:
             found.append(Saving(at, action, len(rest) - len(judge.taken)))
@@ -97,16 +103,21 @@ def saving(model: ClusterModel, actions: Sequence[ClusterAction], broken: str) -
     """Give the one event whose absence would have saved the run, or None if there is none.
 
     An accident (a fault, a timer) goes before ordinary work, which would only come later; then
-    the step without which most of the run stays as it is; then the latest one.
+    the step without which most of the run stays as it is; then the latest one. In a long run only
+    accidents are asked: it would be made again once for each of its steps.
 
     Raises:
         NotBroken: if the actions do not break that property.
     """
-    return min(
-        savings(model, actions, broken),
-        key=lambda s: (s.action.KIND not in ACCIDENTS, s.lost, -s.at),
-        default=None,
-    )
+    found = savings(model, actions, broken, is_accident)
+    if not found and len(actions) <= LONG:
+        found = savings(model, actions, broken)
+    return min(found, key=lambda s: (s.lost, -s.at), default=None)
+
+
+def is_accident(action: ClusterAction) -> bool:
+    """Say whether a step is a fault or a timer, and no work that is only done earlier or later."""
+    return action.KIND in ACCIDENTS
 
 
 class _Judge:
@@ -119,7 +130,7 @@ class _Judge:
 
     def __init__(self, model: ClusterModel, broken: str) -> None:
         self._model = model
-        self._at = next(at for at, p in enumerate(PROPERTIES) if p.name == broken)
+        self._property = property_named(broken)
         self._settles = broken == NothingPending.name
         self._known: dict[tuple[bytes, bytes], bool] = {}
         self.taken: Actions = ()
@@ -128,7 +139,7 @@ class _Judge:
     def broken_by(self, actions: Actions) -> Actions | None:
         """Take what is possible, up to where the promise breaks; None if it does not."""
         self.tried += 1
-        prop, model = PROPERTIES[self._at], self._model
+        prop, model = self._property, self._model
         world = model.initial()
         state, taken = prop.initial(world), []
         for action in actions:

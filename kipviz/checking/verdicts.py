@@ -27,6 +27,23 @@ BREAKS = "breaks"
 EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES)
 
 
+class UnknownProperty(ValueError):
+    """A property of a name that there is not."""
+
+
+def property_named(name: str) -> Property:
+    """Give a property by name.
+
+    Raises:
+        UnknownProperty: if there is none; the message lists what there is.
+    """
+    for known in EVERY_PROPERTY:
+        if known.name == name:
+            return known
+    allowed = ", ".join(prop.name for prop in EVERY_PROPERTY)
+    raise UnknownProperty(f"there is no property {name!r}; the properties are {allowed}")
+
+
 class Cell(Value, frozen=True):
     """What is to be said of one property under one design.
 
@@ -95,6 +112,11 @@ def judge(
     chosen = design_named(design)
     model = scenario_named(scenario).model(chosen, budget)
     explored = Search(model, properties).run(bounds, progress)
+    return Judged(scenario, design, chosen.status, budget, explored, cells_of(explored, properties))
+
+
+def cells_of(explored: Explored, properties: tuple[Property, ...]) -> tuple[Cell, ...]:
+    """Say of each property what a search found of it."""
     found = {c.property: c for c in explored.counterexamples}
     sure = explored.complete and not explored.undecided
     cells = []
@@ -104,7 +126,7 @@ def judge(
             cells.append(Cell(prop.name, HOLDS if sure else SO_FAR))
         else:
             cells.append(Cell(prop.name, BREAKS, story.reason, story.actions))
-    return Judged(scenario, design, chosen.status, budget, explored, tuple(cells))
+    return tuple(cells)
 
 
 def verdict_table(

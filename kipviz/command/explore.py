@@ -13,9 +13,10 @@ from kipviz.command.output import Progress, answer, check_place
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
+    from kipviz.checking.breaking import Breaking
     from kipviz.checking.explore import Search
-    from kipviz.checking.found import Counterexample, Explored
-    from kipviz.checking.runs import Run
+    from kipviz.checking.found import Bounds, Counterexample, Explored
+    from kipviz.checking.saves import Decision
     from kipviz.cluster.model import ClusterModel
 
 HELP = "visit every state that a scenario's cluster can reach"
@@ -54,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
     )
     parser.add_argument(
+        "--saves",
+        action="store_true",
+        help="say which single decision saves each counterexample, and what a search says of it",
+    )
+    parser.add_argument(
         "--save", metavar="FILE", help="write the shortest counterexample to a trace file"
     )
     add_json(parser)
@@ -62,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, and tell what was found."""
     from kipviz.checking import runs
+    from kipviz.checking.breaking import breaking
     from kipviz.checking.budgets import budget_of
     from kipviz.checking.found import Bounds
     from kipviz.command import telling
@@ -85,13 +92,15 @@ def run(arguments: argparse.Namespace) -> int:
             found = search.run(bounds, go_on)
         _keep(arguments, search, found)
         examples = [_told(arguments, model, each) for each in found.counterexamples]
+        broken = [
+            breaking(runs.follow(scenario, design, budget, e.actions), e.property) for e in examples
+        ]
+        decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]
     finally:
         progress.end()
-    broken = [(e, runs.follow(scenario, design, budget, e.actions)) for e in examples]
     saved = None
     if arguments.save is not None and broken:
-        _, shortest = min(broken, key=lambda pair: len(pair[0].actions))
-        telling.save(shortest, arguments.save)
+        telling.save(min(broken, key=lambda each: each.step).run, arguments.save)
         saved = arguments.save
     document = {
         "scenario": scenario.name,
@@ -106,11 +115,19 @@ def run(arguments: argparse.Namespace) -> int:
         "reductions": list(found.reductions),
         "sentence": found.sentence,
         "counterexamples": [
-            {"property": e.property, "reason": e.reason, "steps": runs.labels(r)} for e, r in broken
+            {
+                "property": each.broken,
+                "reason": each.reason,
+                "steps": runs.labels(each.run),
+                "saving_step": None if each.saved is None else each.saved.at + 1,
+                "sentence": each.sentence,
+                "decisions": [_document(d) for d in tried],
+            }
+            for each, tried in zip(broken, decided, strict=True)
         ],
         "saved": saved,
     }
-    answer(document, _lines(found, broken, saved), as_json=arguments.json)
+    answer(document, _lines(found, broken, decided, saved), as_json=arguments.json)
     return int(bool(broken))
 
 
@@ -165,16 +182,44 @@ def _told(
     return example.but(actions=shrink(model, example.actions, example.property).actions)
 
 
+def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[Decision, ...]:
+    from kipviz.checking.saves import decisions
+
+    def told(design: str, states: int, depth: int) -> bool:
+        progress.say(f"{design}: {states:,} states, depth {depth}")
+        return True
+
+    return decisions(broken, bounds, told)
+
+
+def _document(decision: Decision) -> dict[str, object]:
+    return {
+        "slot": decision.slot,
+        "option": decision.option,
+        "design": decision.design,
+        "on_this_course": decision.verdict,
+        "missing": [missing.name for missing in decision.missing],
+        "every_interleaving": decision.searched,
+    }
+
+
 def _lines(
-    found: Explored, broken: list[tuple[Counterexample, Run]], saved: str | None
+    found: Explored,
+    broken: list[Breaking],
+    decided: list[tuple[Decision, ...]],
+    saved: str | None,
 ) -> list[str]:
     from kipviz.checking.runs import labels
+    from kipviz.views.review import saves_page
 
     lines = [found.sentence]
-    for example, made in broken:
-        lines += ["", f"✗ {example.property} breaks after {len(example.actions)} steps:"]
-        lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(made), 1)]
-        lines.append(f"      {example.reason}")
+    for each in broken:
+        lines += ["", f"✗ {each.broken} breaks after {each.step} steps:"]
+        lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(each.run), 1)]
+        lines += [f"      {each.reason}", f"      {each.sentence}"]
+    for each, tried in zip(broken, decided, strict=True):
+        if tried:
+            lines += ["", *saves_page(each, tried).splitlines()]
     if saved is not None:
         lines += ["", f"saved to {saved}: kipviz play --from-trace {saved}"]
     return lines

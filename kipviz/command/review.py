@@ -89,13 +89,13 @@ def _stories(folder: Path, rows: Sequence[Judged]) -> Iterator[str]:
     from kipviz.checking.verdicts import BREAKS
     from kipviz.command import telling
     from kipviz.views.mermaid import mermaid
-    from kipviz.views.review import counterexample
+    from kipviz.views.review import told
 
     for row in rows:
         for cell in row.cells:
             if cell.verdict != BREAKS:
                 continue
-            made = counterexample(row, cell)
+            made = told(row, cell).run
             name = f"{row.design}--{cell.asked.replace(' ', '-')}"
             write_whole(str(folder / f"{name}.mmd"), mermaid(telling.payload_of(made)))
             telling.save(made, str(folder / f"{name}.trace"))

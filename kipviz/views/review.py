@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kipviz.checking import runs
+from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_words
 from kipviz.checking.runs import Run
+from kipviz.checking.saves import Decision
 from kipviz.checking.verdicts import BREAKS, Cell, Judged
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
@@ -82,11 +84,49 @@ def review(judged: Sequence[Judged]) -> str:
 
 
 def story(judged: Judged, cell: Cell) -> str:
-    """Give a counterexample as numbered steps."""
-    made = counterexample(judged, cell)
-    steps = [f"{n}. {plain(text)}" for n, text in enumerate(runs.labels(made), 1)]
+    """Give a counterexample as numbered steps, with the one that would have saved it."""
+    made = told(judged, cell)
+    steps = [f"{n}. {plain(text)}" for n, text in enumerate(runs.labels(made.run), 1)]
     head = f"### {plain(judged.design)}: “{plain(cell.asked)}” breaks after {len(steps)} steps"
-    return "\n\n".join((head, "\n".join(steps), plain(cell.reason)))
+    why = f"{plain(cell.reason)}\n\n{plain(made.sentence)}"
+    return "\n\n".join((head, "\n".join(steps), why))
+
+
+def told(judged: Judged, cell: Cell) -> Breaking:
+    """Give the run of a cell that breaks, told in words, to be opened where it breaks."""
+    return breaking(counterexample(judged, cell), cell.asked)
+
+
+def saves_page(broken: Breaking, tried: Sequence[Decision]) -> str:
+    """Say which single decisions save a run, on its own course and in every interleaving."""
+    savers = [d for d in tried if d.saves]
+    rows = [
+        (
+            f"{d.slot}={d.option}",
+            d.sentence,
+            f"{d.verdict}; {_left_out(d)}",
+            d.searched,
+        )
+        for d in savers
+    ]
+    heads = ("decision", "what it says", "on this course", "every interleaving")
+    others = [f"{d.slot}={d.option} ({d.verdict})" for d in tried if not d.saves]
+    parts = [
+        f"## Which single decision saves this run? {plain(broken.run.scenario.title)}",
+        plain(broken.reason),
+        table(heads, rows) if rows else "No single decision saves this run.",
+        f"Tried as well, each alone: {plain(', '.join(others))}." if others else "",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _left_out(decision: Decision) -> str:
+    names = [m.name for m in decision.missing]
+    if not names:
+        return "every step happens again"
+    if len(names) == 1:
+        return f"all but one step happens again ({names[0]})"
+    return f"{len(names)} of its steps do not happen any more ({names[0]}, …)"
 
 
 def counterexample(judged: Judged, cell: Cell) -> Run:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import BREAKS, Judged, verdict_table
+from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
-from kipviz.views.review import counterexample, review, study_page
+from kipviz.views.review import review, study_page, told
+from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepper import Stepper
 
@@ -27,15 +28,30 @@ class Verdicts:
         self._page = page
 
     def open(self, design: str, prop: str = "") -> Stepper:
-        """Open the shortest story in which a property (the first broken one) breaks, at its end.
+        """Open the shortest story in which a property (the first broken one) breaks, where it breaks.
+
+        Its title says which step would have had to be missing; the run without it is a branch.
 
         Raises:
             LookupError: if nothing of that design breaks, or no such design was judged.
         """
+        return stepper_of(told(*self._broken(design, prop)).run).last()
+
+    def saves(self, design: str, prop: str = "", *, search: bool = True) -> Saves:
+        """Say which single decision saves the story that `open` opens.
+
+        With `search` each one that does is searched exhaustively as well.
+
+        Raises:
+            LookupError: as `open` does.
+        """
+        return saves_of(told(*self._broken(design, prop)), search=search)
+
+    def _broken(self, design: str, prop: str) -> tuple[Judged, Cell]:
         for row in self.judged:
             for cell in row.cells:
                 if row.design == design and cell.verdict == BREAKS and prop in {"", cell.asked}:
-                    return stepper_of(counterexample(row, cell)).last()
+                    return row, cell
         broken = ", ".join(r.design for r in self.judged if any(c.actions for c in r.cells))
         raise LookupError(
             f"No story breaks {prop or 'a property'} of {design}; designs that break: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipviz.checking import runs
+from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.by_name import reduction
 from kipviz.checking.explore import explore
@@ -14,6 +15,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
+from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepper import Stepper
 
@@ -33,14 +35,30 @@ class Search:
         self.explored = explored
 
     def open(self, prop: str = "") -> Stepper:
-        """Open the shortest run that breaks a property (the first broken one) in the stepper.
+        """Open the shortest run that breaks a property (the first broken one), where it breaks.
+
+        Its title says which step would have had to be missing; the run without it is a branch.
 
         Raises:
             LookupError: if the search found none.
         """
+        return stepper_of(self._told(prop).run).last()
+
+    def saves(self, prop: str = "", *, search: bool = True) -> Saves:
+        """Say which single decision saves the run that `open` opens.
+
+        With `search` each one that does is searched exhaustively as well.
+
+        Raises:
+            LookupError: if the search found no such run.
+        """
+        return saves_of(self._told(prop), search=search)
+
+    def _told(self, prop: str) -> Breaking:
         for example in self.explored.counterexamples:
             if prop in {"", example.property}:
-                return stepper_of(runs.follow(*self._made_from, example.actions))
+                run = runs.follow(*self._made_from, example.actions)
+                return breaking(run, example.property)
         raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
 
     def __repr__(self) -> str:

@@ -86,3 +86,15 @@ def test_a_folder_that_cannot_be_made_is_bad_input(kipviz, tmp_path):
     )
     assert done.status == 2
     assert "cannot make the folder" in done.err
+
+
+def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
+    words = ("kip-1289-small", "--design", "finding-I", "--saves")
+    done = kipviz("explore", *words, "--json")
+    assert done.status == 1
+    (found,) = done.document["counterexamples"]
+    assert found["saving_step"] == 21
+    saved = {f"{d['slot']}={d['option']}": d for d in found["decisions"]}
+    assert saved["marker_epoch=greater"]["on_this_course"] == "holds"
+    assert saved["marker_epoch=greater"]["every_interleaving"] == "holds, 664 states"
+    assert saved["next_poll=accept_all"]["every_interleaving"] == "not searched"

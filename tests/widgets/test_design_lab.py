@@ -46,3 +46,17 @@ def test_nonsense_is_refused_in_one_sentence(call, sentence):
 
 def test_a_table_of_no_designs_says_that_nothing_was_judged():
     assert repr(kipviz.verdicts(SMALL, [])) == "Nothing was judged.\n"
+
+
+def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_have_saved_it():
+    found = kipviz.explore(SMALL, "finding-D", "expire_lock=1")
+    stepper = found.open("atomic")
+    assert stepper.step == 31
+    assert "Without step 31 (the lock of src-0@100 runs out) the promise" in repr(stepper)
+    saves = found.saves("atomic", search=False)
+    assert "| lock\\_expiry=pinned\\_until\\_marker |" in saves._repr_markdown_()
+    assert "pinned_until_marker" in repr(saves.open("lock_expiry=pinned_until_marker"))
+    with pytest.raises(LookupError, match="those that save it: staged_acks=memory_only"):
+        saves.open("lock_expiry=for_ever")
+    asked_of_the_stepper = kipviz.saves(stepper, "atomic")
+    assert asked_of_the_stepper.decisions == saves.decisions

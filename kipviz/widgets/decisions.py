@@ -1,0 +1,81 @@
+"""Which single decision saves a run: a table to read, and each decision's course in the stepper."""
+
+from __future__ import annotations
+
+from kipviz.checking import runs
+from kipviz.checking.breaking import Breaking, breaking
+from kipviz.checking.found import Bounds
+from kipviz.checking.saves import Decision, decisions, under
+from kipviz.checking.task import Task, Verdict
+from kipviz.designs.catalogue import design as design_named
+from kipviz.views.review import saves_page
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+STATES_MAX = 20_000
+
+
+class Saves:
+    """The decisions that were tried on a run that breaks a promise.
+
+    Attributes:
+        broken: the run, up to where it breaks.
+        decisions: every other option of every slot, and what became of the run.
+    """
+
+    def __init__(self, broken: Breaking, tried: tuple[Decision, ...]) -> None:
+        """Keep what was tried."""
+        self.broken = broken
+        self.decisions = tried
+
+    def open(self, decision: str = "") -> Stepper:
+        """Open the run under a decision, such as "lock_expiry=pinned_until_marker", at its end.
+
+        Without a name it is the first decision that saves the run.
+
+        Raises:
+            LookupError: if no such decision was tried, or none saves the run.
+        """
+        for each in self.decisions:
+            name = f"{each.slot}={each.option}"
+            if decision == name or (not decision and each.saves):
+                made, _ = under(self.broken, design_named(each.design))
+                return stepper_of(made).last()
+        savers = ", ".join(f"{d.slot}={d.option}" for d in self.decisions if d.saves)
+        raise LookupError(f"There is no such decision; those that save it: {savers or 'none'}.")
+
+    def _repr_markdown_(self) -> str:
+        return saves_page(self.broken, self.decisions)
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        return self._repr_markdown_()
+
+
+def saves_of(broken: Breaking, *, search: bool) -> Saves:
+    """Try every decision on a run; a search gives up after 20,000 states."""
+    bounds = Bounds(states_max=STATES_MAX) if search else None
+    return Saves(broken, decisions(broken, bounds))
+
+
+def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False) -> Saves:
+    """Say which single decision would have saved a run that breaks a promise.
+
+    Args:
+        run: a stepper (its line counts), or a campaign's run by its task or its verdict.
+        prop: the property; the first broken one, if left out.
+        search: search each decision that saves the run exhaustively as well.
+
+    Raises:
+        LookupError: if the run breaks no such property.
+        ValueError: if there is no such property, or the run names something that there is not.
+    """
+    if isinstance(run, Stepper):
+        if run.lab is None:
+            raise ValueError(
+                "Only a stepper with a model behind it can be asked what saves its run."
+            )
+        made = run.lab.run_at(run.branch, run.step)
+    else:
+        made = runs.replay(run.task if isinstance(run, Verdict) else run)
+    return saves_of(breaking(made, prop), search=search)

@@ -1,0 +1,102 @@
+"""Runs that break a promise, told in words; and the single decisions that save them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.checking.breaking import Breaking, breaking
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.found import Bounds
+from kipviz.checking.saves import NOT_SEARCHED, decisions, under
+from kipviz.checking.task import Task, run
+from kipviz.checking.verdicts import BREAKS, judge, property_named
+from kipviz.designs.catalogue import design
+from kipviz.properties.verdict import BROKEN
+from kipviz.views.review import told
+
+SMALL = "kip-1289-small"
+
+
+@pytest.fixture(scope="module")
+def expired() -> Breaking:
+    """The lock of a staged record runs out after its transaction was committed."""
+    row = judge(SMALL, "finding-D", budget_of("expire_lock=1"))
+    return told(row, row.cell("atomic"))
+
+
+def chosen(tried: Any, name: str) -> Any:
+    return next(d for d in tried if f"{d.slot}={d.option}" == name)
+
+
+def test_a_broken_run_says_which_step_would_have_had_to_be_missing(expired: Breaking) -> None:
+    sentence = "Without step 31 (the lock of src-0@100 runs out) the promise would hold."
+    assert expired.sentence == sentence
+    assert expired.run.scenario.title == f"“atomic” breaks at step 31 under finding-D. {sentence}"
+    assert expired.run.trace.depth == expired.step == 31
+
+
+def test_a_break_without_an_accident_names_an_ordinary_step_and_says_so() -> None:
+    row = judge(SMALL, "finding-I")
+    made = told(row, row.cell("nothing pending for ever"))
+    assert made.sentence.endswith("an ordinary step, so no accident is needed to break it.")
+    assert made.step == 21
+
+
+def test_the_run_without_the_step_stands_beside_as_a_branch_that_keeps_the_promise() -> None:
+    row = judge(SMALL, "finding-D", budget_of("expire_lock=1"))
+    cell = row.cell("staged waits")
+    # The run goes on behind the break, so that there is something to do without the step.
+    long = told(row, row.cell("atomic")).run
+    made = breaking(runs.follow(long.scenario, long.design, long.budget, cell.actions), cell.asked)
+    assert made.saved is not None
+    assert made.saved.at + 1 == made.step  # nothing comes after it, so there is no branch
+    assert made.run.lines == ()
+    seeded = next(
+        v
+        for v in map(
+            run, (Task("kip-1289-two-members", "finding-D", "rough", n) for n in range(60))
+        )
+        if v.broken == "atomic"
+    )
+    made = breaking(runs.replay(seeded.task), "atomic")
+    assert made.step == seeded.step
+    if made.saved is not None and made.saved.at + 1 < made.step:
+        without = made.run.lines[1]
+        other = made.run.trace.jump(without.tip)
+        (judged,) = runs.judge(made.run.at(other), (property_named("atomic"),))
+        assert judged.status != BROKEN
+        assert without.name == f"without step {made.saved.at + 1}"
+
+
+def test_a_run_that_breaks_nothing_has_no_story() -> None:
+    with pytest.raises(LookupError, match="does not break a property"):
+        breaking(runs.play(SMALL, "repaired"))
+    with pytest.raises(ValueError, match="there is no property 'fair'; the properties are atomic"):
+        breaking(runs.play(SMALL, "repaired"), "fair")
+
+
+def test_the_decision_that_a_finding_is_about_saves_its_run(expired: Breaking) -> None:
+    tried = decisions(expired)
+    assert chosen(tried, "lock_expiry=pinned_until_marker").saves
+    assert chosen(tried, "marker_epoch=at_least").verdict == BREAKS
+    assert {d.searched for d in tried} == {NOT_SEARCHED}
+    # What the design says already is no other decision.
+    assert "lock_expiry=back_to_available" not in {f"{d.slot}={d.option}" for d in tried}
+
+
+def test_what_saves_one_course_need_not_save_all(expired: Breaking) -> None:
+    tried = decisions(expired, Bounds(states_max=20_000))
+    assert chosen(tried, "lock_expiry=pinned_until_marker").searched == "holds, 2,214 states"
+    in_memory = chosen(tried, "staged_acks=memory_only")
+    assert in_memory.saves
+    assert in_memory.searched.startswith("breaks after 29")
+    assert chosen(tried, "marker_epoch=at_least").searched == NOT_SEARCHED
+
+
+def test_the_same_run_under_another_decision_says_what_is_missing(expired: Breaking) -> None:
+    made, missing = under(expired, design("finding-D+lock_expiry=pinned_until_marker"))
+    assert [m.name for m in missing] == ["the lock of src-0@100 runs out"]
+    assert made.trace.depth >= 30
