@@ -8,6 +8,7 @@ What a notebook needs, each in one call:
     kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
+    kipviz.outcomes("kip-1289-small", "repaired"), kipviz.ablate()
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "ablate",
     "campaign",
     "compare",
     "explore",
@@ -33,6 +35,7 @@ __all__ = [
     "open",
     "open_seeded",
     "open_trace",
+    "outcomes",
     "permalink",
     "save",
     "saves",
@@ -43,6 +46,8 @@ __all__ = [
 
 # By name, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
+    "ablate": ("kipviz.widgets.outcomes", "ablate"),
+    "outcomes": ("kipviz.widgets.outcomes", "outcomes"),
     "compare": ("kipviz.widgets.side_by_side", "compare"),
     "explore": ("kipviz.widgets.search", "search"),
     "list_designs": ("kipviz.views.listing", "designs"),

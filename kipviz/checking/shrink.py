@@ -133,6 +133,7 @@ class _Judge:
         self._property = property_named(broken)
         self._settles = broken == NothingPending.name
         self._known: dict[tuple[bytes, bytes], bool] = {}
+        self._dead_ends: set[tuple[bytes, bytes]] = set()
         self.taken: Actions = ()
         self.tried = 0
 
@@ -160,7 +161,8 @@ class _Judge:
             return False
         key = (self._model.search_key(world), pending.digest)
         if key not in self._known:
-            self._known[key] = settle(self._model, world, pending).answer == "for ever"
+            settled = settle(self._model, world, pending, self._dead_ends)
+            self._known[key] = settled.answer == "for ever"
         return self._known[key]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from kipviz import __version__
 from kipviz.command import (
+    ablate,
     audit,
     campaign,
     compare,
@@ -23,6 +24,7 @@ from kipviz.command import (
     listing,
     log,
     opening,
+    outcomes,
     play,
     replay,
     review,
@@ -38,11 +40,13 @@ COMMANDS = {
     "explore": explore,
     "compare": compare,
     "campaign": campaign,
+    "outcomes": outcomes,
     "audit": audit,
     "replay": replay,
     "export": export,
     "log": log,
     "study": study,
+    "ablate": ablate,
     "ledger": ledger,
     "review": review,
 }

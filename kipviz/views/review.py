@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from kipviz.checking import runs
+from kipviz.checking.ablation import Ablated
 from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_words
+from kipviz.checking.outcomes import Outcomes
 from kipviz.checking.runs import Run
 from kipviz.checking.saves import Decision
 from kipviz.checking.verdicts import BREAKS, Cell, Judged
@@ -127,6 +130,62 @@ def _left_out(decision: Decision) -> str:
     if len(names) == 1:
         return f"all but one step happens again ({names[0]})"
     return f"{len(names)} of its steps do not happen any more ({names[0]}, …)"
+
+
+def ablation_page(rows: Sequence[Ablated]) -> str:
+    """Say what breaks first without some of Kafka's own rules, and tell the stories."""
+    if not rows:
+        return "Nothing was searched.\n"
+    told_rows = [(*_without(row), "; ".join(held.words for held in row.held)) for row in rows]
+    heads = ("switched off", "what breaks first", "with these faults", "held before that")
+    parts = ["## What each of Kafka's own rules is there for", table(heads, told_rows)]
+    parts.append(plain(HONEST))
+    parts += [story(r.first, r.cell) for r in rows if r.rules and r.first and r.cell]
+    return "\n\n".join(parts) + "\n"
+
+
+def _without(row: Ablated) -> tuple[str, str, str]:
+    off = " and ".join(row.rules) or "nothing"
+    if row.first is None or row.cell is None:
+        return off, "nothing up to this bound", ""
+    what = f"{row.cell.asked}, after {len(row.cell.actions)} steps: {row.cell.reason}"
+    return off, what, budget_words(row.first.budget) or "none"
+
+
+def outcomes_page(found: Outcomes) -> str:
+    """Give the outcomes of a scenario as a table, the most frequent one first."""
+    rows = [
+        (
+            str(number),
+            f"{group.count:,}",
+            _each(group.ended.outputs),
+            _each(group.ended.records),
+            f"{group.ended.committed} committed, {group.ended.aborted} aborted",
+            group.ended.how or "over",
+            f"{group.steps} steps" + (f", seed {group.task.seed}" if group.task else ""),
+        )
+        for number, group in enumerate(found.groups, 1)
+    ]
+    heads = (
+        "row",
+        "how many",
+        "committed outputs",
+        "records",
+        "transactions",
+        "the run is",
+        "a shortest one",
+    )
+    head = f"## How {plain(found.scenario)} ends under {plain(found.design)}"
+    return "\n\n".join((head, f"{plain(found.sentence)}.", table(heads, rows))) + "\n"
+
+
+def _each(pairs: Sequence[tuple[str, object]]) -> str:
+    """Give what is known by name, neighbours with the same together."""
+    runs_of = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[1])]
+    return "; ".join(
+        f"{group[0][0]}{f' to {group[-1][0]}' if len(group) > 1 else ''}: {group[0][1]}"
+        for group in runs_of
+    )
 
 
 def counterexample(judged: Judged, cell: Cell) -> Run:

@@ -52,10 +52,12 @@ def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_hav
     found = kipviz.explore(SMALL, "finding-D", "expire_lock=1")
     stepper = found.open("atomic")
     assert stepper.step == 31
-    assert "Without step 31 (the lock of src-0@100 runs out) the promise" in repr(stepper)
+    assert "Without step 31 (the lock of src-0@100 runs out)" in stepper.payload["title"]
     saves = found.saves("atomic", search=False)
     assert "| lock\\_expiry=pinned\\_until\\_marker |" in saves._repr_markdown_()
-    assert "pinned_until_marker" in repr(saves.open("lock_expiry=pinned_until_marker"))
+    other = saves.open("lock_expiry=pinned_until_marker")
+    assert other.payload["design"]["name"] == "finding-D+lock_expiry=pinned_until_marker"
+    assert "✓ atomic" in repr(other)
     with pytest.raises(LookupError, match="those that save it: staged_acks=memory_only"):
         saves.open("lock_expiry=for_ever")
     asked_of_the_stepper = kipviz.saves(stepper, "atomic")

@@ -1,0 +1,291 @@
+"""How runs end: the finished runs of many seeds, or of every interleaving, grouped by outcome.
+
+An outcome is what somebody sees who comes when all is over: how many committed outputs each source
+record has, in which state each record is, and how many transactions committed and aborted. A run is over when only timers and accidents could go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.checking import runs
+from kipviz.checking.explore import ProgressTold, Search
+from kipviz.checking.found import Bounds
+from kipviz.checking.runs import Run
+from kipviz.checking.task import BUSY, Task, model_of, moments
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.model import Model
+from kipviz.core.model import Outcome as Step
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value, fingerprint
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.events import BatchAppended, TransactionDecided
+from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario as scenario_named
+
+CUT = "cut off"
+DONE = "done"  # behind the start offset
+UNKNOWN = "in nobody's memory"
+LOOKUP_MAX = 50
+
+
+class Ended(Value, frozen=True):
+    """One outcome: the committed outputs and the state of each record, and what was decided.
+
+    `committed` and `aborted` count transactions. `how` is "" or why the run is no finished one:
+    "cut off" at the last step, or the model's error.
+    """
+
+    outputs: tuple[tuple[str, int], ...]
+    records: tuple[tuple[str, str], ...]
+    committed: int
+    aborted: int
+    how: str = ""
+
+
+class Group(Value, frozen=True):
+    """All runs with one outcome: how many, and a shortest one to open.
+
+    The shortest one is a seeded run (`task`) or a list of actions.
+    """
+
+    ended: Ended
+    count: int
+    steps: int
+    task: Task | None = None
+    actions: tuple[Any, ...] = ()
+
+
+class Outcomes(Value, frozen=True):
+    """The outcomes of a scenario under a design, the most frequent one first.
+
+    `sentence` says what was counted: seeded runs, or final states of every interleaving.
+    """
+
+    scenario: str
+    design: str
+    budget: FaultBudget
+    groups: tuple[Group, ...]
+    sentence: str
+
+    def run(self, group: Group) -> Run:
+        """Give a shortest run of a group, to be opened."""
+        if group.task is not None:
+            return runs.replay(group.task)
+        story, chosen = scenario_named(self.scenario), design_named(self.design)
+        return runs.follow(story, chosen, self.budget, group.actions)
+
+
+class Tally(Part, frozen=True, dict=True):
+    """What has been decided so far: committed outputs by record, transactions committed and aborted."""
+
+    open: Table[tuple[int, int], tuple[str, ...]] = Table.of()
+    committed: Table[str, int] = Table.of()
+    decided: tuple[int, int] = (0, 0)
+
+
+class Decided:
+    """A property that never breaks: it only remembers what was decided."""
+
+    name = "decided"
+    sentence = "What was decided is remembered."
+
+    def initial(self, world: Any) -> Tally:
+        """Start with nothing decided."""
+        return Tally()
+
+    def observe(self, state: Tally, action: Any, outcome: Step) -> Tally:
+        """Take in one step."""
+        for event in outcome.events:
+            if isinstance(event, BatchAppended):
+                state = _appended(state, event)
+            elif isinstance(event, TransactionDecided):
+                state = _decided(state, event)
+        return state
+
+    def finding(self, state: Tally) -> Finding:
+        """Say that it holds."""
+        return Finding(HOLDS)
+
+
+_DECIDED = Decided()
+
+
+def seeded(
+    tasks: Iterable[Task], go_on: Callable[[int], bool] = lambda _: True
+) -> dict[Ended, list[tuple[Task, int]]]:
+    """Make seeded runs and put them together by outcome; `go_on` gets how many are done.
+
+    Raises:
+        ValueError: if a task names something that there is not.
+    """
+    found: dict[Ended, list[tuple[Task, int]]] = {}
+    for done, task in enumerate(tasks):
+        if not go_on(done):
+            break
+        model = model_of(task)
+        world, tally, steps, how = model.initial(), Tally(), 0, ""
+        try:
+            for moment in moments(task, model):
+                world, steps = moment.outcome.world, moment.step
+                tally = _DECIDED.observe(tally, moment.action, moment.outcome)
+            how = CUT if steps == task.steps_max and not _is_over(model, world) else ""
+        except Exception as error:
+            if not steps:
+                raise
+            how = f"the model failed: {type(error).__name__}"
+        found.setdefault(_ended(world, tally, how), []).append((task, steps))
+    return found
+
+
+def of_seeds(
+    scenario: str,
+    design: str,
+    faults: str,
+    seeds: Iterable[int],
+    go_on: Callable[[int], bool] = lambda _: True,
+) -> Outcomes:
+    """Group seeded runs of a fault profile by outcome.
+
+    Raises:
+        ValueError: if scenario, design or profile are unknown, or a seed is no whole number.
+    """
+    found = seeded((Task(scenario, design, faults, seed) for seed in seeds), go_on)
+    groups = []
+    for ended, made in found.items():
+        task, steps = min(made, key=lambda pair: (pair[1], pair[0].seed))
+        groups.append(Group(ended, len(made), steps, task))
+    count = sum(group.count for group in groups)
+    budget = model_of(groups[0].task).spec.budget if groups and groups[0].task else FaultBudget()
+    return Outcomes(scenario, design, budget, _sorted(groups), f"{count:,} seeded runs, {faults}")
+
+
+def of_all(
+    scenario: str,
+    design: str,
+    budget: FaultBudget = FaultBudget(),  # noqa: B008  a value never changes
+    bounds: Bounds = Bounds(),  # noqa: B008  the same
+    progress: ProgressTold | None = None,
+) -> Outcomes:
+    """Group the final states of every interleaving by outcome.
+
+    Raises:
+        ValueError: if scenario or design are unknown, or do not go together.
+    """
+    model = scenario_named(scenario).model(design_named(design), budget)
+    search = _Finals(model)
+    explored = search.run(bounds, progress)
+    groups = [
+        Group(ended, times, depth, None, search.story(number))
+        for ended, (times, number, depth) in search.finals.items()
+    ]
+    count = sum(group.count for group in groups)
+    size = f"{explored.states:,} states"
+    size = size if explored.complete else f"{size}, not complete ({explored.stopped})"
+    return Outcomes(scenario, design, budget, _sorted(groups), f"{count:,} final states of {size}")
+
+
+class _Finals(Search):
+    """A search that breaks nothing and keeps the states in which a run is over."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        self.finals: dict[Ended, tuple[int, int, int]] = {}
+        super().__init__(model, (_DECIDED,))
+
+    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        """Keep a final state; breadth first, so that the first one of an outcome is a nearest."""
+        if _is_over(self.model, world):
+            ended = _ended(world, states[0])
+            count, first, at = self.finals.get(ended, (0, number, depth))
+            self.finals[ended] = (count + 1, first, at)
+        super().note(number, world, states, depth)
+
+
+def _is_over(model: Model, world: World) -> bool:
+    """Say whether only timers and accidents could go on, or lookups that find nothing new."""
+    enabled = model.enabled(world)
+    if any(action.KIND in BUSY for action in enabled):
+        return False
+    return all(_finds_nothing(model, world, a) for a in enabled if a.KIND == "refresh")
+
+
+def _finds_nothing(model: Model, world: World, lookup: ClusterAction) -> bool:
+    """Say whether a leader that looks a vote up comes back to where it was."""
+    after = model.step(world, lookup).world
+    for _ in range(LOOKUP_MAX):
+        busy = next((a for a in model.enabled(after) if a.KIND in BUSY), None)
+        if busy is None:
+            break
+        after = model.step(after, busy).world
+    return bool(model.search_key(after) == model.search_key(world))
+
+
+def _ended(world: World, tally: Tally, how: str = "") -> Ended:
+    known: dict[str, str] = {}
+    starts: dict[str, int] = {}
+    for role in world.roles.values():
+        if isinstance(role, ShareLeader):
+            for share in role.shares.values():
+                starts[share.partition] = max(starts.get(share.partition, 0), share.start_offset)
+                for offset, record in share.records.items():
+                    known[f"{share.partition}@{offset}"] = record.state.name
+    records = []
+    for name in _sources(world):
+        partition, _, at = name.rpartition("@")
+        if partition not in starts:
+            state = UNKNOWN
+        elif int(at) < starts[partition]:
+            state = DONE
+        else:
+            state = known.get(name, RecordState.AVAILABLE.name)
+        records.append((name, state))
+    outputs = tuple((name, tally.committed.get(name, 0)) for name, _ in records)
+    return Ended(outputs, tuple(records), *tally.decided, how)
+
+
+def _sources(world: World) -> list[str]:
+    """Give the source records that applications read, by partition and offset."""
+    names = []
+    for partition in sorted({app.consumer.partition for app in world.applications.values()}):
+        log = world.logs[partition]
+        names += [
+            f"{partition}@{offset}"
+            for batch in log.batches
+            for offset in range(batch.base_offset, batch.base_offset + len(batch.records))
+        ]
+    return names
+
+
+def _appended(state: Tally, event: BatchAppended) -> Tally:
+    origins = tuple(r.origin for r in event.records if isinstance(r, DataRecord) and r.origin)
+    if event.control or event.producer_id < 0 or not origins:
+        return state
+    place = (event.producer_id, event.producer_epoch)
+    so_far = state.open.get(place, ())
+    return state.but(open=state.open.set(place, tuple(sorted(so_far + origins))))
+
+
+def _decided(state: Tally, event: TransactionDecided) -> Tally:
+    place = (event.producer_id, event.producer_epoch)
+    outputs = state.open.get(place, ())
+    commits, aborts = state.decided
+    committed = state.committed
+    if event.committed:
+        for record in outputs:
+            committed = committed.set(record, committed.get(record, 0) + 1)
+    return state.but(
+        open=state.open.without(place),
+        committed=committed,
+        decided=(commits + event.committed, aborts + (not event.committed)),
+    )
+
+
+def _sorted(groups: list[Group]) -> tuple[Group, ...]:
+    return tuple(sorted(groups, key=lambda g: (-g.count, g.steps, fingerprint(g.ended))))

@@ -1,0 +1,87 @@
+"""`kipviz ablate`: Kafka's own rules switched off, and what breaks first."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json, count, names
+from kipviz.command.output import Progress, answer
+
+if TYPE_CHECKING:
+    from kipviz.checking.ablation import Ablated
+
+HELP = "switch off Kafka's own rules, alone and in pairs, and find what breaks first"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "scenario", nargs="?", default="kip-1289-small", metavar="SCENARIO", help="kip-1289-small"
+    )
+    parser.add_argument("--design", default="repaired", metavar="DESIGN", help="repaired")
+    parser.add_argument("--rules", type=names, metavar="RULE,…", help="all of them if left out")
+    parser.add_argument(
+        "--faults",
+        action="append",
+        metavar="FAULTS",
+        help="a fault budget to search; may be given again. Smaller ones first",
+    )
+    parser.add_argument("--alone", action="store_true", help="each rule alone, no pairs")
+    parser.add_argument("--states-max", type=count, default=15_000, metavar="N")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search; the status is 0, because it is no news that something breaks without its rule."""
+    from kipviz.checking.ablation import BUDGETS, RULES, ablate
+    from kipviz.checking.found import Bounds
+    from kipviz.command.refused import Refused
+    from kipviz.views.review import ablation_page
+
+    progress = Progress()
+
+    def told(design: str, states: int, depth: int) -> bool:
+        progress.say(f"{design}: {states:,} states, depth {depth}")
+        return True
+
+    rows: list[Ablated] = []
+    try:
+        rows += ablate(
+            arguments.scenario,
+            arguments.design,
+            arguments.rules or RULES,
+            tuple(arguments.faults or BUDGETS),
+            Bounds(states_max=arguments.states_max),
+            told,
+            pairs=not arguments.alone,
+        )
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None
+    finally:
+        progress.end()
+    document = {
+        "scenario": arguments.scenario,
+        "design": arguments.design,
+        "rows": [_document(row) for row in rows],
+    }
+    answer(document, ablation_page(rows).splitlines(), as_json=arguments.json)
+    return 0
+
+
+def _document(row: Ablated) -> dict[str, Any]:
+    from kipviz.checking.budgets import budget_words
+
+    cell, first = row.cell, row.first
+    return {
+        "off": list(row.rules),
+        "design": row.design,
+        "breaks": None if cell is None else cell.asked,
+        "steps": None if cell is None else len(cell.actions),
+        "faults": None if first is None else budget_words(first.budget),
+        "reason": None if cell is None else cell.reason,
+        "held": [
+            {"faults": held.faults, "states": held.states, "complete": held.complete}
+            for held in row.held
+        ],
+    }

@@ -1,0 +1,91 @@
+"""`kipviz outcomes`: how the runs of a scenario end, and how many end so."""
+
+from __future__ import annotations
+
+import argparse
+
+from kipviz.command.arguments import add_json, count
+from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.refused import Refused
+
+HELP = "group finished runs by outcome: of many seeds, or of every interleaving"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("scenario", metavar="SCENARIO")
+    parser.add_argument("--design", required=True, metavar="DESIGN")
+    parser.add_argument(
+        "--faults",
+        default="",
+        metavar="FAULTS",
+        help="expire_lock=1, …; with --seeds the name of a fault profile",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=count,
+        metavar="N",
+        help="so many seeded runs; every interleaving if left out",
+    )
+    parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
+    parser.add_argument("--row", type=count, default=1, metavar="N", help="the row to save (1)")
+    parser.add_argument("--save", metavar="FILE", help="write the row's run to a trace file")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Group the runs; the status is 0, because an outcome is no verdict."""
+    from kipviz.checking.budgets import budget_of
+    from kipviz.checking.found import Bounds
+    from kipviz.checking.outcomes import of_all, of_seeds
+    from kipviz.command import telling
+    from kipviz.views.review import outcomes_page
+
+    check_place(arguments.save)
+    progress = Progress()
+    try:
+        if arguments.seeds is None:
+            found = of_all(
+                arguments.scenario,
+                arguments.design,
+                budget_of(arguments.faults),
+                Bounds(states_max=arguments.states_max),
+                progress.states,
+            )
+        else:
+
+            def told(done: int) -> bool:
+                progress.runs(done, arguments.seeds)
+                return True
+
+            faults = arguments.faults or "calm"
+            seeds = range(arguments.seeds)
+            found = of_seeds(arguments.scenario, arguments.design, faults, seeds, told)
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None
+    finally:
+        progress.end()
+    if arguments.save is not None:
+        if arguments.row > len(found.groups):
+            raise Refused(f"there are {len(found.groups)} rows, and no row {arguments.row}")
+        telling.save(found.run(found.groups[arguments.row - 1]), arguments.save)
+    document = {
+        "scenario": found.scenario,
+        "design": found.design,
+        "sentence": found.sentence,
+        "outcomes": [
+            {
+                "outputs": dict(group.ended.outputs),
+                "records": dict(group.ended.records),
+                "committed": group.ended.committed,
+                "aborted": group.ended.aborted,
+                "how": group.ended.how,
+                "count": group.count,
+                "steps": group.steps,
+                "seed": None if group.task is None else group.task.seed,
+            }
+            for group in found.groups
+        ],
+    }
+    answer(document, outcomes_page(found).splitlines(), as_json=arguments.json)
+    return 0

@@ -1,0 +1,135 @@
+"""Outcomes and ablations in a notebook: tables to read, and rows that open in the stepper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kipviz.checking import ablation
+from kipviz.checking import outcomes as counted
+from kipviz.checking.ablation import BUDGETS, RULES, STATES_MAX, Ablated
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.found import Bounds
+from kipviz.views.review import ablation_page, outcomes_page, told
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+
+class Outcomes:
+    """How the runs of a scenario end.
+
+    Attributes:
+        found: the outcomes, the most frequent one first, each with a shortest example.
+    """
+
+    def __init__(self, found: counted.Outcomes) -> None:
+        """Keep what was counted."""
+        self.found = found
+
+    def open(self, row: int = 1) -> Stepper:
+        """Open a shortest run of a row, counted from 1, at its end.
+
+        Raises:
+            LookupError: if there is no such row.
+        """
+        rows = self.found.groups
+        if type(row) is not int or not 1 <= row <= len(rows):
+            raise LookupError(f"There are rows 1 to {len(rows)}, not {row!r}.")
+        return stepper_of(self.found.run(rows[row - 1])).last()
+
+    def _repr_markdown_(self) -> str:
+        return outcomes_page(self.found)
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        return self._repr_markdown_()
+
+
+def outcomes(
+    scenario: str,
+    design: str,
+    faults: str = "",
+    seeds: int | Iterable[int] | None = None,
+    states_max: int = 200_000,
+) -> Outcomes:
+    """Group finished runs by outcome: of every interleaving, or of so many seeds.
+
+    Args:
+        scenario: a scenario's name; without seeds a small one, such as `kip-1289-small`.
+        design: a design's name.
+        faults: what may go wrong, such as "expire_lock=1"; with seeds a fault profile's name.
+        seeds: how many seeded runs, or which seeds.
+        states_max: when a search gives up.
+
+    Raises:
+        ValueError: for a word that names nothing or a number that is none, in one sentence.
+    """
+    if seeds is None:
+        bounds = Bounds(states_max=states_max)
+        return Outcomes(counted.of_all(scenario, design, budget_of(faults), bounds))
+    if isinstance(seeds, int):
+        if seeds < 1:
+            raise ValueError(f"seeds is a number of runs from 1, not {seeds!r}")
+        seeds = range(seeds)
+    return Outcomes(counted.of_seeds(scenario, design, faults or "calm", seeds))
+
+
+class Ablation:
+    """Kafka's own rules switched off.
+
+    Attributes:
+        rows: what broke first without some rules; the first row has all of them.
+    """
+
+    def __init__(self, rows: tuple[Ablated, ...]) -> None:
+        """Keep what was searched."""
+        self.rows = rows
+
+    def open(self, *rules: str) -> Stepper:
+        """Open what breaks first without these rules, where it breaks.
+
+        Raises:
+            LookupError: if nothing broke without them, or they were not tried.
+        """
+        for row in self.rows:
+            if set(row.rules) == set(rules) and row.first is not None and row.cell is not None:
+                return stepper_of(told(row.first, row.cell).run).last()
+        broken = "; ".join(" and ".join(r.rules) for r in self.rows if r.rules and r.first)
+        raise LookupError(
+            f"Nothing broke without {' and '.join(rules)}; something broke without: "
+            f"{broken or 'none'}."
+        )
+
+    def _repr_markdown_(self) -> str:
+        return ablation_page(self.rows)
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        return self._repr_markdown_()
+
+
+def ablate(
+    scenario: str = "kip-1289-small",
+    design: str = "repaired",
+    rules: Sequence[str] = RULES,
+    faults: Sequence[str] = BUDGETS,
+    states_max: int = STATES_MAX,
+    *,
+    pairs: bool = True,
+) -> Ablation:
+    """Switch off Kafka's own rules, alone and in pairs, and find what breaks first.
+
+    Args:
+        scenario: a scenario's name.
+        design: the design that has all rules.
+        rules: names of slots, such as "epoch_check".
+        faults: fault budgets, the smaller ones first.
+        states_max: when a search gives up.
+        pairs: whether pairs are tried, too.
+
+    Raises:
+        ValueError: for a word that names nothing or a number that is none, in one sentence.
+    """
+    bounds = Bounds(states_max=states_max)
+    return Ablation(
+        tuple(ablation.ablate(scenario, design, tuple(rules), tuple(faults), bounds, pairs=pairs))
+    )

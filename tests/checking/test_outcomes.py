@@ -1,0 +1,102 @@
+"""How runs end, by outcome; and what breaks first without some of Kafka's own rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.checking.ablation import RULES, UnknownRule, ablate
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.found import Bounds
+from kipviz.checking.outcomes import CUT, of_all, of_seeds, seeded
+from kipviz.checking.task import Task
+from kipviz.properties.verdict import BROKEN
+from kipviz.views.review import ablation_page, outcomes_page
+
+SMALL, TWO = "kip-1289-small", "kip-1289-two-members"
+
+
+def test_without_a_fault_every_interleaving_ends_in_one_outcome() -> None:
+    found = of_all(SMALL, "repaired")
+    (only,) = found.groups
+    assert (only.ended.outputs, only.ended.committed) == ((("src-0@100", 1),), 1)
+    assert only.ended.records == (("src-0@100", "done"),)
+    assert len(found.run(only).trace.line) - 1 == only.steps
+
+
+def test_a_vote_that_nobody_resolves_is_an_outcome_although_its_leader_keeps_looking() -> None:
+    (only,) = of_all(SMALL, "finding-I").groups
+    assert only.ended.records == (("src-0@100", "TX_PENDING"),)
+
+
+def test_a_broken_promise_is_seen_in_how_its_runs_end() -> None:
+    found = of_all(SMALL, "finding-D", budget_of("expire_lock=1"))
+    twice = next(g for g in found.groups if g.ended.outputs == (("src-0@100", 2),))
+    made = found.run(twice)
+    assert runs.judge(made)[0].status == BROKEN
+    assert "src-0@100: 2" in outcomes_page(found)
+
+
+def test_seeded_runs_are_counted_once_each_and_the_shortest_is_the_example() -> None:
+    found = of_seeds(TWO, "repaired", "rough", range(6))
+    assert sum(group.count for group in found.groups) == 6
+    for group in found.groups:
+        assert group.task is not None
+        assert len(runs.replay(group.task).trace.line) - 1 == group.steps
+        assert {count for _, count in group.ended.outputs} == {1}
+
+
+def test_a_run_that_is_cut_off_is_no_finished_one() -> None:
+    (ended,) = seeded([Task(TWO, "repaired", "calm", 0, 20)])
+    assert ended.how == CUT
+
+
+def test_counting_can_be_stopped_and_keeps_what_was_counted() -> None:
+    found = of_seeds(TWO, "repaired", "calm", range(50), lambda done: done < 2)
+    assert found.sentence == "2 seeded runs, calm"
+
+
+# -- rules switched off -------------------------------------------------------------------------
+
+
+def test_a_rule_without_which_nothing_breaks_says_how_far_that_was_searched() -> None:
+    base, off = ablate(SMALL, rules=("lock_timeout",), budgets=("",))
+    assert base.rules == ()
+    assert off.first is None
+    assert "nothing up to this bound" in ablation_page([base, off])
+    assert [held.words for held in off.held] == ["no fault: all 664 states"]
+
+
+def test_an_ablation_that_is_stopped_keeps_what_was_searched() -> None:
+    rows = list(ablate(SMALL, progress=lambda *_: False))
+    assert [row.rules for row in rows] == [()]
+    assert "the first" in ablation_page(rows)
+
+
+def test_an_unknown_rule_is_refused_with_those_there_are() -> None:
+    with pytest.raises(
+        UnknownRule, match="there is no rule 'lock_expiry'; the rules are epoch_check"
+    ):
+        list(ablate(SMALL, rules=("lock_expiry",)))
+
+
+@pytest.mark.slow
+def test_the_guard_and_the_epoch_check_stand_in_for_each_other() -> None:
+    rules = ("epoch_check", "verification_guard")
+    _, *alone, both = ablate(SMALL, rules=rules, budgets=("", "time_out=1"))
+    assert [row.first for row in alone] == [None, None]
+    assert both.cell is not None
+    assert both.cell.asked == "nothing hangs"
+    assert both.rules == rules
+
+
+@pytest.mark.slow
+def test_a_log_that_looks_at_no_sequences_breaks_as_soon_as_a_connection_is_lost() -> None:
+    bounds = Bounds(states_max=15_000)
+    _, off = ablate(
+        SMALL, rules=("sequence_check",), budgets=("", "lose_connection=1"), bounds=bounds
+    )
+    assert off.cell is not None
+    assert off.cell.asked == "atomic"
+    assert "duplicated" in off.cell.reason
+    assert set(RULES) >= {"sequence_check", "epoch_check"}
