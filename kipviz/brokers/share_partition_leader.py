@@ -266,12 +266,20 @@ def refreshes(me: ShareLeader, on: Context) -> tuple[str, ...]:
 def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str | None:
     """Say why an acquisition lock cannot run out now, or None when it can."""
     share = me.shares.get(key)
-    held = [r for r in share.records.values() if r.lock == lock] if share else []
+    if share is None:
+        return f"broker {on.broker} has no share-partition {key} in memory"
+    held = {o: r for o, r in share.records.items() if r.lock == lock}
     if not held:
-        return "no record is held under this lock"
-    if all(share_partition.expired(r, on) is None for r in held):
-        return "the lock of a record that is TX_PENDING, or about to be, does not run out now"
-    return None
+        return f"no record of {share.partition} is held under the lock of offset {lock}"
+    if any(share_partition.expired(r, on) is not None for r in held.values()):
+        return None
+    offset, record = next(iter(held.items()))
+    state = f"{share.partition}@{offset} is {record.state.name}"
+    if record.ongoing:
+        return f"{state}, and that is not durable yet: its lock does not run out meanwhile"
+    staged = f"producer id {record.staged_producer_id} in epoch {record.staged_producer_epoch}"
+    by = f", staged by {staged}" if record.staged_producer_id >= 0 else ""
+    return f"{state}{by}: in this design its lock does not run out"
 
 
 def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects:
@@ -289,14 +297,16 @@ def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
     """Say why the leader does not look up the outcome of its votes now, or None when it may."""
     share = me.shares.get(key)
     if share is None or share.status is not Status.ACTIVE:
-        return "the share-partition is not loaded"
+        return f"broker {on.broker} has not loaded the share-partition {key}"
     pending = share_partition.pending_cells(share)
     if not pending:
-        return "no record is TX_PENDING"
+        return f"no record of {share.partition} is TX_PENDING"
     if not on.rules.staged_acks(staged_batches(pending)):
-        return "the design keeps votes in memory: there is nothing to look up"
+        return f"broker {on.broker} keeps the votes in memory alone: there is nothing to look up"
     if share.writes:
-        return "a request to the share coordinator is already under way"
+        return (
+            f"{type(share.writes[0].message).__name__} for {share.partition} is already under way"
+        )
     return None
 
 

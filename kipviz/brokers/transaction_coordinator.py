@@ -260,13 +260,14 @@ def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | N
     """
     known = me.transactions.get(transactional_id)
     if me.loading:
-        return "the coordinator is loading"
+        return f"the coordinator of {me.shard} still reads its log"
     if known is None:
-        return "the coordinator knows no such transactional id"
+        return f"the coordinator of {me.shard} knows no transactional id {transactional_id}"
     if known.pending_state is not None:
-        return f"a transition to {known.pending_state.value} is being logged"
+        states = f"from {known.state.value} to {known.pending_state.value}"
+        return f"the transition of {transactional_id} {states} is being logged"
     if known.state is not S.ONGOING:
-        return f"only ONGOING can time out; it is {known.state.value}"
+        return f"only ONGOING can time out; {transactional_id} is {known.state.value}"
     return None
 
 

@@ -108,14 +108,20 @@ class Application(Part, frozen=True, dict=True):
 def why_no_step(me: Application) -> str | None:
     """Say why the application thread cannot go on now, or None when it can."""
     if not me.alive:
-        return "the process is down"
+        return f"{me.name} is down"
     if me.ended:
-        return f"the program has ended: {me.ended}"
+        return f"the program of {me.name} has ended: {me.ended}"
     if not me.waiting:
         return None
     call = me.program[me.line].call
-    done = me.consumer.done if call in OF_THE_CONSUMER else me.producer.done
-    return None if done else f"{call.value}() has not returned yet"
+    client = me.consumer if call in OF_THE_CONSUMER else me.producer
+    if client.done:
+        return None
+    waits = f"{call.value}() of {me.name} has not returned yet"
+    if client.on_wire is None:
+        return waits
+    asked = f"{type(client.on_wire).__name__} from broker {client.on_wire_broker}"
+    return f"{waits}: it waits for the answer to {asked}"
 
 
 def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event, ...]]:

@@ -70,7 +70,7 @@ TIMED_ROLES = frozenset(
     {"transaction_coordinator", "group_coordinator", "share_coordinator", "share_partition_leader"}
 )
 
-# Which field of the fault budget an action spends.
+# Which field of the fault budget an action spends; below, what that many of it are called.
 SPENDS: dict[type, str] = {
     CrashBroker: "crash_broker",
     MoveLeader: "move_leader",
@@ -79,6 +79,15 @@ SPENDS: dict[type, str] = {
     CrashClient: "crash_client",
     ExpireLock: "expire_lock",
     TimeOutTransaction: "time_out",
+}
+SPENT = {
+    "crash_broker": "crashes of brokers",
+    "move_leader": "moves of leaders",
+    "lose_connection": "lost connections",
+    "cut": "cuts",
+    "crash_client": "crashes of applications",
+    "expire_lock": "locks that run out",
+    "time_out": "transactions that time out",
 }
 
 
@@ -150,7 +159,8 @@ class ClusterModel:
         """Say in one sentence why an action is not possible now, or None when it is."""
         field = SPENDS.get(type(action))
         if field is not None and getattr(world.budget, field) == 0:
-            return f"the budget for {field.replace('_', ' ')} is used up"
+            most = getattr(self.spec.budget, field)
+            return f"{SPENT[field]}: this run allows {most}, and none is left (setting {field})"
         return _WHY_NOT[type(action)](self, world, action)
 
     # -- what it does --------------------------------------------------------------------------
@@ -289,14 +299,18 @@ def next_request(app: Application, source: str) -> Message | None:
 
 def destination(image: Image, request: Message) -> int:
     """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
+    return image.leader_of(_addressee(image, request))
+
+
+def _addressee(image: Image, request: Message) -> str:
+    """Give the partition whose leader a client's request is for."""
     if isinstance(request, Fetch):
-        return image.leader_of(request.partition)
+        return request.partition
     if isinstance(request, OffsetFetch):
-        return image.leader_of(image.home_of(CONSUMER_OFFSETS, request.group_id))
+        return image.home_of(CONSUMER_OFFSETS, request.group_id)
     partition = getattr(request, "partition", "")
     address = Address(partition=partition) if partition else producer.address_of(request)
-    name = address.partition or image.home_of(address.topic, address.key)
-    return image.leader_of(name)
+    return address.partition or image.home_of(address.topic, address.key)
 
 
 def _is_cut(world: World, source: str, broker: int) -> bool:
@@ -319,12 +333,13 @@ def _no_send(model: ClusterModel, world: World, a: Send) -> str | None:
     if app is None or a.source not in (app.producer.source, app.consumer.source):
         return f"there is no client {a.source}"
     if not app.alive:
-        return "the process is down"
+        return f"{app.name} is down"
     request = next_request(app, a.source)
     if request is None:
-        return "it has nothing to send"
-    if destination(world.image, request) == NOBODY:
-        return f"nobody leads the partition that {type(request).__name__} is for"
+        return f"{a.source} has nothing to send"
+    partition = _addressee(world.image, request)
+    if world.image.leader_of(partition) == NOBODY:
+        return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
     return None
 
 
@@ -335,13 +350,15 @@ def _no_delivery(model: ClusterModel, world: World, a: Deliver) -> str | None:
     if connection is None or not connection.open:
         return f"there is no connection from {a.source} to broker {a.broker}"
     if not (connection.requests if a.way == "request" else connection.responses):
-        return f"no {a.way} is on the wire there"
+        return f"no {a.way} is on the wire between {a.source} and broker {a.broker}"
     if a.way == "request" and connection.serving is not None:
         return (
             f"broker {a.broker} still works on {type(connection.serving.message).__name__} "
             "and reads the connection only after its answer"
         )
-    return "the two hosts are cut apart" if _is_cut(world, a.source, a.broker) else None
+    if _is_cut(world, a.source, a.broker):
+        return f"{host_of(a.source)} and B{a.broker} are cut apart"
+    return None
 
 
 def _no_replicate(model: ClusterModel, world: World, a: Replicate) -> str | None:
@@ -349,15 +366,17 @@ def _no_replicate(model: ClusterModel, world: World, a: Replicate) -> str | None
     if log is None:
         return f"there is no partition {a.partition}"
     if log.high_watermark == log.end_offset:
-        return "every in-sync replica has the whole log"
+        return f"every in-sync replica has {a.partition} up to its end, offset {log.end_offset}"
     return None
 
 
 def _no_load(model: ClusterModel, world: World, a: Load) -> str | None:
     role = world.roles.get((a.broker, a.role, a.shard))
     if role is None:
-        return f"broker {a.broker} has no such coordinator"
-    return None if getattr(role, "loading", False) else "it is in office already"
+        return f"broker {a.broker} does not coordinate {a.shard}"
+    if getattr(role, "loading", False):
+        return None
+    return f"broker {a.broker} coordinates {a.shard} already"
 
 
 def _no_expiry(model: ClusterModel, world: World, a: ExpireLock) -> str | None:
@@ -371,7 +390,7 @@ def _no_expiry(model: ClusterModel, world: World, a: ExpireLock) -> str | None:
 def _no_timeout(model: ClusterModel, world: World, a: TimeOutTransaction) -> str | None:
     role = world.roles.get((a.broker, transaction_coordinator.ROLE, a.shard))
     if role is None:
-        return f"broker {a.broker} does not coordinate it"
+        return f"broker {a.broker} does not coordinate {a.transactional_id}"
     return transaction_coordinator.why_no_timeout(role, a.transactional_id)
 
 
@@ -389,7 +408,7 @@ def _no_crash(model: ClusterModel, world: World, a: CrashBroker) -> str | None:
 def _no_start(model: ClusterModel, world: World, a: StartBroker) -> str | None:
     if a.broker not in model.spec.brokers:
         return f"there is no broker {a.broker}"
-    return "it is running" if a.broker in world.up else None
+    return f"broker {a.broker} is running" if a.broker in world.up else None
 
 
 def _no_move(model: ClusterModel, world: World, a: MoveLeader) -> str | None:
@@ -397,9 +416,9 @@ def _no_move(model: ClusterModel, world: World, a: MoveLeader) -> str | None:
     if held is None:
         return f"there is no partition {a.partition}"
     if a.to == held.leader:
-        return f"broker {a.to} leads it already"
+        return f"broker {a.to} leads {a.partition} already, in epoch {held.epoch}"
     if a.to not in held.replicas:
-        return f"broker {a.to} has no replica of it"
+        return f"broker {a.to} has no replica of {a.partition}; brokers {', '.join(map(str, held.replicas))} have"
     return None if a.to in world.up else f"broker {a.to} is not running"
 
 
@@ -412,7 +431,7 @@ def _no_loss(model: ClusterModel, world: World, a: LoseConnection) -> str | None
 
 def _no_cut(model: ClusterModel, world: World, a: Cut) -> str | None:
     if (a.one, a.other) in world.cuts:
-        return "they are cut apart"
+        return f"{a.one} and {a.other} are cut apart already"
     if (a.one, a.other) in _cuttable(world):
         return None
     hosts = [*map(broker_host, world.up), *world.applications]
@@ -420,21 +439,21 @@ def _no_cut(model: ClusterModel, world: World, a: Cut) -> str | None:
 
 
 def _no_heal(model: ClusterModel, world: World, a: Heal) -> str | None:
-    return None if (a.one, a.other) in world.cuts else "they are not cut apart"
+    return None if (a.one, a.other) in world.cuts else f"{a.one} and {a.other} are not cut apart"
 
 
 def _no_client_crash(model: ClusterModel, world: World, a: CrashClient) -> str | None:
     app = world.applications.get(a.application)
     if app is None:
         return f"there is no application {a.application}"
-    return None if app.alive else "the process is down"
+    return None if app.alive else f"{app.name} is down already"
 
 
 def _no_client_start(model: ClusterModel, world: World, a: StartClient) -> str | None:
     app = world.applications.get(a.application)
     if app is None:
         return f"there is no application {a.application}"
-    return "the process is running" if app.alive else None
+    return f"{app.name} is running" if app.alive else None
 
 
 _WHY_NOT: dict[type, Callable[[ClusterModel, World, Any], str | None]] = {

@@ -89,7 +89,7 @@ def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not
 def test_a_blocking_call_is_entered_and_left_in_two_steps():
     me, events = step(process(C.POLL, C.BEGIN_TRANSACTION))
     assert (me.waiting, len(events)) == (True, 1)
-    assert app.why_no_step(me) == "poll() has not returned yet"
+    assert app.why_no_step(me) == "poll() of app-1 has not returned yet"
     me = me.but(consumer=me.consumer.but(done=True, records=RECORDS))
     me, events = step(me)
     assert (me.line, me.waiting, me.records) == (1, False, RECORDS)
@@ -146,4 +146,4 @@ def test_the_next_process_remembers_nothing_but_names():
 def test_a_program_that_runs_past_its_last_line_has_ended():
     me, _ = step(process(C.BEGIN_TRANSACTION))
     assert me.ended == "it ran to its last line"
-    assert app.why_no_step(me) == "the program has ended: it ran to its last line"
+    assert app.why_no_step(me) == "the program of app-1 has ended: it ran to its last line"

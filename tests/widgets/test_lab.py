@@ -152,7 +152,7 @@ def test_under_finding_d_the_lock_breaks_the_promise_on_a_branch_that_the_repair
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ({"choice": choice_id(StartBroker(5))}, "That is not possible here: it is running."),
+        ({"choice": choice_id(StartBroker(5))}, "That is not possible here: broker 5 is running."),
         ({"choice": choice_id(StartBroker(9))}, "That is not possible here: there is no broker 9."),
         ({"choice": "{}"}, "'{}' is no action of a cluster: "),
         ({"choice": "<b>"}, "'<b>' is no action of a cluster: "),
@@ -178,7 +178,7 @@ def test_the_page_is_answered_with_the_sentence_and_can_ask_again() -> None:
     stepper = open_run(SHARE)
     ask = {"do": "take", "branch": 0, "step": 3}
     stepper.command = {"id": 1, **ask, "choice": choice_id(StartBroker(5))}
-    assert stepper.answer == {"id": 1, "error": "That is not possible here: it is running."}
+    assert stepper.answer == {"id": 1, "error": "That is not possible here: broker 5 is running."}
     stepper.command = {"id": 2, **ask, "choice": choice_id(CrashBroker(5))}
     assert stepper.answer["id"] == 2
     assert stepper.answer["branch"]["id"] == 1
@@ -242,7 +242,9 @@ def test_a_campaigns_row_opens_as_the_run_that_its_verdict_judged(task: Task) ->
 
 def test_a_campaigns_run_can_be_branched_within_what_its_faults_left() -> None:
     stepper = open_seeded(TWO, "repaired", "calm", 1)
-    with pytest.raises(ValueError, match=r"^That is not possible here: .*budget"):
+    with pytest.raises(
+        ValueError, match=r"^That is not possible here: crashes of brokers: this run allows 0"
+    ):
         lab_of(stepper).respond(
             {"do": "take", "choice": choice_id(CrashBroker(5)), "branch": 0, "step": 3}
         )

@@ -60,7 +60,9 @@ def test_a_fault_that_cannot_happen_then_is_refused_with_the_reason() -> None:
 def test_every_fault_is_listed_possible_or_greyed_with_a_reason() -> None:
     stepper = at(0).change("crash_broker=0")
     greyed = {i["text"]: i["why"] for i in stepper._line.choices_at(0) if not i["enabled"]}
-    assert greyed["B1 crashes"] == "the budget for crash broker is used up"
+    assert greyed["B1 crashes"] == (
+        "crashes of brokers: this run allows 0, and none is left (setting crash_broker)"
+    )
 
 
 # -- messages held back, late, lost -----------------------------------------------------------------

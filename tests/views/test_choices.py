@@ -1,0 +1,45 @@
+"""What cannot happen is listed with the reason, and the reason names what stands in the way."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kipviz.checking import runs
+from kipviz.checking.task import Task
+from kipviz.core.trace import Node
+from kipviz.scenarios.library import LIBRARY
+from kipviz.views.choices import choices
+from tests.scenarios.story import nodes, played
+
+STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
+REASON_MAX = 160
+# A number of the world, or one of its names, or a state.
+SPECIFIC = re.compile(r"\d|\b(app|my-txn|reader|src|output)|\b[A-Z]{2,}(_[A-Z]+)*\b")
+
+
+def check(model: object, path: list[Node]) -> int:
+    reasons: dict[str, None] = {}
+    for node in path:
+        for item in choices(model, node.world, None):  # type: ignore[arg-type]
+            if not item["enabled"]:
+                reasons[item["why"]] = None
+    for why in reasons:
+        assert SPECIFIC.search(why), why
+        assert len(why) < REASON_MAX, why
+    return len(reasons)
+
+
+@pytest.mark.parametrize(("name", "under"), STORIES)
+def test_every_greyed_choice_of_a_story_names_what_forbids_it(name: str, under: str) -> None:
+    trace, _ = played(name, under)
+    path = nodes(trace)
+    found = check(trace.model, path)
+    assert found > 2 or len(path) == 1
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_greyed_choice_of_a_hostile_run_names_what_forbids_it(seed: int) -> None:
+    run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", seed, 250))
+    assert check(run.model, [run.trace.node(node) for node in run.trace.line]) > 10
