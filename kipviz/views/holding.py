@@ -56,12 +56,35 @@ class Hold(Value, frozen=True):
 
 def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
     """Give everything that stands still in a world: logs, records, transactions, clients."""
-    return (
+    found = (
         *(hold for log in world.logs.values() if (hold := of_log(world, log))),
         *_of_shares(model, world),
         *(hold for _, known in _transactions(world) if (hold := _of_transaction(world, known))),
         *(hold for app in world.applications.values() if (hold := of_client(model, world, app))),
     )
+    told: list[Hold] = []
+    for hold in found:
+        told.append(_once(hold, told))
+    return tuple(told)
+
+
+def _once(hold: Hold, told: list[Hold]) -> Hold:
+    """Leave out what an earlier finding ends with, too: whoever waits for that one waits for its end."""
+    said = hold.text.split(". ")
+    for other in told:
+        theirs, common = other.text.split(". "), 0
+        if hold.free != other.free:
+            continue
+        while common < min(len(said), len(theirs)) and said[-1 - common] == theirs[-1 - common]:
+            common += 1
+        if 0 < common < len(said):
+            row, card = other.rows[0], other.card.partition(":")[2].partition(":")[0]
+            return hold.but(
+                text=f"{'. '.join(said[:-common])}.",
+                free=f"what frees the {row} of {card}.",
+                see=((other.card, row), *hold.see),
+            )
+    return hold
 
 
 # -- the last stable offset --------------------------------------------------------------------

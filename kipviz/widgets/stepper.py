@@ -20,7 +20,7 @@ import traitlets
 from kipviz.views import hexdump
 from kipviz.views.svg import svg
 from kipviz.widgets import payload as payloads
-from kipviz.widgets import twin
+from kipviz.widgets import reasons, twin
 from kipviz.widgets.asking import Asking
 from kipviz.widgets.line import Line, line_of, message_of
 from kipviz.widgets.score import Score
@@ -263,6 +263,39 @@ class Stepper(Asking, anywidget.AnyWidget):
         if not found.get("bytes"):
             raise ValueError(f"Nobody wrote down the bytes of message {message!r}.")
         return hexdump.dump(found, tables)
+
+    def why(self, card: str = "", row: str = "") -> str:
+        """Give, to print, who made a value so: what it is, since when, and the steps that led there.
+
+        A card is named by its id or its title, a row by its id or its label; without names it is
+        the value that was chosen on the page. `causes` has the steps behind one step.
+
+        Raises:
+            ValueError: when there is no such card or row at the cursor, with those that there are,
+                or none was chosen.
+        """
+        if not card and self.selection.get("kind") == "value":
+            card, row = self.selection["card"], self.selection["row"]
+        if not card:
+            raise ValueError(
+                "No value is chosen: click one, or name it: why('transaction:my-txn', 'state')."
+            )
+        place = (self.payload, self.known_branches, self.branch, self.step)
+        return reasons.said_of(self.payload, self._line, reasons.row_of(*place, card, row))
+
+    def causes(self, step: int | None = None) -> tuple[tuple[int, str, str], ...]:
+        """Give the steps that led to a step, or to the one at the cursor, its main cause first.
+
+        Each is a step's number, its title, and what was taken over from it.
+
+        Raises:
+            ValueError: when this line has no such step.
+        """
+        return reasons.causes_of(self._line, self.step if step is None else step)
+
+    def holds_back(self) -> tuple[str, ...]:
+        """Give what stands still at the cursor: who has to act, why, and the way out, worst first."""
+        return reasons.held_at(self.payload, self.known_branches, self.branch, self.step)
 
     def permalink(self) -> str:
         """Give the line of text that opens this run at this very step: kipviz.open("kv1.…").

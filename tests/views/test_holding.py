@@ -148,9 +148,12 @@ def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_broker_to_start(
     world = world_of("kip-1289-group-commit", "kafka", "EndTxn arrives at B1")
     # Broker 5 leads the coordinator once Broker 1 is gone, and nobody has output-A-0.
     world = at_rest(model, taken(model, world, CrashBroker(3), CrashBroker(1)))
-    hold = held(model, world, TXN)
+    hold = held(model, world, LSO)
     assert "Its marker cannot be sent: nobody leads output-A-0." in hold.text
     assert (hold.free, hold.how) == ("Broker 3 or Broker 1 starts again.", "someone")
+    waits = held(model, world, TXN)
+    assert waits.text.endswith("until every participant has its marker; missing: output-A-0.")
+    assert (waits.free, waits.see[0]) == ("what frees the LSO of output-A-0.", (LSO, "LSO"))
 
 
 def test_a_producer_that_was_started_again_frees_its_old_transaction_itself() -> None:

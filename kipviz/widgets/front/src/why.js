@@ -9,7 +9,6 @@ const HOW = { never: "nobody will free it", someone: "somebody has to act", soon
 const RANK = Object.keys(HOW);
 
 const causesOf = (line, k) => line.steps[k].causes ?? [];
-const aboutOf = ({ card, id, cells }) => `${card.slice(card.indexOf(":") + 1)}, ${cells.label ?? (cells.at === undefined ? id : `${id} ${cells.at}`)}`;
 
 /** For every step 1 when it led to a step, 2 when it is on the main line of causes, else 0. */
 function coneOf(line, step) {
@@ -48,6 +47,12 @@ export class Trail {
 
   button(words, act, more) {
     return h("button", { class: "kv-link", text: words, onclick: () => this.app.guard(act), ...more });
+  }
+
+  /** Names a value: "my-txn, state", and "src-0@100 for g1" instead of the key of a share-partition. */
+  about({ card, id, cells }) {
+    const name = /^share:/.test(card) ? this.app.payload.cards.find((one) => one.id === card).title : card.slice(card.indexOf(":") + 1);
+    return cells.offset === undefined ? `${name}, ${cells.label ?? (cells.at === undefined ? id : `${id} ${cells.at}`)}` : name.replace(" ", `@${cells.offset} `);
   }
 
   // -- choosing a value -------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ export class Trail {
     const key = [line.id, line.last, step, row?.card, row?.id, led, this.open, this.on, ...holds.map((hold) => hold.text)].join();
     if (this.drawn === key) return;
     this.drawn = key;
-    text(this.head, row ? `${aboutOf(row)}: so since message ${step}` : this.open ? "What holds this back" : `What led to message ${step}`);
+    text(this.head, row ? `${this.about(row)}: so since message ${step}` : this.open ? "What holds this back" : `What led to message ${step}`);
     const chain = led ? chainOf(line, step) : [];
     const more = chain.length - CHAIN_MAX;
     this.body.replaceChildren(
@@ -123,7 +128,7 @@ export class Trail {
 
   hold(line, hold) {
     const see = (hold.see ?? []).map(([card, id]) => line.row(card, id, this.app.at)).filter(Boolean);
-    return h("li", { class: "kv-hold", "data-how": hold.how }, h("b", { text: `${HOW[hold.how]}: ` }), hold.text, h("b", { text: " Way out: " }), hold.free, ...see.map((row) => this.goto(row.from, `${aboutOf(row)}: since ${row.from}`)));
+    return h("li", { class: "kv-hold", "data-how": hold.how }, h("b", { text: `${HOW[hold.how]}: ` }), hold.text, h("b", { text: " Way out: " }), hold.free, ...see.map((row) => this.goto(row.from, `${this.about(row)}: since ${row.from}`)));
   }
 
   link(line, [k, from], n) {

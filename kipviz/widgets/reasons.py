@@ -1,0 +1,117 @@
+"""What a stepper says when it is asked why: who made a value so, and what stands still.
+
+The page does the same in the browser (`front/src/why.js`); here it serves a notebook's cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kipviz.views.causes import chain
+from kipviz.widgets.line import Line
+
+Part = Mapping[str, Any]
+
+# Who has to act, as the page says it.
+HOW = {
+    "never": "nobody will free it",
+    "someone": "somebody has to act",
+    "soon": "under way",
+    "idle": "nothing to do",
+}
+
+
+def row_of(
+    payload: Part, branches: Sequence[Part], number: int, step: int, card: str, row: str
+) -> Part:
+    """Give a row as it is at a step; a card is named by id or title, a row by id or label.
+
+    Raises:
+        ValueError: when there is no such card or row then; the sentence names those that there are.
+    """
+    alive = [one for one in _rows(payload, branches, number) if _alive(one, step)]
+    titles = {head["id"]: head["title"] for head in payload["cards"]}
+    cards = dict.fromkeys(one["card"] for one in alive)
+    here = [one for one in alive if card in (one["card"], titles.get(one["card"]))]
+    if not here:
+        raise ValueError(f"There is no card {card!r} at step {step}; there are: {_listed(cards)}.")
+    found = [one for one in here if row in (one["id"], one["cells"].get("label"))]
+    if not found:
+        known = _listed(one["id"] for one in here)
+        raise ValueError(f"{card} has no row {row!r} at step {step}; it has: {known}.")
+    return found[0]
+
+
+def said_of(payload: Part, line: Line, row: Part) -> str:
+    """Give what a row says, since when, and the main line of steps that made it so, newest first."""
+    cells = row["cells"]
+    value = cells.get("value", ", ".join(f"{name} {cell}" for name, cell in cells.items()))
+    links = (
+        f"{step} {line.steps[step]['title']}" + (f": {words}" if words else "")
+        for step, words in chain(line.steps, row["from"])
+    )
+    return "\n".join([f"{_about(payload, row)}: {value}, since step {row['from']}", *links])
+
+
+def _about(payload: Part, row: Part) -> str:
+    """Name a row: "my-txn, state", and "src-0@100 for g1" instead of the key of a share-partition."""
+    card, label = row["card"], row["cells"].get("label", row["id"])
+    if not card.startswith("share:"):
+        return f"{card.partition(':')[2] or card}, {label}"
+    title = next(str(head["title"]) for head in payload["cards"] if head["id"] == card)
+    offset = row["cells"].get("offset")
+    return f"{title}, {label}" if offset is None else title.replace(" ", f"@{offset} ", 1)
+
+
+def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
+    """Give the steps that led to a step: number, title, and what was taken over from each.
+
+    Raises:
+        ValueError: when the line has no such step.
+    """
+    if type(step) is not int or not 0 <= step <= line.last:
+        raise ValueError(f"There is no step {step!r} on this line: it has 0 to {line.last}.")
+    return tuple(
+        (cause, str(line.steps[cause]["title"]), str(words))
+        for cause, words in line.steps[step].get("causes", ())
+    )
+
+
+def held_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> tuple[str, ...]:
+    """Give what stands still at a step, each in a sentence with its way out, the worst one first."""
+    told = payload
+    while number:
+        own = next(one for one in branches if one["id"] == number)
+        if step > own["at"]:
+            told = own
+            break
+        number = own["parent"] or 0
+    holds = [hold for hold in told.get("holds", ()) if _alive(hold, step)]
+    holds.sort(key=lambda hold: tuple(HOW).index(hold["how"]))
+    return tuple(f"{HOW[h['how']]}: {h['text']} Way out: {h['free']}" for h in holds)
+
+
+def _rows(payload: Part, branches: Sequence[Part], number: int) -> list[Part]:
+    """Give all rows of a line: those of its parent, as long as they last here, and its own."""
+    if not number:
+        return list(payload["rows"])
+    own = next(one for one in branches if one["id"] == number)
+    at = own["at"]
+    ends = {(card, row): to for card, row, to in own.get("closes", ())}
+    inherited = [
+        row
+        if row["to"] is not None and row["to"] <= at
+        else {**row, "to": ends.get((row["card"], row["id"]))}
+        for row in _rows(payload, branches, own["parent"] or 0)
+        if row["from"] <= at
+    ]
+    return [*inherited, *own.get("rows", ())]
+
+
+def _alive(part: Part, step: int) -> bool:
+    return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))
+
+
+def _listed(names: Any) -> str:
+    return "; ".join(names) or "none"
