@@ -82,7 +82,7 @@ def _once(hold: Hold, told: list[Hold]) -> Hold:
             return hold.but(
                 text=f"{'. '.join(said[:-common])}.",
                 free=f"what frees the {row} of {card}.",
-                see=((other.card, row), *hold.see),
+                see=((other.card, row),),
             )
     return hold
 

@@ -51,8 +51,8 @@ export class Trail {
 
   /** Names a value: "my-txn, state", and "src-0@100 for g1" instead of the key of a share-partition. */
   about({ card, id, cells }) {
-    const name = /^share:/.test(card) ? this.app.payload.cards.find((one) => one.id === card).title : card.slice(card.indexOf(":") + 1);
-    return cells.offset === undefined ? `${name}, ${cells.label ?? (cells.at === undefined ? id : `${id} ${cells.at}`)}` : name.replace(" ", `@${cells.offset} `);
+    const share = card.startsWith("share:") && this.app.payload.cards.find((one) => one.id === card).title;
+    return share ? share.replace(" ", `@${cells.offset ?? id} `) : `${card.slice(card.indexOf(":") + 1)}, ${cells.label ?? `${id} ${cells.at ?? ""}`}`;
   }
 
   // -- choosing a value -------------------------------------------------------------------------------
