@@ -122,9 +122,9 @@ export class Stepper extends Frame {
     this.choices.update(line, at);
     show(this.choices.element, !this.question.hides);
     this.sequence.layout(line, lanes);
-    this.sequence.update(line, at, since);
+    this.guard(() => this.sequence.update(line, at, since)); // what fails here leaves the rest to be read
     this.views.mark();
-    this.cards.update(line, at, since, this.views.chosen(lanes));
+    this.guard(() => this.cards.update(line, at, since, this.views.chosen(lanes)));
     this.design.update(line.design);
     this.verdicts.update(line, at);
     this.sentence.update({ line, step: at, grain: this.grain, broken: this.verdicts.broken() });
