@@ -23,7 +23,7 @@ from kipviz.checking.reductions import Reduction
 from kipviz.core.model import Model
 from kipviz.core.values import digest_of
 from kipviz.properties.pending import NothingPending
-from kipviz.properties.verdict import BROKEN, HOLDS, Property
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
 from kipviz.scenarios.scenario import PROPERTIES
 
 ProgressTold = Callable[[int, int], bool]
@@ -105,7 +105,7 @@ class Search:
         self._failure = ""
         self._forever: Forever | None = None
         self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
-        self._progress_at = _place_of(NothingPending.name, properties)
+        self.progress_at = _place_of(NothingPending.name, properties)
         for reduction in self.reductions:
             reduction.fit(model, full_states=full_states)
         self._renamed = next((r.key for r in self.reductions if r.key is not None), None)
@@ -116,9 +116,9 @@ class Search:
         """Search until everything is visited, a bound is reached or `progress` gives False."""
         stopped = self._failure or self._spread(bounds, progress)
         undecided = 0
-        if not stopped and self._progress_at >= 0:
+        if not stopped and self.progress_at >= 0:
             if self._forever is None:
-                self._forever = Forever(self, self._progress_at)
+                self._forever = Forever(self, self.progress_at)
             stopped = "" if self._forever.judge(self._asking(progress)) else CANCELLED
             undecided = self._forever.undecided
         return Explored(
@@ -165,14 +165,14 @@ class Search:
                 self._expand(number, world, states, depth)
             except Exception as error:  # noqa: BLE001  what was found so far is kept
                 steps = len(self.graph.way(number)) + 1
-                self._failure = f"after {steps} steps {_told(error)}"
+                self._failure = f"after {steps} steps {told(error)}"
                 return self._failure
             queue.popleft()
         return ""
 
     def _expand(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         graph, model = self.graph, self.model
-        for at, action, after, observed in self._successors(world, states):
+        for at, action, after, observed in self.successors(world, states):
             self.transitions += 1
             key = self.key(after, observed)
             known = graph.numbers.get(key)
@@ -186,7 +186,7 @@ class Search:
             if model.kind(action) in FREE_KINDS:
                 graph.link(number, next_number)
 
-    def _successors(
+    def successors(
         self, world: Any, states: tuple[Any, ...]
     ) -> Iterator[tuple[int, Any, Any, tuple[Any, ...]]]:
         """Give what can come next, or only a step that nothing else can get in the way of."""
@@ -226,23 +226,28 @@ class Search:
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Judge a new state, and let it wait for its turn if there is more to learn below it."""
         broken = False
-        for at, (prop, state) in enumerate(zip(self.properties, states, strict=True)):
-            try:
-                finding = prop.finding(state)
-            except Exception as error:
-                raise _PropertyRaised(prop.name, error) from error
+        judged = zip(self.properties, self.findings(states), strict=True)
+        for at, (prop, finding) in enumerate(judged):
             if finding.status == BROKEN:
                 broken = True
                 if prop.name not in self.found:
                     self.found[prop.name] = Counterexample(
                         prop.name, finding.reason, self.story(number)
                     )
-            if at == self._progress_at and finding.status == HOLDS:
+            if at == self.progress_at and finding.status == HOLDS:
                 self.graph.calm[number] = 1
         if broken:
             self.graph.broken(number)
         else:
             self.queue.append((number, world, states, depth))
+
+    def findings(self, states: tuple[Any, ...]) -> Iterator[Finding]:
+        """Give what each property says of a state, one after the other."""
+        for prop, state in zip(self.properties, states, strict=True):
+            try:
+                yield prop.finding(state)
+            except Exception as error:
+                raise _PropertyRaised(prop.name, error) from error
 
     def story(self, number: int) -> tuple[Any, ...]:
         """Give the actions that first led to a state."""
@@ -279,7 +284,8 @@ def _place_of(name: str, properties: tuple[Property, ...]) -> int:
     return next((at for at, prop in enumerate(properties) if prop.name == name), -1)
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """Say in words what a property or a model raised."""
     if isinstance(error, _PropertyRaised | DigestsCollide):
         return str(error)
     return f"the model raised {_sentence_of(error)}: the design's slots do not go together"

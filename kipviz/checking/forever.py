@@ -81,7 +81,12 @@ class Forever:
     def _tell(self, number: int) -> None:
         search: Any = self._search
         world, states = search.state(number)
-        what = settle(search.model, world, states[self._at]).what
         name = search.properties[self._at].name
-        reason = f"{what}, and no continuation without a new fault resolves it"
-        search.found[name] = Counterexample(name, reason, search.story(number))
+        why = stuck_because(search.model, world, states[self._at])
+        search.found[name] = Counterexample(name, why, search.story(number))
+
+
+def stuck_because(model: Any, world: Any, pending: Any) -> str:
+    """Give the reason for which a state that never settles breaks the promise."""
+    what = settle(model, world, pending).what
+    return f"{what}, and no continuation without a new fault resolves it"

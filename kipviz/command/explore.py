@@ -52,6 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep up to 100,000 full states beside their digests and compare",
     )
     parser.add_argument(
+        "--spark", action="store_true", help="search on Spark, level by level; equal counts"
+    )
+    parser.add_argument("--master", metavar="M", help="Spark's master, such as local[4] or yarn")
+    parser.add_argument(
+        "--folder",
+        metavar="URI",
+        help="where Spark keeps its levels, such as hdfs://...; a cluster needs one",
+    )
+    parser.add_argument(
         "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
     )
     parser.add_argument(
@@ -77,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_place(arguments.save)
     check_place(arguments.resume)
+    _check_spark(arguments)
     with telling.refusing():
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
@@ -87,10 +97,13 @@ def run(arguments: argparse.Namespace) -> int:
         bounds = bounds.but(depth_max=arguments.depth_max)
     progress = Progress()
     try:
-        search = _search(arguments, model)
-        with _until_interrupted(progress) as go_on:
-            found = search.run(bounds, go_on)
-        _keep(arguments, search, found)
+        if arguments.spark:
+            found = _on_spark(arguments, model, bounds, progress)
+        else:
+            search = _search(arguments, model)
+            with _until_interrupted(progress) as go_on:
+                found = search.run(bounds, go_on)
+            _keep(arguments, search, found)
         examples = [_told(arguments, model, each) for each in found.counterexamples]
         broken = [
             breaking(runs.follow(scenario, design, budget, e.actions), e.property) for e in examples
@@ -158,6 +171,27 @@ def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
         return Search(model, reductions=reductions, full_states=arguments.full_states)
     except (ValueError, OSError) as wrong:
         raise Refused(str(wrong)) from None
+
+
+def _check_spark(arguments: argparse.Namespace) -> None:
+    if not arguments.spark and (arguments.master is not None or arguments.folder is not None):
+        raise Refused("--master and --folder are for --spark")
+    if arguments.spark and (arguments.full_states or arguments.resume is not None):
+        raise Refused("--full-states and --resume are for a search without --spark")
+
+
+def _on_spark(
+    arguments: argparse.Namespace, model: ClusterModel, bounds: Bounds, progress: Progress
+) -> Explored:
+    from kipviz.checking.by_name import reduction
+    from kipviz.command.campaign import explaining, spark_for
+    from kipviz.spark.search import search
+
+    with explaining():
+        reductions = [reduction(name) for name in arguments.reduce]
+        spark = spark_for(arguments.master)  # takes ^C for itself when it starts
+        with _until_interrupted(progress) as go_on:
+            return search(model, bounds, go_on, reductions, spark=spark, folder=arguments.folder)
 
 
 def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:

@@ -167,7 +167,7 @@ def on_spark(
     switch: CancelSwitch | None = None,
 ) -> pa.Table:
     """Run the plan on Spark and bring the verdicts back as one table in job order."""
-    _check_partitions(partitions)
+    check_partitions(partitions)
     try:
         frame = verdict_frame(spark, plan, partitions)
         table = watched(spark, frame.toArrow, in_runs(on_progress, plan.jobs), switch)
@@ -251,11 +251,18 @@ def in_runs(on_progress: OnProgress | None, runs: int) -> OnProgress | None:
 
 def spark_schema(schema: pa.Schema) -> str:
     """An Arrow schema in the words of Spark."""
-    words = {pa.int64(): "bigint", pa.string(): "string"}
+    words = {
+        pa.int64(): "bigint",
+        pa.string(): "string",
+        pa.binary(): "binary",
+        pa.bool_(): "boolean",
+        pa.list_(pa.binary()): "array<binary>",
+    }
     return ", ".join(f"`{field.name}` {words[field.type]}" for field in schema)
 
 
-def _check_partitions(partitions: object) -> None:
+def check_partitions(partitions: object) -> None:
+    """Refuse a number of partitions that is none."""
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}.")
 

@@ -11,9 +11,10 @@ class CampaignFailed(RuntimeError):
     """The whole job failed, not one run of it; the sentence says why and what would help."""
 
 
+_WORKER_DIED = r"Python worker exited unexpectedly|Python worker process terminated|EOFException"
 _SENTENCES = (
     (
-        r"Python worker exited unexpectedly|Python worker process terminated|EOFException",
+        _WORKER_DIED,
         (
             "A worker process died in the middle, most often because the machine ran out of memory: "
             "nothing was kept; use fewer cores or shorter runs, or run the same in a loop to see where."
@@ -58,6 +59,11 @@ def explained(error: Exception) -> Exception:
         if found:
             return CampaignFailed(sentence.format(*found.groups()))
     return CampaignFailed(f"Spark could not do it: {_telling_line(error)}")
+
+
+def worker_died(error: Exception) -> bool:
+    """Whether Spark says that a process it worked in has gone, so that trying again may help."""
+    return _is_sparks(error) and re.search(_WORKER_DIED, str(error)) is not None
 
 
 def _is_sparks(error: Exception) -> bool:

@@ -109,6 +109,13 @@ def is_local(spark: SparkSession) -> bool:
     return not is_connect(spark) and _LOCAL.fullmatch(spark.sparkContext.master) is not None
 
 
+def is_on_this_machine(spark: SparkSession) -> bool:
+    """Whether all workers see this machine's files, although maybe not this Python's folders."""
+    return is_local(spark) or (
+        not is_connect(spark) and _LOCAL_CLUSTER.fullmatch(spark.sparkContext.master) is not None
+    )
+
+
 def cores(spark: SparkSession) -> int:
     """How many tasks can run at once, as far as the session tells (2 where it does not)."""
     return 2 if is_connect(spark) else int(spark.sparkContext.defaultParallelism)

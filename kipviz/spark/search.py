@@ -1,0 +1,422 @@
+"""The exhaustive search on Spark: level by level, with equal counts to the search in one process.
+
+A wide level is one job: every state that waits is expanded where it lies (``spread``), what is reached is
+grouped by its sixteen bytes, and what is known already is left out by a join with the keys of all
+levels before. Each level is a Parquet folder, written whole or not at all, and the next one is made
+from files only: a lost worker costs the part of one level that it was at. The driver sees numbers and
+the ways of counterexamples, never states.
+
+Levels of few states are gone through by one worker, many in a job: a job costs half a second.
+
+A state travels as its encoded world (``packed``) and with its way. Of all shortest ways the smallest
+is kept, so a counterexample is the very one that `checking.explore` finds, whatever the number of
+partitions. A bound on the number of states is looked at between levels.
+
+"For ever" is decided by Spark too: backward along the links, in one worker while they fit there and
+else by joins; what does not lead back to calm is asked one by one, as in `checking.forever`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kipviz.checking.explore import CANCELLED, ProgressTold, Search
+from kipviz.checking.forever import stuck_because
+from kipviz.checking.found import Bounds, Counterexample, Explored
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.spark.campaign import check_partitions, spark_schema
+from kipviz.spark.failures import CampaignFailed, explained, worker_died
+from kipviz.spark.progress import Cancelled, CancelSwitch, watched
+from kipviz.spark.session import cores, is_on_this_machine, session
+from kipviz.spark.shipping import ship
+from kipviz.spark.spread import (
+    BROKEN_HERE,
+    CALM,
+    LEVEL_SCHEMA,
+    NARROW,
+    REACHED_SCHEMA,
+    RESOLVED_SCHEMA,
+    SEPARATOR,
+    SETTLED_SCHEMA,
+    WAITING,
+    asked,
+    first_row,
+    narrow_batches,
+    places,
+    reached_batches,
+    resolved_batches,
+    settled_batches,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from kipviz.checking.reductions import Reduction
+    from kipviz.core.model import Model
+    from kipviz.properties.verdict import Property
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+LINKS_AT_ONCE = 2_000_000  # some 300 MB in the one worker that follows them
+_LEVELS_PER_FILE = 16
+_WAITING_PER_PARTITION = 1_000
+_SEEN_PER_PARTITION = 100_000
+_LEVEL_SCHEMA = spark_schema(LEVEL_SCHEMA)
+_NARROW_SEEN = 200_000  # keys that one worker holds
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_KEYS_SCHEMA = "`key` binary, `new` boolean"
+
+
+def search(
+    model: Model,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+    reductions: Iterable[Reduction] = (),
+    properties: tuple[Property, ...] = PROPERTIES,
+    *,
+    spark: SparkSession | None = None,
+    partitions: int | None = None,
+    folder: str | None = None,
+) -> Explored:
+    """Visit every state that a model can reach, on Spark.
+
+    Args:
+        model: any model whose classes the workers can import.
+        bounds: when to stop although it is not through; `memory_max` is the machine's affair.
+        progress: called with (states, depth) before each level, and from another thread whenever
+            tasks of it end; when it gives False the search stops and what was found is kept.
+        reductions: as for `checking.explore`.
+        properties: what is to hold.
+        spark: the session to use; None takes ``session()``.
+        partitions: Spark tasks per level; None chooses by the size of the level.
+        folder: a place that all workers can write to, needed on a cluster: levels stay there.
+
+    Raises:
+        ValueError: for a model that cannot be sent, a reduction that does not fit, a number that
+            is none, or a cluster without a folder.
+        CampaignFailed: Spark failed before a level was done; in one sentence.
+        SparkUnavailable: there is no Spark to run on.
+    """
+    check_partitions(partitions)
+    reductions = tuple(reductions)
+    question = asked(model, properties, reductions)
+    here = Search(model, properties, reductions)
+    start = here.run(Bounds(depth_max=0))
+    if not here.queue:
+        return start
+    spark = spark or session()
+    if folder is None and not is_on_this_machine(spark):
+        raise ValueError(
+            "A search on a cluster needs a folder that all workers can write to, such as hdfs://..."
+        )
+    ship(spark)
+    place = folder or Path(tempfile.mkdtemp(prefix="kipviz-search-")).as_uri()
+    work = _Levels(spark, here, question, place, partitions, progress)
+    adaptive = spark.conf.get(_ADAPTIVE)
+    spark.conf.set(_ADAPTIVE, "false")  # it plans every stage anew, and merges small partitions
+    try:
+        return work.run(bounds)
+    finally:
+        spark.conf.set(_ADAPTIVE, adaptive)
+        if folder is None:
+            shutil.rmtree(place.removeprefix("file://"), ignore_errors=True)
+
+
+class _Levels:
+    """One search: the numbers that the driver knows, and where the levels are."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        here: Search,
+        question: bytes,
+        place: str,
+        partitions: int | None,
+        progress: ProgressTold | None,
+    ) -> None:
+        self._spark = spark
+        self._here = here
+        self._question = question
+        self._place = place.rstrip("/")
+        self._partitions = partitions
+        self._progress = progress
+        self._switch = CancelSwitch()
+        self._levels: list[str] = []
+        self._keys: list[str] = []
+        self._found: dict[str, Counterexample] = {}
+        self._waiting = 1
+        self._reached = 0
+        self._failure = ""
+        self._undecided = 0
+        self.states = 1
+        self.transitions = 0
+        self.depth = 0
+
+    def run(self, bounds: Bounds) -> Explored:
+        """Go down level by level, then ask what stays pending for ever."""
+        try:
+            stopped = self._spread(bounds)
+            if not stopped and self._here.progress_at >= 0:
+                self._judge_for_ever()
+        except Cancelled:
+            stopped = CANCELLED
+        except CampaignFailed as failure:
+            if not self._levels[1:]:
+                raise
+            stopped = str(failure).rstrip(".")
+        return Explored(
+            self.states,
+            self.transitions,
+            self.depth,
+            not stopped,
+            tuple(self._found[p.name] for p in self._here.properties if p.name in self._found),
+            self._undecided,
+            stopped,
+            tuple(r.name for r in self._here.reductions),
+        )
+
+    # -- the levels ----------------------------------------------------------------------------
+
+    def _spread(self, bounds: Bounds) -> str:
+        first = self._spark.createDataFrame([first_row(self._here)], _LEVEL_SCHEMA)
+        self._levels.append(self._written(first, "level-0"))
+        self._keys.append(self._levels[0])
+        while self._waiting:
+            if self.states >= bounds.states_max:
+                return f"the bound of {bounds.states_max:,} states"
+            if self._reached >= bounds.depth_max:
+                return f"the bound of depth {bounds.depth_max:,}"
+            self._tell()
+            narrow = self._waiting <= NARROW and self.states <= _NARROW_SEEN
+            following = self._narrow_levels(bounds) if narrow else self._next_level()
+            level = self._written(following, f"level-{self._reached + 1}")
+            self._sum_up(level)
+            if self._failure:
+                return self._failure
+            self._levels.append(level)
+            self._keys.append(level)
+            if len(self._keys) > _LEVELS_PER_FILE:
+                self._keys = [self._written(self._known(), f"keys-{self._reached}")]
+        return ""
+
+    def _those_that_wait(self) -> DataFrame:
+        from pyspark.sql import functions as sql
+
+        last = self._level(self._levels[-1]).where(sql.col("depth") == self._reached)
+        waits = sql.col("new") & (sql.col("mood") != BROKEN_HERE)
+        return last.where(waits).select("key", "way", "state")
+
+    def _narrow_levels(self, bounds: Bounds) -> DataFrame:
+        """What is reached in the next levels, gone through by one worker."""
+        from pyspark.sql import functions as sql
+
+        waiting = self._those_that_wait()
+        nothing = sql.lit(None).cast("binary")
+        known = self._known().select("key", nothing.alias("way"), nothing.alias("state"))
+        body = partial(
+            narrow_batches,
+            question=self._question,
+            depth=self._reached,
+            levels=bounds.depth_max - self._reached,
+            states=bounds.states_max - self.states,
+        )
+        return waiting.unionByName(known).repartition(1).mapInArrow(body, _LEVEL_SCHEMA)
+
+    def _next_level(self) -> DataFrame:
+        """What is reached from the last level: each key once, and whether it is new."""
+        from pyspark.sql import functions as sql
+
+        parts = self._partition_count()
+        reached = self._those_that_wait().mapInArrow(
+            partial(reached_batches, question=self._question), spark_schema(REACHED_SCHEMA)
+        )
+        # A row of an error has its parent's key, which is known, so it is no new state.
+        once = (
+            reached.repartition(parts, "key")
+            .groupBy("key")
+            .agg(
+                sql.min(sql.struct("way", "state", "mood", "broken")).alias("first"),
+                sql.sum("times").alias("times"),
+                sql.flatten(sql.collect_list("before")).alias("before"),
+                sql.max("error").alias("error"),
+            )
+        )
+        known = self._known().select("key", sql.col("new").alias("known")).repartition(parts, "key")
+        new = sql.col("known").isNull()
+        return once.join(known.hint("merge"), "key", "left").select(
+            "key",
+            "first.way",
+            sql.when(new, sql.col("first.state")).alias("state"),
+            "first.mood",
+            "first.broken",
+            "times",
+            "before",
+            "error",
+            sql.lit(self._reached + 1).cast("bigint").alias("depth"),
+            new.alias("new"),
+        )
+
+    def _sum_up(self, level: str) -> None:
+        """Take over the numbers of levels, and the nearest state that breaks each property."""
+        from pyspark.sql import functions as sql
+
+        new = sql.col("new")
+        columns: list[Column] = [
+            sql.sum("times").alias("transitions"),
+            sql.count_if(new).alias("states"),
+            sql.count_if(new & (sql.col("mood") != BROKEN_HERE)).alias("waiting"),
+            sql.min(sql.when(sql.col("error").isNotNull(), sql.struct("way", "error"))).alias(
+                "failed"
+            ),
+        ]
+        for at, prop in enumerate(self._here.properties):
+            broken = sql.array_contains(sql.split("broken", SEPARATOR), prop.name)
+            columns.append(sql.min(sql.when(new & broken, sql.col("way"))).alias(f"broken_{at}"))
+        summed = self._level(level).groupBy("depth").agg(*columns).sort("depth")
+        rows = self._done(summed.collect)
+        if not rows:  # nothing at all follows
+            self.depth, self._waiting = self._reached, 0
+        for row in rows:
+            if row["failed"] is not None:
+                steps = len(places(bytes(row["failed"]["way"]))) + 1
+                self._failure = f"after {steps} steps {row['failed']['error']}"
+                return
+            self._take_over(row)
+
+    def _take_over(self, row: Any) -> None:
+        self.depth, self._reached = self._reached, row["depth"]
+        self.states += row["states"]
+        self.transitions += row["transitions"]
+        self._waiting = row["waiting"]
+        for at, prop in enumerate(self._here.properties):
+            way = row[f"broken_{at}"]
+            if way is not None and prop.name not in self._found:
+                actions, _, states = self._told(bytes(way))
+                reason = prop.finding(states[at]).reason
+                self._found[prop.name] = Counterexample(prop.name, reason, actions)
+
+    def _partition_count(self) -> int:
+        """A task for every thousand states that wait, and few enough keys in each."""
+        if self._partitions is not None:
+            return self._partitions
+        wanted = max(self._waiting // _WAITING_PER_PARTITION, self.states // _SEEN_PER_PARTITION)
+        return min(max(1, wanted), 4 * cores(self._spark))
+
+    # -- for ever ------------------------------------------------------------------------------
+
+    def _judge_for_ever(self) -> None:
+        """Find the nearest state in which something is pending for ever."""
+        from pyspark.sql import functions as sql
+
+        everything = self._level(*self._levels)
+        waiting = everything.where(sql.col("new") & (sql.col("mood") == WAITING))
+        calm = everything.where(sql.col("new") & (sql.col("mood") == CALM)).select("key")
+        links = everything.select(
+            sql.explode("before").alias("before"), sql.col("key").alias("after")
+        )
+        links = links.join(waiting.select(sql.col("key").alias("before")), "before", "left_semi")
+        links = self._read(self._written(links, "links"), "before binary, after binary")
+        resolved = self._resolved(links, calm.withColumnRenamed("key", "after"))
+        due = waiting.join(resolved, "key", "left_anti").select("way", "state")
+        due = self._read(self._written(due, "due"), "way binary, state binary")
+        asked_of = self._done(due.count)
+        if not asked_of:
+            return
+        parts = min(asked_of, 4 * cores(self._spark))
+        answers = due.repartition(parts).mapInArrow(
+            partial(settled_batches, question=self._question), spark_schema(SETTLED_SCHEMA)
+        )
+        for_ever = sql.when(sql.col("answer") == "for ever", sql.struct(sql.length("way"), "way"))
+        row = self._one_row(
+            answers.agg(
+                sql.min(for_ever).alias("nearest"),
+                sql.count_if(sql.col("answer") == "undecided").alias("undecided"),
+            )
+        )
+        self._undecided = row["undecided"]
+        if row["nearest"] is not None:
+            at = self._here.progress_at
+            name = self._here.properties[at].name
+            actions, world, states = self._told(bytes(row["nearest"]["way"]))
+            why = stuck_because(self._here.model, world, states[at])
+            self._found[name] = Counterexample(name, why, actions)
+
+    def _resolved(self, links: DataFrame, calm: DataFrame) -> DataFrame:
+        """The keys of what leads back to calm by links."""
+        from pyspark.sql import functions as sql
+
+        calm = calm.join(links.select("after").distinct(), "after", "left_semi")
+        if self._done(links.count) <= LINKS_AT_ONCE:
+            rows = links.unionByName(
+                calm.select(sql.lit(None).cast("binary").alias("before"), "after")
+            )
+            return rows.repartition(1).mapInArrow(resolved_batches, spark_schema(RESOLVED_SCHEMA))
+        waves: list[str] = []
+        wave = calm.withColumnRenamed("after", "key")
+        while True:
+            waves.append(self._written(wave, f"wave-{len(waves)}"))
+            last, every = (self._read(waves[-1:], "key binary"), self._read(waves, "key binary"))
+            if not self._done(last.count):
+                return every
+            after = last.withColumnRenamed("key", "after")
+            wave = links.join(after, "after", "left_semi").select(sql.col("before").alias("key"))
+            wave = wave.distinct().join(every, "key", "left_anti")
+
+    # -- files and jobs ------------------------------------------------------------------------
+
+    def _level(self, *levels: str) -> DataFrame:
+        return self._read(list(levels), _LEVEL_SCHEMA)
+
+    def _known(self) -> DataFrame:
+        """The keys of all states that were found."""
+        return self._read(self._keys, _KEYS_SCHEMA).where("new")
+
+    def _read(self, paths: str | list[str], schema: str) -> DataFrame:
+        return self._spark.read.schema(schema).parquet(
+            *([paths] if isinstance(paths, str) else paths)
+        )
+
+    def _written(self, frame: DataFrame, name: str) -> str:
+        """Write a frame, whole or not at all; give its path."""
+        path = f"{self._place}/{name}"
+        writer = frame.write.mode("overwrite").option("compression", "zstd")
+        self._done(lambda: writer.parquet(path))
+        return path
+
+    def _one_row(self, frame: DataFrame) -> Any:
+        return self._done(frame.collect)[0]
+
+    def _done(self, action: Callable[[], T]) -> T:
+        """Run a job; once more if a worker was lost, because all that it needs is in files."""
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return watched(self._spark, action, lambda *_: self._tell(), self._switch)
+            except Exception as error:
+                if not worker_died(error):
+                    raise explained(error) from error
+                if not left:
+                    raise CampaignFailed(
+                        f"a worker process died {ATTEMPTS} times at depth {self._reached + 1}"
+                    ) from error
+        raise AssertionError("unreachable")
+
+    def _tell(self) -> None:
+        if self._progress is not None and not self._progress(self.states, self.depth):
+            self._switch.cancel()
+
+    def _told(self, way: bytes) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
+        """Take a way once more: its actions, the world it leads to, what properties remember."""
+        here = self._here
+        world = here.model.initial()
+        states = tuple(p.initial(world) for p in here.properties)
+        actions = []
+        for place in places(way):
+            actions.append(here.model.enabled(world)[place])
+            world, states = here.take(world, states, actions[-1])
+        return tuple(actions), world, states

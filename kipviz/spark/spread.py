@@ -1,0 +1,226 @@
+"""What a worker does for a search: iterators from states to what follows, without a word of Spark.
+
+A state that waits is its key, the way to it and its bytes (``packed``). A way is the place of each
+action among those possible, two bytes each, the high one first: of the shortest ways to a state
+the smallest is the one that a search in one process finds, whatever worker meets it first.
+"""
+
+from __future__ import annotations
+
+import pickle
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kipviz.checking.explore import FREE_KINDS, Search, told
+from kipviz.checking.liveness import settle
+from kipviz.properties.verdict import BROKEN, HOLDS
+from kipviz.spark.packed import packed, unpacked
+from kipviz.spark.shipped import as_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kipviz.checking.reductions import Reduction
+    from kipviz.core.model import Model
+    from kipviz.properties.verdict import Property
+
+WAITING, CALM, BROKEN_HERE = 0, 1, 2
+REACHED_SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("way", pa.binary()),
+        ("state", pa.binary()),
+        ("mood", pa.int64()),
+        ("broken", pa.string()),
+        ("times", pa.int64()),
+        ("before", pa.list_(pa.binary())),
+        ("error", pa.string()),
+    ]
+)
+LEVEL_SCHEMA = REACHED_SCHEMA.append(pa.field("depth", pa.int64())).append(
+    pa.field("new", pa.bool_())
+)
+SETTLED_SCHEMA = pa.schema([("way", pa.binary()), ("answer", pa.string())])
+RESOLVED_SCHEMA = pa.schema([("key", pa.binary())])
+REACHED_PER_BATCH = 2_000
+NARROW = 500  # so few states that wait are not worth a job of their own
+STATES_PER_TASK = 5_000
+SEPARATOR = "\n"
+_PLACE_BYTES = 2
+
+
+def asked(model: Model, properties: tuple[Property, ...], reductions: Iterable[Reduction]) -> bytes:
+    """What is searched, as bytes that travel to the workers.
+
+    Raises:
+        ValueError: if the model cannot be sent.
+    """
+    try:
+        return pickle.dumps((model, properties, tuple(reductions)))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise ValueError(f"This model cannot be sent to a worker: {error}.") from None
+
+
+@lru_cache(maxsize=2)
+def search_of(question: bytes) -> Search:
+    """The search that a worker goes on with, made once per process."""
+    return Search(*pickle.loads(question))  # noqa: S301 - made by `asked`
+
+
+def places(way: bytes) -> list[int]:
+    """A way as numbers: the place of each action among those possible."""
+    return [
+        int.from_bytes(way[at : at + _PLACE_BYTES], "big")
+        for at in range(0, len(way), _PLACE_BYTES)
+    ]
+
+
+def reached_batches(batches: Iterable[pa.RecordBatch], question: bytes) -> Iterator[pa.RecordBatch]:
+    """What can be reached in one step from the states that wait, each state once per batch.
+
+    ``times`` counts the transitions into it and ``before`` lists whence it follows without a new
+    fault. What raises is a row with its reason, under the key of the state where it happened.
+    """
+    search = search_of(question)
+    reached: dict[bytes, list[Any]] = {}
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("key", "way", "state"))
+        for key, way, state in zip(*columns, strict=True):
+            _expand(search, reached, key, way, state)
+            if len(reached) >= REACHED_PER_BATCH:
+                yield as_batch(_rows(reached), REACHED_SCHEMA)
+                reached = {}
+    if reached:
+        yield as_batch(_rows(reached), REACHED_SCHEMA)
+
+
+def narrow_batches(
+    batches: Iterable[pa.RecordBatch], question: bytes, depth: int, levels: int, states: int
+) -> Iterator[pa.RecordBatch]:
+    """Level after level in one worker while few states wait, of all that is known in one place.
+
+    A row without a state is a key that is known. It ends before more than ``levels`` levels, after
+    the level in which ``states`` new states are reached or in which something raises.
+    """
+    search = search_of(question)
+    known: set[bytes] = set()
+    waiting: list[tuple[bytes, bytes, bytes]] = []
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("key", "way", "state"))
+        for row in zip(*columns, strict=True):
+            known.add(row[0])
+            if row[2] is not None:
+                waiting.append(row)
+    most = len(known) + min(states, STATES_PER_TASK)
+    while waiting and levels and len(waiting) <= NARROW and len(known) < most:
+        depth, levels = depth + 1, levels - 1
+        reached: dict[bytes, list[Any]] = {}
+        for key, way, state in waiting:
+            _expand(search, reached, key, way, state)
+        rows = [(*row, depth, row[0] not in known) for row in reached.values()]
+        yield as_batch(rows, LEVEL_SCHEMA)
+        if any(row[7] is not None for row in rows):
+            return
+        new = [row for row in rows if row[-1]]
+        known.update(row[0] for row in new)
+        waiting = [(row[0], row[1], row[2]) for row in new if row[3] != BROKEN_HERE]
+
+
+def resolved_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What leads to calm, of all links of a graph in one place.
+
+    A row is a link (before, after); a row without ``before`` says that ``after`` is calm.
+    """
+    into: dict[bytes, list[bytes]] = {}
+    stack: list[bytes] = []
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("before", "after"))
+        for before, after in zip(*columns, strict=True):
+            if before is None:
+                stack.append(after)
+            else:
+                into.setdefault(after, []).append(before)
+    known = set(stack)
+    resolved = list(stack)
+    while stack:
+        for before in into.get(stack.pop(), ()):
+            if before not in known:
+                known.add(before)
+                stack.append(before)
+                resolved.append(before)
+    yield as_batch([(key,) for key in resolved], RESOLVED_SCHEMA)
+
+
+def settled_batches(batches: Iterable[pa.RecordBatch], question: bytes) -> Iterator[pa.RecordBatch]:
+    """Whether what is pending in a state is resolved in some future without new faults."""
+    search: Any = search_of(question)
+    dead_ends: set[tuple[bytes, bytes]] = set()
+    for batch in batches:
+        rows = []
+        columns = (batch.column(name).to_pylist() for name in ("way", "state"))
+        for way, state in zip(*columns, strict=True):
+            world, states = unpacked(state)
+            answer = settle(search.model, world, states[search.progress_at], dead_ends).answer
+            rows.append((way, answer))
+        yield as_batch(rows, SETTLED_SCHEMA)
+
+
+def first_row(search: Search) -> tuple[Any, ...]:
+    """The start as the one state that waits."""
+    _, world, states, _ = search.queue[0]
+    mood, broken = _judged(search, states)
+    key = search.key(world, states)
+    return (key, b"", packed(world, states), mood, broken, 0, [], None, 0, True)
+
+
+def _expand(
+    search: Search, reached: dict[bytes, list[Any]], key: bytes, way: bytes, state: bytes
+) -> None:
+    """Note what a state leads to; what raises is a row under the state's own key, so it is not new."""
+    try:
+        for at, action, after, observed in search.successors(*unpacked(state)):
+            next_way = way + at.to_bytes(_PLACE_BYTES, "big")
+            row = _noted(search, reached, next_way, after, observed)
+            row[5] += 1
+            if search.progress_at >= 0 and search.model.kind(action) in FREE_KINDS:
+                row[6].append(key)
+    except Exception as error:  # noqa: BLE001 - an answer of the search, not its end
+        reached[b"error" + key] = [key, way, b"", WAITING, "", 0, [], told(error)]
+
+
+def _noted(
+    search: Search,
+    reached: dict[bytes, list[Any]],
+    way: bytes,
+    world: Any,
+    states: tuple[Any, ...],
+) -> list[Any]:
+    """The row of a state that was reached, by the smallest way so far."""
+    key = search.key(world, states)
+    row = reached.get(key)
+    if row is None:
+        mood, broken = _judged(search, states)
+        row = reached[key] = [key, way, packed(world, states), mood, broken, 0, [], None]
+    elif way < row[1]:
+        row[1:3] = way, packed(world, states)
+    return row
+
+
+def _rows(reached: dict[bytes, list[Any]]) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in reached.values()]
+
+
+def _judged(search: Search, states: tuple[Any, ...]) -> tuple[int, str]:
+    """The mood of a state, and the names of the properties that are broken in it."""
+    findings = list(search.findings(states))
+    broken = [
+        prop.name
+        for prop, finding in zip(search.properties, findings, strict=True)
+        if finding.status == BROKEN
+    ]
+    if broken:
+        return BROKEN_HERE, SEPARATOR.join(broken)
+    at = search.progress_at
+    return (CALM if at >= 0 and findings[at].status == HOLDS else WAITING), ""

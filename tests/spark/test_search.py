@@ -1,0 +1,221 @@
+"""The search on Spark: equal to the search in one process, whatever dies, stops or goes wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Search, explore
+from kipviz.checking.found import Bounds
+from kipviz.checking.symmetry import Symmetry
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.scenarios.library import scenario
+from kipviz.spark import search as on_spark
+from kipviz.spark.packed import packed, unpacked
+from kipviz.spark.search import search
+from tests.checking.counts import FINDING_D, FINDING_I, REDUCED, TWO_PHASE_BY_TLC
+from tests.checking.two_members import BEGIN_AND_ABORT, POLL, members
+from tests.core.two_phase_commit import TwoPhaseCommit
+
+spark_test = pytest.mark.spark
+
+
+def small(space):
+    return scenario("kip-1289-small").model(design(space.design), budget_of(space.faults))
+
+
+class Agreed:
+    """Nobody commits while somebody aborts; remembers nothing but what it saw."""
+
+    name = "agreed"
+    sentence = "All resource managers come to one outcome."
+
+    def initial(self, world):
+        return Table.of()
+
+    def observe(self, state, action, outcome):
+        return outcome.world.rms
+
+    def finding(self, state):
+        broken = {"committed", "aborted"} <= set(state.values())
+        return Finding(BROKEN, "one committed, one aborted") if broken else Finding(HOLDS)
+
+
+class Unjudged(Agreed):
+    def initial(self, world):
+        raise ZeroDivisionError("nothing")
+
+
+class Dying(TwoPhaseCommit):
+    """Kills the process that it is searched in, once, in the middle of a level."""
+
+    def __init__(self, rms, mark, *, always=False):
+        super().__init__(rms)
+        self.mark = mark
+        self.always = always
+        self.home = os.getpid()
+
+    def enabled(self, world):
+        if sum(world.heard) == 1 and os.getpid() != self.home:
+            self.die()
+        return super().enabled(world)
+
+    def die(self):
+        if self.always or not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os._exit(17)
+
+
+class Raising(TwoPhaseCommit):
+    def step(self, world, action):
+        if sum(world.heard) == 2:
+            raise RuntimeError("no answer")
+        return super().step(world, action)
+
+
+def only_wide(monkeypatch):
+    monkeypatch.setattr(on_spark, "NARROW", 0)
+
+
+# -- without Spark -------------------------------------------------------------------------------
+
+
+def test_a_state_comes_back_from_its_bytes_and_shares_its_parts():
+    model = small(FINDING_I)
+    worlds = [model.initial()]
+    for _ in range(10):
+        worlds.append(model.step(worlds[-1], model.enabled(worlds[-1])[0]).world)
+    back = [unpacked(packed(world, ()))[0] for world in worlds]
+    assert back == worlds
+    assert [model.search_key(w) for w in back] == [model.search_key(w) for w in worlds]
+    assert back[0].image is back[1].image
+
+
+def test_a_model_that_cannot_be_sent_is_refused_before_a_jvm_starts():
+    model = TwoPhaseCommit(2)
+    model.kind = lambda _: "deliver"
+    with pytest.raises(ValueError, match="This model cannot be sent to a worker"):
+        search(model, properties=())
+
+
+@pytest.mark.parametrize("partitions", [0, -1, 2.5])
+def test_a_number_of_partitions_that_is_none_is_refused(partitions):
+    with pytest.raises(ValueError, match="partitions must be a whole number of at least 1"):
+        search(TwoPhaseCommit(2), properties=(), partitions=partitions)
+
+
+def test_what_cannot_be_judged_at_its_start_is_told_without_spark():
+    found = search(TwoPhaseCommit(2), properties=(Unjudged(),))
+    assert found.stopped == "the start cannot be judged: ZeroDivisionError: nothing"
+
+
+# -- on Spark ------------------------------------------------------------------------------------
+
+
+@spark_test
+def test_the_counts_are_those_of_tlc(spark):
+    rms, distinct, _ = TWO_PHASE_BY_TLC[0]
+    found = search(TwoPhaseCommit(rms), properties=(), spark=spark)
+    assert found == explore(TwoPhaseCommit(rms), properties=())
+    assert found.states == distinct
+
+
+@spark_test
+def test_the_counterexample_is_the_very_same_with_every_level_a_job_of_its_own(spark, monkeypatch):
+    only_wide(monkeypatch)
+    hasty = TwoPhaseCommit(2, hasty=True)
+    found = search(hasty, properties=(Agreed(),), spark=spark, partitions=3)
+    assert found == explore(hasty, properties=(Agreed(),))
+    assert found.counterexamples
+
+
+@spark_test
+@pytest.mark.parametrize(
+    "space",
+    [
+        pytest.param(FINDING_I, id="stuck"),
+        pytest.param(FINDING_D, id="broken", marks=pytest.mark.slow),
+    ],
+)
+def test_a_cluster_is_judged_as_in_one_process_for_ever_included(spark, space):
+    found = search(small(space), spark=spark)
+    assert found == explore(small(space))
+    assert (found.states, found.transitions, found.depth) == space[2:]
+
+
+@spark_test
+def test_what_leads_to_calm_is_found_by_joins_where_one_worker_has_no_room(spark, monkeypatch):
+    monkeypatch.setattr(on_spark, "LINKS_AT_ONCE", 0)
+    model = members(BEGIN_AND_ABORT, 2)
+    assert search(model, spark=spark) == explore(model)
+
+
+@spark_test
+def test_a_reduction_counts_the_same_on_spark(spark):
+    by = next(each for each in REDUCED if each.program == "poll" and not each.faults)
+    model = members(POLL, by.members)
+    found = search(model, reductions=[Symmetry()], spark=spark)
+    assert found == explore(model, reductions=[Symmetry()])
+    assert found.states == by.by_symmetry
+
+
+@spark_test
+@pytest.mark.parametrize("narrow", [True, False])
+def test_a_worker_that_dies_in_the_middle_of_a_level_changes_no_count(
+    spark, monkeypatch, tmp_path, narrow
+):
+    if not narrow:
+        only_wide(monkeypatch)
+    mark = tmp_path / "died"
+    found = search(Dying(2, str(mark)), properties=(), spark=spark, partitions=2)
+    assert mark.exists()
+    assert found == explore(TwoPhaseCommit(2), properties=())
+
+
+@spark_test
+def test_a_worker_that_dies_each_time_ends_the_search_with_what_was_found(
+    spark, monkeypatch, tmp_path
+):
+    only_wide(monkeypatch)
+    found = search(
+        Dying(2, str(tmp_path / "died"), always=True), properties=(), spark=spark, partitions=1
+    )
+    assert not found.complete
+    assert found.stopped == "a worker process died 3 times at depth 3"
+    assert found.states > 1
+
+
+@spark_test
+def test_bounds_end_it_between_levels_with_one_sentence(spark):
+    by_states = search(TwoPhaseCommit(3), Bounds(states_max=50), properties=(), spark=spark)
+    assert by_states.stopped == "the bound of 50 states"
+    assert 50 <= by_states.states < 288
+    by_depth = search(TwoPhaseCommit(3), Bounds(depth_max=4), properties=(), spark=spark)
+    assert by_depth == Search(TwoPhaseCommit(3), ()).run(Bounds(depth_max=4))
+
+
+@spark_test
+def test_a_cancel_keeps_what_was_found_and_the_session(spark):
+    found = search(TwoPhaseCommit(3), progress=lambda *_: False, properties=(), spark=spark)
+    assert found.stopped == "cancelled"
+    assert not found.complete
+    assert spark.range(3).count() == 3
+
+
+@spark_test
+def test_what_raises_is_told_with_its_place_and_what_was_found_so_far(spark):
+    found = search(Raising(3), properties=(), spark=spark)
+    assert found.stopped == explore(Raising(3), properties=()).stopped
+    assert found.states > 1
+
+
+@spark_test
+def test_the_session_keeps_its_settings(spark):
+    before = spark.conf.get("spark.sql.adaptive.enabled")
+    search(TwoPhaseCommit(1), properties=(), spark=spark)
+    assert spark.conf.get("spark.sql.adaptive.enabled") == before
