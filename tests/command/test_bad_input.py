@@ -53,6 +53,14 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
             ("explore", "kip-1289-small", "--design", "repaired", "--states-max", "0"),
             "it takes a whole number from 1, not '0'",
         ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--master", "local[2]"),
+            "--master and --folder are for --spark",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--spark", "--full-states"),
+            "--full-states and --resume are for a search without --spark",
+        ),
         (("compare", "kip-1289-small", "--left", "x", "--right", "y"), "there is no design 'x'"),
         (
             (*SEEDED, "--design", "repaired", "--seed", "7.5"),
