@@ -63,6 +63,8 @@ def in_two(faults: str) -> Counts:
     ]
     for worker in workers:
         worker.start()
+    for end in (one, other, answers[0][1], answers[1][1]):
+        end.close()  # so that a process that dies is noticed
     counts = [answer.recv() for answer, _ in answers]
     for worker in workers:
         worker.join()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -69,6 +73,16 @@ class Dying(TwoPhaseCommit):
         if self.always or not Path(self.mark).exists():
             Path(self.mark).touch()
             os._exit(17)
+
+
+class Killing(Dying):
+    """Kills the JVM of the executor that it is searched on, once."""
+
+    def die(self):
+        if not Path(self.mark).exists():
+            Path(self.mark).touch()
+            daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+            os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
 
 
 class Raising(TwoPhaseCommit):
@@ -175,6 +189,34 @@ def test_a_worker_that_dies_in_the_middle_of_a_level_changes_no_count(
     found = search(Dying(2, str(mark)), properties=(), spark=spark, partitions=2)
     assert mark.exists()
     assert found == explore(TwoPhaseCommit(2), properties=())
+
+
+@pytest.mark.thorough
+def test_an_executor_of_a_cluster_that_is_killed_in_the_middle_changes_no_count(tmp_path):
+    program = f"""
+        from kipviz.checking.explore import explore
+        from kipviz.spark import search
+        from kipviz.spark.session import session
+        from tests.core.two_phase_commit import TwoPhaseCommit
+        from tests.spark.test_search import Killing
+
+        search.NARROW = 0
+        spark = session("local-cluster[2,1,1024]")
+        model = Killing(2, {str(tmp_path / "died")!r})
+        found = search.search(model, properties=(), spark=spark, partitions=4)
+        print(found == explore(TwoPhaseCommit(2), properties=()))
+    """
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stdout.split() == ["True"], done.stderr[-2000:]
+    assert (tmp_path / "died").exists()
 
 
 @spark_test
