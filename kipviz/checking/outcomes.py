@@ -12,7 +12,7 @@ from typing import Any
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.checking import runs
 from kipviz.checking.explore import ProgressTold, Search
-from kipviz.checking.found import Bounds
+from kipviz.checking.found import Bounds, Explored
 from kipviz.checking.runs import Run
 from kipviz.checking.task import BUSY, Task, model_of, moments
 from kipviz.cluster.actions import ClusterAction
@@ -180,11 +180,10 @@ def of_all(
         ValueError: if scenario or design are unknown, or do not go together.
     """
     model = scenario_named(scenario).model(design_named(design), budget)
-    search = _Finals(model)
-    explored = search.run(bounds, progress)
+    finals, explored = endings(model, bounds, progress)
     groups = [
-        Group(ended, times, depth, None, search.story(number))
-        for ended, (times, number, depth) in search.finals.items()
+        Group(ended, times, len(actions), None, actions)
+        for ended, (times, actions) in finals.items()
     ]
     count = sum(group.count for group in groups)
     size = f"{explored.states:,} states"
@@ -192,19 +191,31 @@ def of_all(
     return Outcomes(scenario, design, budget, _sorted(groups), f"{count:,} final states of {size}")
 
 
+def endings(
+    model: ClusterModel, bounds: Bounds, progress: ProgressTold | None = None
+) -> tuple[dict[Ended, tuple[int, tuple[Any, ...]]], Explored]:
+    """Search a model and give, by outcome, how many final states there are and a shortest story."""
+    search = _Finals(model)
+    explored = search.run(bounds, progress)
+    found = {
+        ended: (count, search.story(number)) for ended, (count, number) in search.finals.items()
+    }
+    return found, explored
+
+
 class _Finals(Search):
     """A search that breaks nothing and keeps the states in which a run is over."""
 
     def __init__(self, model: ClusterModel) -> None:
-        self.finals: dict[Ended, tuple[int, int, int]] = {}
+        self.finals: dict[Ended, tuple[int, int]] = {}
         super().__init__(model, (_DECIDED,))
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Keep a final state; breadth first, so that the first one of an outcome is a nearest."""
         if _is_over(self.model, world):
             ended = _ended(world, states[0])
-            count, first, at = self.finals.get(ended, (0, number, depth))
-            self.finals[ended] = (count + 1, first, at)
+            count, first = self.finals.get(ended, (0, number))
+            self.finals[ended] = (count + 1, first)
         super().note(number, world, states, depth)
 
 

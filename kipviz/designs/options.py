@@ -117,6 +117,12 @@ def acquired(record: InFlight) -> InFlight:
     return record.unstaged(RecordState.ACQUIRED, member_id=record.member_id, lock=record.lock)
 
 
+def available_uncounted(record: InFlight) -> InFlight:
+    """Free for anybody, and the delivery does not count, as long as this leader leads."""
+    count = max(record.delivery_count - 1, 0)
+    return record.unstaged(RecordState.AVAILABLE, delivery_count=count)
+
+
 # -- stage_retry: what does an equal second staging answer? ---------------------------------------
 
 
@@ -357,6 +363,7 @@ SLOTS: tuple[Slot, ...] = (
         (
             Option("available", available, DRAFT, "KIP-1289 Test Plan, pseudo code"),
             Option("acquired", acquired, DRAFT, "KIP-1289 javadoc, State machine additions"),
+            Option("available_uncounted", available_uncounted, OURS, "study B11"),
         ),
     ),
     Slot(

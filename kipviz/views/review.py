@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -10,6 +11,7 @@ from kipviz.checking.ablation import Ablated
 from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_words
 from kipviz.checking.outcomes import Outcomes
+from kipviz.checking.permalink import permalink
 from kipviz.checking.runs import Run
 from kipviz.checking.saves import Decision
 from kipviz.checking.verdicts import BREAKS, Cell, Judged
@@ -23,6 +25,10 @@ HONEST = (
     '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
     "says nothing of larger ones. The clock is untimed: a timer may run out at any moment."
 )
+
+# A longer link than this makes the row of a table hard to read.
+LINK_MAX = 400
+_LINK = re.compile(r"kv[0-9]+\.[A-Za-z0-9_-]+")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -56,11 +62,25 @@ def ledger(entries: Iterable[Entry]) -> str:
             entry.judged.where,
             entry.cell.words,
             entry.cell.reason,
+            _link(entry),
         )
         for entry in entries
     ]
-    heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it")
-    return "\n\n".join((table(heads, rows), plain(HONEST))) + "\n"
+    heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it", "the run")
+    how = 'A run opens with `kipviz open kv1.…`, or `kipviz.open("kv1.…")` in a notebook.'
+    return "\n\n".join((table(heads, rows), plain(HONEST), how)) + "\n"
+
+
+def _link(entry: Entry) -> str:
+    """Give the permalink to where a claim breaks, if it is short enough for a table."""
+    if entry.cell.verdict != BREAKS:
+        return ""
+    made = counterexample(entry.judged, entry.cell)
+    try:
+        link = permalink(made.at(made.trace.last()))
+    except ValueError:
+        return ""
+    return link if len(link) <= LINK_MAX else ""
 
 
 def review(judged: Sequence[Judged]) -> str:
@@ -201,4 +221,9 @@ def _searched(row: Judged) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(plain, cells))} |"
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """Give a text as it is shown; a permalink as code, so that it can be copied as it stands."""
+    return f"`{text}`" if _LINK.fullmatch(text) else plain(text)

@@ -94,6 +94,10 @@ def test_an_abort_frees_the_record_or_gives_it_back_to_its_holder() -> None:
     assert (kept.state, kept.member_id, kept.lock) == (RecordState.ACQUIRED, "M1", 7)
     assert kept.staged_producer_id == -1
     assert available(STAGED).delivery_count == kept.delivery_count == 3
+    uncounted = option("abort_target", "available_uncounted")
+    assert callable(uncounted)
+    assert freed(uncounted(STAGED))
+    assert uncounted(STAGED).delivery_count == 2
 
 
 @pytest.mark.parametrize(

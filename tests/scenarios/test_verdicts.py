@@ -38,6 +38,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-lock-expiry": (FINE, STUCK, TWICE, TWICE, TWICE, TWICE, IMPOSSIBLE),
     "kip-98-stuck-lso": (LATE, LATE, LATE, LATE, LATE, LATE, LATE),
     "kip-1289-small": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    "kip-1289-small-apart": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-two": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
 }

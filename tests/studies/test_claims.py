@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
+from kipviz.checking.permalink import open_link
 from kipviz.checking.verdicts import EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -30,6 +31,14 @@ def test_a_claim_that_was_searched_only_in_part_does_not_hold() -> None:
     (entry, *_) = judged(CLAIMS[:1], Bounds(states_max=50))
     assert entry.cell.verdict == "holds so far"
     assert "not complete" in ledger([entry])
+
+
+def test_a_claim_that_breaks_has_a_permalink_that_opens_where_it_breaks() -> None:
+    (stuck,) = judged((CLAIMS[1].but(under=("finding-I",)),))
+    link = next(cell for cell in ledger([stuck]).split("`") if cell.startswith("kv1."))
+    opened = open_link(link)
+    assert (opened.design.name, opened.trace.depth) == ("finding-I", len(stuck.cell.actions))
+    assert opened.changes == ()
 
 
 @pytest.mark.slow

@@ -9,12 +9,13 @@ from kipviz.checking.verdicts import EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study
+from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.study import Answer, Study, answer
 
 # What each rival comes to, property by property: the steps of the shortest break, or 0.
 ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B1": ((0, 21), (0, 0), (0, 0)),
-    "B2": ((0, 18), (0, 0), (0, 0)),
+    "B2": ((0, 18), (0, 20), (0, 0)),
     "B7": ((32, 0), (32, 0), (0, 0)),
     "B8": ((31, 0), (0, 0)),
     "B9": ((36,), (0,)),
@@ -64,6 +65,33 @@ def test_a_counted_study_counts_what_it_says() -> None:
     committed = [int(row[3]) for row in answer(study("B5")).rows]
     assert committed[0] > 0
     assert committed[1] == 0
+
+
+def test_a_commit_returns_before_the_share_side_has_heard_of_it() -> None:
+    repaired, stuck = (
+        [int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B6")).rows
+    )
+    states, returned, pending, held = repaired
+    assert states == 664
+    assert returned > pending > 0
+    assert returned > held > 0
+    assert stuck[1] == stuck[2]  # no marker ever resolves it
+
+
+@pytest.mark.slow
+def test_an_abort_that_gives_the_delivery_back_loses_fewer_records() -> None:
+    counted, given_back = (int(row[4]) for row in answer(study("B11")).rows)
+    assert counted > given_back
+
+
+def test_every_question_from_b1_to_b34_has_an_answer_or_what_is_missing() -> None:
+    answered = {s.name for s in STUDIES} - {"sequences"}
+    missing = {n.name for n in NOT_YET}
+    assert not answered & missing
+    assert answered | missing == {f"B{number}" for number in range(1, 35)}
+    assert all(n.question.endswith("?") and n.needs for n in NOT_YET)
+    with pytest.raises(UnknownStudy, match="B12 cannot be answered yet, the model lacks Trans"):
+        study("B12")
 
 
 @pytest.mark.slow

@@ -1,0 +1,94 @@
+"""Studies that count: what comes of every interleaving, in figures instead of verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Search
+from kipviz.checking.found import Bounds
+from kipviz.checking.outcomes import endings
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.world import World
+from kipviz.designs.catalogue import design as design_named
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios import programs
+from kipviz.scenarios.changes import changed
+from kipviz.scenarios.library import scenario
+
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+SMALL = "kip-1289-small"
+BOUNDS = Bounds(states_max=40_000)
+
+
+def window() -> Table:
+    """In how many states the producer has heard of its commit and the share side has not."""
+    rows = []
+    for label, design in (
+        ("markers that fit (repaired)", "repaired"),
+        ("markers that do not (finding I)", "finding-I"),
+    ):
+        search = _Window(scenario(SMALL).model(design_named(design), FaultBudget()))
+        explored = search.run(BOUNDS)
+        counts = (explored.states, search.returned, search.pending, search.held)
+        rows.append((label, design, *(f"{count:,}" for count in counts)))
+    heads = (
+        "rival",
+        "design",
+        "states",
+        "commitTransaction() has returned",
+        "of them: the record is TX_PENDING",
+        "of them: the output is not visible",
+    )
+    return heads, tuple(rows)
+
+
+class _Window(Search):
+    """A search that looks at what is unfinished after a commit has returned."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        self.returned = self.pending = self.held = 0
+        super().__init__(model, ())
+
+    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        """Count a new state."""
+        app = next(iter(world.applications.values()))
+        if app.producer.producer_epoch > 0:  # the answer to EndTxn has brought the next epoch
+            self.returned += 1
+            self.pending += _staged(world)
+            self.held += bool(world.logs[app.output].open)
+        super().note(number, world, states, depth)
+
+
+def _staged(world: World) -> bool:
+    return any(
+        record.state is RecordState.TX_PENDING
+        for role in world.roles.values()
+        if isinstance(role, ShareLeader)
+        for share in role.shares.values()
+        for record in share.records.values()
+    )
+
+
+def attempts() -> Table:
+    """In how many endings a record is given up: one abort, one lock that runs out, two attempts."""
+    rows = []
+    for label, design in (
+        ("the delivery counts", "repaired"),
+        ("an abort gives it back", "repaired+abort_target=available_uncounted"),
+    ):
+        story, chosen = scenario(SMALL), design_named(design)
+        (app,) = story.spec.applications
+        spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))
+        spec, chosen = changed(spec, chosen, ("delivery_count_limit=2",))
+        model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1"))
+        found, explored = endings(model, BOUNDS)
+        lost = [e for e in found if any(not count for _, count in e.outputs)]
+        finals = sum(count for count, _ in found.values())
+        given_up = sum(found[ended][0] for ended in lost)
+        states = f"{explored.states:,}" + ("" if explored.complete else ", not complete")
+        rows.append((label, design, states, str(finals), str(given_up)))
+    heads = ("rival", "design", "states", "final states", "of them: the record is given up")
+    return heads, tuple(rows)
