@@ -122,7 +122,7 @@ def told(judged: Judged, cell: Cell) -> Breaking:
 
 def saves_page(broken: Breaking, tried: Sequence[Decision]) -> str:
     """Say which single decisions save a run, on its own course and in every interleaving."""
-    savers = [d for d in tried if d.saves]
+    savers = sorted((d for d in tried if d.saves), key=lambda d: len(d.missing))
     rows = [
         (
             f"{d.slot}={d.option}",

@@ -31,17 +31,18 @@ class Saves:
     def open(self, decision: str = "") -> Stepper:
         """Open the run under a decision, such as "lock_expiry=pinned_until_marker", at its end.
 
-        Without a name it is the first decision that saves the run.
+        Without a name it is the one that saves the run and leaves most of it as it was.
 
         Raises:
             LookupError: if no such decision was tried, or none saves the run.
         """
-        for each in self.decisions:
+        by_change = sorted(self.decisions, key=lambda each: len(each.missing))
+        for each in by_change:
             name = f"{each.slot}={each.option}"
             if decision == name or (not decision and each.saves):
                 made, _ = under(self.broken, design_named(each.design))
                 return stepper_of(made).last()
-        savers = ", ".join(f"{d.slot}={d.option}" for d in self.decisions if d.saves)
+        savers = ", ".join(f"{d.slot}={d.option}" for d in by_change if d.saves)
         raise LookupError(f"There is no such decision; those that save it: {savers or 'none'}.")
 
     def _repr_markdown_(self) -> str:
