@@ -528,21 +528,12 @@ SMALL = Scenario(
     checkpoints=material.SMALL_CHECKPOINTS,
 )
 
-# Nobody who leads the source is asked to hold a marker: the two sit on different brokers.
-SMALL_APART = Scenario(
-    "kip-1289-small-apart",
-    "One record, its source and its group's state apart",
-    "The small cluster with the group's partition of __share_group_state on another broker than "
-    "the source: what a marker reaches is not where the record is held.",
-    "KIP-1289, Flow - Share Group (THIS KIP)",
-    _share_spec(_share_app(max_records=1), values=("a",)).but(
-        placements=(*SHARE_PLACEMENTS[:-1], Placement(STATE_BY_GROUP, 3, (7,)))
-    ),
-    SMALL.beats,
-    SMALL.lanes,
-    SMALL.designs,
-    watch=SMALL.watch,
-    checkpoints=SMALL.checkpoints,
+# What a marker reaches by the group id is not where the record is held.
+SMALL_APART = SMALL.but(
+    name="kip-1289-small-apart",
+    title="One record, its source and its group's state apart",
+    sentence="The small cluster with the group's partition of __share_group_state on another broker.",
+    spec=SMALL.spec.but(placements=(*SHARE_PLACEMENTS[:-1], Placement(STATE_BY_GROUP, 3, (7,)))),
 )
 
 TWO_MEMBERS = Scenario(
