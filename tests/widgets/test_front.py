@@ -12,7 +12,7 @@ WIDGETS = Path(kipviz.widgets.__file__).parent
 BUILT = WIDGETS / "static" / "stepper.js"
 FRONT = WIDGETS / "front"
 # The aim is 150 kB with every tool in; the tools are still being cut down to it.
-LIMIT = 175_000
+LIMIT = 165_000
 
 
 def sources() -> list[str]:
@@ -60,6 +60,15 @@ def test_every_source_file_can_be_read_in_one_sitting():
         name: n for name in sources() if (n := len((FRONT / name).read_text().splitlines())) > 600
     }
     assert long == {}
+
+
+def test_the_names_that_the_bundler_shortens_are_in_no_payload():
+    found = re.search(r'const plain = "([^"]+)"', (FRONT / "build.mjs").read_text("utf-8"))
+    assert found
+    writers = [*WIDGETS.glob("*.py"), *(WIDGETS.parent / "views").rglob("*.py")]
+    written = set(re.findall(r'"(\w+)":', "".join(path.read_text("utf-8") for path in writers)))
+    assert written & {"steps", "messages", "choices"}
+    assert written & set(found[1].split()) == set()
 
 
 def test_the_bundler_is_pinned():

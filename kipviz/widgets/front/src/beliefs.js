@@ -17,7 +17,7 @@ export class Beliefs extends Drawer {
     const body = h("tbody");
     body.list = new Keyed(
       body,
-      (row) => h("tr", {}, h("th", { scope: "row" }, h("b", { text: row.id }), h("p", { class: "kv-unlike-word" })), h("td"), h("td", {}, h("span"), h("p", { class: "kv-say-differs" }))),
+      (row) => h("tr", h("th", { scope: "row" }, h("b", row.id), h("p.kv-unlike-word")), h("td"), h("td", h("span"), h("p.kv-say-differs"))),
       (node, { cells }) => {
         const [topic, client, broker] = node.children;
         node.classList.toggle("kv-unlike-row", cells.verdict === "differs");
@@ -30,7 +30,7 @@ export class Beliefs extends Drawer {
       },
     );
     const heads = [card.title, `What ${card.title} sees and believes`, "What coordinators, leaders and logs know"];
-    return h("table", { class: "kv-verdict-table kv-beliefs-table" }, h("thead", {}, h("tr", {}, ...heads.map((words) => h("th", { scope: "col", text: words })))), body);
+    return h("table.kv-verdict-table.kv-beliefs-table", h("thead", h("tr", ...heads.map((words) => h("th", { scope: "col" }, words)))), body);
   }
 
   update(line, at) {

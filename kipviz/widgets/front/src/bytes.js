@@ -10,16 +10,13 @@ const MOVES = { ArrowDown: 1, ArrowUp: -1 };
 export class Bytes extends Drawer {
   constructor(app) {
     super(app, { name: "bytes", title: "The bytes of a message", key: "x" });
-    this.head = h("p", { class: "kv-bytes-head" });
-    this.dump = h("div", { class: "kv-dump", "aria-hidden": "true" });
+    this.head = h("p.kv-bytes-head");
+    this.dump = h("div.kv-dump", { "aria-hidden": "true" });
     this.body = h("tbody");
-    const heads = ["byte", "field", "type", "value"].map((name) => h("th", { scope: "col", text: name }));
-    this.table = h("table", { class: "kv-places" }, h("thead", {}, h("tr", {}, ...heads)), this.body);
-    this.split = h("div", { class: "kv-bytes-split" }, this.dump, this.table);
+    const heads = ["byte", "field", "type", "value"].map((name) => h("th", { scope: "col" }, name));
+    this.table = h("table.kv-places", { onfocusin: (event) => this.light(event.target.dataset.place), onkeydown: (event) => this.move(event) }, h("thead", h("tr", ...heads)), this.body);
+    this.split = h("div.kv-bytes-split", { onpointerover: (event) => this.light(event.target.closest("[data-place]")?.dataset.place) }, this.dump, this.table);
     this.element.append(this.head, this.split);
-    this.split.addEventListener("pointerover", (event) => this.light(event.target.closest("[data-place]")?.dataset.place));
-    this.table.addEventListener("focusin", (event) => this.light(event.target.dataset.place));
-    this.table.addEventListener("keydown", (event) => this.move(event));
   }
 
   toggle(open) {
@@ -43,8 +40,8 @@ export class Bytes extends Drawer {
 
   /** The chosen message, else the one that this step is about. */
   wanted(line, at) {
-    const chosen = this.app.model.get("selection");
-    const found = chosen?.kind === "message" && line.messages.find((m) => m.id === chosen.id);
+    const chosen = this.app.selection;
+    const found = chosen.kind === "message" && line.messages.find((m) => m.id === chosen.id);
     return found || line.messages.find((m) => m.arrived === at) || line.messages.find((m) => m.sent === at);
   }
 
@@ -65,8 +62,8 @@ export class Bytes extends Drawer {
   row(place, n, raw, names) {
     const { depth, name, type, note, at, size, told } = place;
     const indent = `padding-left:${depth * 10 + 4}px`;
-    const button = h("button", { type: "button", tabindex: "-1", "data-place": n, text: name });
-    if (!type) return h("tr", { class: "kv-place-head", "data-place": n }, h("td", { class: "kv-byte-at", text: at }), h("th", { scope: "row", style: indent }, button), h("td", { colspan: 2, text: note }));
+    const button = h("button", { tabindex: "-1", "data-place": n }, name);
+    if (!type) return h("tr.kv-place-head", { "data-place": n }, h("td.kv-byte-at", at), h("th", { scope: "row", style: indent }, button), h("td", { colspan: 2 }, note));
     const part = raw.subarray(at, at + size);
     const value = valueOf(type, part);
     const called = names[place.names]?.[value];
@@ -75,10 +72,10 @@ export class Bytes extends Drawer {
     return h(
       "tr",
       { class: told ? null : "kv-untold", "data-place": n },
-      h("td", { class: "kv-byte-at", text: at }),
+      h("td.kv-byte-at", at),
       h("th", { scope: "row", style: indent }, button),
-      h("td", { class: "kv-dim kv-place-type", text: type }),
-      h("td", {}, h("b", { text: called ? `${value} ${called}` : value }), why ? h("span", { class: "kv-dim", text: ` ${why}` }) : null),
+      h("td.kv-dim.kv-place-type", type),
+      h("td", h("b", called ? `${value} ${called}` : value), why ? h("span.kv-dim", ` ${why}`) : null),
     );
   }
 
@@ -133,16 +130,16 @@ function hexRows(raw, places) {
   const runs = places.flatMap((place, n) => (place.size ? [{ ...place, n }] : []));
   runs.forEach((run, order) => {
     for (let at = run.at; at < run.at + run.size; ) {
-      if (at % PER_ROW === 0) rows.push((row = h("div", { class: "kv-hex" }, h("span", { class: "kv-dim", text: at.toString(16).padStart(4, "0") }))));
+      if (at % PER_ROW === 0) rows.push((row = h("div.kv-hex", h("span.kv-dim", at.toString(16).padStart(4, "0")))));
       const to = Math.min(run.at + run.size, at + PER_ROW - (at % PER_ROW));
       const ends = `${at === run.at ? " kv-run-from" : ""}${to === run.at + run.size ? " kv-run-to" : ""}`;
-      row.append(h("span", { class: `kv-run${order % 2 ? " kv-run-odd" : ""}${ends}${run.told ? "" : " kv-run-untold"}`, "data-place": run.n, text: hex(raw.subarray(at, to)) }));
+      row.append(h("span", { class: `kv-run${order % 2 ? " kv-run-odd" : ""}${ends}${run.told ? "" : " kv-run-untold"}`, "data-place": run.n }, hex(raw.subarray(at, to))));
       at = to;
     }
   });
   rows.forEach((one, n) => {
     const part = [...raw.subarray(n * PER_ROW, (n + 1) * PER_ROW)];
-    one.append(h("span", { class: "kv-ascii", text: part.map((b) => (b > 31 && b < 127 ? String.fromCharCode(b) : "·")).join("") }));
+    one.append(h("span.kv-ascii", part.map((b) => (b > 31 && b < 127 ? String.fromCharCode(b) : "·")).join("")));
   });
   return rows;
 }

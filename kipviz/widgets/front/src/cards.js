@@ -6,7 +6,7 @@ import { Log } from "./cards/log.js";
 import { Machine } from "./cards/machine.js";
 import { sameRows, wordsOf } from "./cards/rows.js";
 import { Records } from "./cards/strip.js";
-import { Keyed, attr, h, icon, show, text } from "./dom.js";
+import { Keyed, attr, h, icon, show } from "./dom.js";
 import { group } from "./line.js";
 
 const KINDS = { records: Records, log: Log, application: Application, machine: Machine };
@@ -14,11 +14,11 @@ const KINDS = { records: Records, log: Log, application: Application, machine: M
 export class Cards {
   constructor(app) {
     this.app = app;
-    this.pins = h("article", { class: "kv-card kv-pins", "aria-label": "Pinned rows" });
+    this.pins = h("article.kv-card.kv-pins", { label: "Pinned rows" });
     this.pinned = new Facts(this.pins, this, {});
-    this.box = h("div", { class: "kv-cards-list" });
-    this.nothing = h("p", { class: "kv-nothing", text: "Nothing changed in this step." });
-    this.element = h("div", { class: "kv-cards" }, this.pins, this.nothing, this.box);
+    this.box = h("div.kv-cards-list");
+    this.nothing = h("p.kv-nothing", "Nothing changed in this step.");
+    this.element = h("div.kv-cards", this.pins, this.nothing, this.box);
     this.list = new Keyed(
       this.box,
       (card) => this.make(card),
@@ -32,9 +32,9 @@ export class Cards {
     const body = h("div", { class: `kv-body kv-${card.kind}` });
     const drawer = new kind(body, this, card);
     const node = h(
-      "article",
-      { class: "kv-card", "aria-label": `${card.title}, ${card.where}` },
-      h("header", {}, h("h4", { text: card.title, title: card.title }), h("span", { class: "kv-where", text: card.where, title: card.where }), h("span", { class: "kv-delta", title: "changed in this step", text: "Δ" }), h("span", { class: "kv-unlike", text: "◇ differs" }), this.tools(card)),
+      "article.kv-card",
+      { label: `${card.title}, ${card.where}` },
+      h("header", h("h4", { title: card.title }, card.title), h("span.kv-where", { title: card.where }, card.where), h("span.kv-delta", { title: "changed in this step" }, "Δ"), h("span.kv-unlike", "◇ differs"), this.tools(card)),
       body,
     );
     let drawn;
@@ -55,12 +55,12 @@ export class Cards {
   tools(card) {
     const { views } = this.app;
     if (!views) return null;
-    const button = (title, sign, act) => h("button", { type: "button", class: "kv-tool", tabindex: "-1", title, "aria-label": `${title}: ${card.title}`, onclick: () => this.app.guard(act) }, sign);
-    return h("span", { class: "kv-card-tools" }, button("pin or unpin", icon("pin"), () => views.togglePin(card.id)), button("hide", icon("close"), () => views.toggleHidden(card.id)));
+    const button = (title, sign, act) => h("button.kv-tool", { tabindex: "-1", title, label: `${title}: ${card.title}`, onclick: act }, sign);
+    return h("span.kv-card-tools", button("pin or unpin", icon("pin"), () => views.togglePin(card.id)), button("hide", icon("close"), () => views.toggleHidden(card.id)));
   }
 
   pinRow({ card, id }) {
-    this.app.guard(() => this.app.views?.toggleRow(card, id));
+    this.app.views?.toggleRow(card, id);
   }
 
   update(line, step, since, cards) {

@@ -1,7 +1,7 @@
 // What can happen next: a button for everything that is possible, greyed words for what is not and
 // why, and the faults in a menu of their own. The digit on a button is its key.
 
-import { Keyed, attr, h, show, text } from "./dom.js";
+import { Keyed, aria, attr, h, heard, press, show, text } from "./dom.js";
 import { Story, pointsOf } from "./whatif.js";
 
 const IMPOSSIBLE_MAX = 4;
@@ -16,26 +16,26 @@ export class Choices {
     this.next = list("kv-next-list");
     this.cannot = list("kv-cannot-list");
     this.faults = list("kv-fault-list");
-    this.caption = h("h3", { class: "kv-caption", text: "What can happen next" });
-    this.end = h("p", { class: "kv-quiet" });
+    this.caption = h("h3.kv-caption", "What can happen next");
+    this.end = h("p.kv-quiet");
     this.busyWords = h("span");
-    this.stop = h("button", { text: "stop", onclick: () => this.app.guard(() => this.app.stop()) });
-    this.busy = h("p", { class: "kv-busy", role: "status" }, this.busyWords, " ", this.stop);
+    this.stop = press("stop", () => app.stop());
+    this.busy = h("p.kv-busy", { role: "status" }, this.busyWords, " ", this.stop);
     this.story = new Story();
-    this.find = h("input", { type: "search", class: "kv-fault-find", placeholder: "B1 crashes after PREPARE_COMMIT", "aria-label": "faults at any moment, by words", oninput: () => this.app.guard(() => this.search()) });
-    this.count = h("p", { class: "kv-quiet", role: "status" });
-    this.menu = h("div", { class: "kv-fault-menu" }, this.find, this.count, this.faults);
-    this.more = h("button", { type: "button", class: "kv-link", onclick: () => this.app.guard(() => this.toggleCannot()) });
+    this.find = h("input.kv-fault-find", { type: "search", placeholder: "B1 crashes after PREPARE_COMMIT", label: "faults at any moment, by words", oninput: () => this.search() });
+    this.count = h("p.kv-quiet", { role: "status" });
+    this.menu = h("div.kv-fault-menu", this.find, this.count, this.faults);
+    this.more = h("button.kv-link", { onclick: () => this.toggleCannot() });
     this.faultButton = h(
-      "button",
-      { type: "button", class: "kv-fault-button", "aria-expanded": "false", onclick: () => this.app.guard(() => this.toggleFaults()) },
-      h("span", { class: "kv-bolt", "aria-hidden": "true", text: "⚡" }),
-      h("span", { text: "Faults" }),
-      h("span", { class: "kv-count" }),
-      h("kbd", { text: "f" }),
+      "button.kv-fault-button",
+      { "aria-expanded": "false", onclick: () => this.toggleFaults() },
+      h("span.kv-bolt", { "aria-hidden": "true" }, "⚡"),
+      h("span", "Faults"),
+      h("span.kv-count"),
+      h("kbd", "f"),
     );
     show(this.menu, false);
-    this.element = h("section", { class: "kv-choices", "aria-label": "What can happen next" }, this.caption, this.busy, this.story.element, this.end, this.next, this.faultButton, this.menu, this.cannot, this.more);
+    this.element = h("section.kv-choices", { label: "What can happen next" }, this.caption, this.busy, this.story.element, this.end, this.next, this.faultButton, this.menu, this.cannot, this.more);
     const make = () => this.make();
     const draw = (node, entry) => this.draw(node, entry);
     this.lists = [new Keyed(this.next, make, draw), new Keyed(this.faults, make, draw), new Keyed(this.cannot, make, draw)];
@@ -45,8 +45,8 @@ export class Choices {
   }
 
   make() {
-    const words = h("span", { class: "kv-words" }, h("span", { class: "kv-what" }), h("small"), h("span", { class: "kv-tag-branch" }));
-    return h("li", {}, h("button", { type: "button" }, h("kbd"), words));
+    const words = h("span.kv-words", h("span.kv-what"), h("small"), h("span.kv-tag-branch"));
+    return h("li", h("button", h("kbd"), words));
   }
 
   update(line, step) {
@@ -100,7 +100,7 @@ export class Choices {
     attr(button, "title", item.enabled ? (item.taken ? "goes on along this line" : other ? `goes to ${other.name}` : "asks the model for a new branch") : `cannot happen: ${item.why}`);
     text(tag, item.taken ? "→ this line" : other ? `↳ ${other.name}` : "");
     show(tag, Boolean(item.taken || other));
-    button.onclick = () => this.app.guard(() => item.enabled && this.choose(item));
+    button.onclick = heard(button, () => item.enabled && this.choose(item));
     button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;
     button.onpointerleave = item.message ? () => this.app.hover(null) : null;
     node.kvLine = line;
@@ -130,7 +130,7 @@ export class Choices {
     if (this.faultButton.hidden) return;
     this.open = open;
     show(this.menu, open);
-    attr(this.faultButton, "aria-expanded", String(open));
+    aria(this.faultButton, "expanded", open);
     this.app.draw();
     if (open) this.find.focus();
     else this.app.focus();

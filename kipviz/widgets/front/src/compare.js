@@ -2,7 +2,7 @@
 // diagrams get the same rows, so that a side which waits shows a gap and neither runs ahead.
 
 import { Cards } from "./cards.js";
-import { Keyed, attr, h, s, show, text } from "./dom.js";
+import { Keyed, aria, h, s, show, text } from "./dom.js";
 import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lines } from "./line.js";
@@ -28,23 +28,22 @@ class Side {
     this.sequence = new Sequence(this, { folding: false }); // two diagrams are kept level row by row
     this.cards = new Cards(this);
     this.overview = new Overview(this);
-    this.words = h("p", { class: "kv-side-say" });
-    this.mark = h("span", { class: "kv-differs" });
-    this.branch = h("select", { class: "kv-branch", "aria-label": `branch on the ${which}` }, ...this.lines.ids.map((id) => h("option", { value: id, text: id ? `↳ ${this.lines.get(id).name}` : "main" })));
+    this.words = h("p.kv-side-say");
+    this.mark = h("span.kv-differs");
+    this.branch = h("select.kv-branch", { label: `branch on the ${which}`, onchange: () => frame.showLine(this.number, Number(this.branch.value)) }, ...this.lines.ids.map((id) => h("option", { value: id }, id ? `↳ ${this.lines.get(id).name}` : "main")));
     this.branch.value = String(this.line.id);
-    this.branch.addEventListener("change", () => this.guard(() => frame.showLine(this.number, Number(this.branch.value))));
     show(this.branch, this.lines.ids.length > 1 && frame.model.get("lines") !== undefined);
-    const name = this.called === payload.design?.name ? null : h("b", { class: "kv-side-name", text: this.called });
+    const name = this.called === payload.design?.name ? null : h("b.kv-side-name", this.called);
     this.element = h(
-      "section",
-      { class: "kv-side", "aria-label": `${which}: ${this.called}` },
-      h("header", { class: "kv-side-head" }, name, new DesignChip(payload.design).element, this.branch, h("span", { class: "kv-space" }), this.verdicts.chips),
+      "section.kv-side",
+      { label: `${which}: ${this.called}` },
+      h("header.kv-side-head", name, new DesignChip(payload.design).element, this.branch, h("span.kv-space"), this.verdicts.chips),
       this.verdicts.panel,
       this.sequence.element,
-      h("div", { class: "kv-side-words" }, this.mark, this.words),
+      h("div.kv-side-words", this.mark, this.words),
       this.cards.element,
     );
-    const layer = this.sequence.world.appendChild(s("g", { class: "kv-apart" }));
+    const layer = this.sequence.world.appendChild(s("g.kv-apart"));
     this.apart = new Keyed(layer, (row) => this.drawRow(row));
   }
 
@@ -72,13 +71,13 @@ class Side {
     const y = (top + bottom) / 2;
     const words = waits ? "waits" : mark === "!" ? "differs" : "only here";
     const size = 5.5;
-    const gap = waits && s("rect", { class: "kv-row-gap", x: 4, y: top + 2, width: Math.max(this.sequence.width - 8, 0), height: Math.max(bottom - top - 4, 3), rx: 4 });
+    const gap = waits && s("rect.kv-row-gap", { x: 4, y: top + 2, width: Math.max(this.sequence.width - 8, 0), height: Math.max(bottom - top - 4, 3), rx: 4 });
     return s(
       "g",
       { class: `kv-row-apart${waits ? " kv-row-waits" : ""}` },
       gap || null,
       s("path", { d: `M${4} ${y}l${size} ${-size}l${size} ${size}l${-size} ${size}z` }),
-      bottom - top > 12 ? s("text", { x: 19, y: y + 4, text: words }) : null,
+      bottom - top > 12 ? s("text", { x: 19, y: y + 4 }, words) : null,
     );
   }
 
@@ -104,8 +103,8 @@ class Side {
   }
 
   isSelected(kind, id) {
-    const chosen = this.frame.model.get("selection");
-    return chosen?.kind === kind && chosen.id === id && chosen.side === this.which;
+    const chosen = this.frame.selection;
+    return chosen.kind === kind && chosen.id === id && chosen.side === this.which;
   }
 }
 
@@ -114,8 +113,8 @@ class VerdictTable extends Drawer {
   constructor(app) {
     super(app, { name: "verdicts", title: "verdicts side by side", key: "r" });
     this.body = h("tbody");
-    const sides = [app.left, app.right].map((side) => h("th", { scope: "col", text: side.called }));
-    this.element.append(h("table", { class: "kv-verdict-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col", text: "property" }), ...sides)), this.body));
+    const sides = [app.left, app.right].map((side) => h("th", { scope: "col" }, side.called));
+    this.element.append(h("table.kv-verdict-table", h("thead", h("tr", h("th", { scope: "col" }, "property"), ...sides)), this.body));
   }
 
   update() {
@@ -128,9 +127,9 @@ class VerdictTable extends Drawer {
     const now = sides.map((side) => side.verdicts.alive.find((v) => v.property === name));
     const end = sides.map(({ line }) => line.liveVerdicts.at(line.last).find((v) => v.property === name));
     const unlike = end[0]?.state !== end[1]?.state || now[0]?.state !== now[1]?.state;
-    const sign = h("span", { class: "kv-unlike-word", text: unlike ? "◇ differs" : "" });
-    const cells = sides.map((side, n) => h("td", { "data-state": end[n]?.state }, h("p", { text: `now: ${words(now[n])}` }), h("p", {}, h("b", { text: `at the end: ${words(end[n])}` }))));
-    return h("tr", { class: unlike ? "kv-unlike-row" : null }, h("th", { scope: "row" }, h("b", { text: name }), sign, h("p", { class: "kv-dim", text: sentence })), ...cells);
+    const sign = h("span.kv-unlike-word", unlike ? "◇ differs" : "");
+    const cells = sides.map((side, n) => h("td", { "data-state": end[n]?.state }, h("p", `now: ${words(now[n])}`), h("p", h("b", `at the end: ${words(end[n])}`))));
+    return h("tr", { class: unlike ? "kv-unlike-row" : null }, h("th", { scope: "row" }, h("b", name), sign, h("p.kv-dim", sentence)), ...cells);
   }
 }
 
@@ -145,8 +144,7 @@ export class Compare extends Frame {
     this.payload = payload;
     this.pairs = payload.pairs;
     this.differences = payload.differences;
-    this.at = Math.max(0, Math.min(this.last, model.get("step") ?? 0));
-    this.grain = this.endsBig(this.at) ? "big" : "small";
+    this.standAt(model.get("step") ?? 0);
     this.allLanes = Boolean(model.get("all_lanes"));
     this.build();
     this.hear("step", () => this.heardStep());
@@ -164,23 +162,23 @@ export class Compare extends Frame {
     this.lanes = lanesButton(this, payload.left);
     this.drawers = [new VerdictTable(this)];
     this.transport.addTools(this.drawers.map((drawer) => drawer.button));
-    const jump = (name, sign, title, act) => h("button", { type: "button", class: `kv-chip ${name}`, title, "aria-label": title, onclick: () => this.guard(act) }, h("span", { "aria-hidden": "true", text: sign }));
+    const jump = (name, sign, title, act) => h("button", { class: `kv-chip ${name}`, title, label: title, onclick: act }, h("span", { "aria-hidden": "true" }, sign));
     const { length } = this.differences;
     const first = jump("kv-first-difference", "◇", "first difference (1)", () => this.press(1));
-    first.append(h("span", { text: length ? `${length} ${length === 1 ? "difference" : "differences"}, the first at ${this.differences[0].at}` : "no difference" }));
+    first.append(h("span", length ? `${length} ${length === 1 ? "difference" : "differences"}, the first at ${this.differences[0].at}` : "no difference"));
     this.jumps = [first, jump("kv-previous-difference", "◇ ↑", "previous difference (I)", () => this.marked(-1)), jump("kv-next-difference", "◇ ↓", "next difference (i)", () => this.marked(1))];
     for (const button of this.jumps) button.disabled = !length;
-    this.only = h("button", { type: "button", class: "kv-lanes-button", title: "only cards that differ or changed, or all of them (d)", text: "only what differs", onclick: () => this.guard(() => this.toggleOnly()) });
+    this.only = h("button.kv-lanes-button", { title: "only cards that differ or changed, or all of them (d)", onclick: () => this.toggleOnly() }, "only what differs");
     this.root.classList.add("kv-comparison");
     this.toggleOnly();
     this.root.append(
-      h("header", { class: "kv-header" }, h("h2", { text: payload.title }), ...this.jumps, h("span", { class: "kv-space" }), this.only, this.lanes.button),
+      h("header.kv-header", h("h2", payload.title), ...this.jumps, h("span.kv-space"), this.only, this.lanes.button),
       this.transport.element,
       this.makeHelp(payload.left.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
-      h("div", { class: "kv-sides" }, this.left.element, this.right.element),
+      h("div.kv-sides", this.left.element, this.right.element),
       this.sentence.element,
-      h("div", { class: "kv-strips" }, this.left.overview.element, this.right.overview.element),
+      h("div.kv-strips", this.left.overview.element, this.right.overview.element),
     );
     this.transport.drawPlay(false, this.player.perSecond);
     this.ends = payload.bigs.map((big) => big.to - 1);
@@ -347,19 +345,13 @@ export class Compare extends Frame {
   heardStep() {
     const step = this.model.get("step");
     if (step === this.at) return;
-    this.at = Math.max(0, Math.min(this.last, step));
-    this.grain = this.endsBig(this.at) ? "big" : "small";
-    this.draw();
-  }
-
-  heardRest() {
-    this.allLanes = Boolean(this.model.get("all_lanes"));
+    this.standAt(step);
     this.draw();
   }
 
   /** Shows only the cards that differ or have changed, as at the beginning, or all of them. */
   toggleOnly() {
-    attr(this.only, "aria-pressed", String(this.root.classList.toggle("kv-only-unlike")));
+    aria(this.only, "pressed", this.root.classList.toggle("kv-only-unlike"));
   }
 
   toggleLanes() {

@@ -2,27 +2,53 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Makes an HTML element; `props` are attributes, `on…` listeners, `class` and `text`. */
-export function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  if (tag === "button") node.type = "button"; // never one that sends a form
-  return fill(node, props, children);
+const frames = new WeakMap(); // the root of a page -> what says there that something went wrong
+
+/** From here on what goes wrong in a listener inside `root` is said by this frame. */
+export function framed(root, frame) {
+  frames.set(root, frame);
+}
+
+/** A listener of a node; what goes wrong in it is said by the frame the node is in. */
+export function heard(node, act) {
+  return (event) => {
+    const frame = frames.get(node.closest(".kv"));
+    if (frame) frame.guard(() => act(event));
+    else act(event);
+  };
+}
+
+/**
+ * Makes an HTML element: `h("p.kv-dim", { title }, "words")`. Its classes stand after the tag; props, which
+ * may be left out, are attributes and `on…` listeners, and `label` is its name for a screen reader.
+ */
+export function h(kind, ...rest) {
+  const node = fill(document.createElement(kind.split(".")[0]), kind, rest);
+  if (node.tagName === "BUTTON") node.type = "button"; // never one that sends a form
+  return node;
 }
 
 /** Makes an SVG element, in the same way. */
-export function s(tag, props = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), props, children);
+export function s(kind, ...rest) {
+  return fill(document.createElementNS(SVG, kind.split(".")[0]), kind, rest);
 }
 
-function fill(node, props, children) {
+function fill(node, kind, rest) {
+  const [, ...classes] = kind.split(".");
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  const props = rest[0]?.constructor === Object ? rest.shift() : {};
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "text") node.textContent = value;
-    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? "" : value);
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), heard(node, value));
+    else node.setAttribute(name === "label" ? "aria-label" : name, value === true ? "" : value);
   }
-  for (const child of children) if (child !== null && child !== undefined) node.append(child);
+  node.append(...rest.filter((child) => child !== null && child !== undefined && child !== ""));
   return node;
+}
+
+/** A button with words on it. */
+export function press(words, act, props) {
+  return h("button", { ...props, onclick: act }, words);
 }
 
 /** Writes the text of a node only when it differs: an untouched node costs no layout. */
@@ -39,6 +65,11 @@ export function attr(node, name, value) {
     const wanted = value === true ? "" : String(value);
     if (node.getAttribute(name) !== wanted) node.setAttribute(name, wanted);
   }
+}
+
+/** Says of a button whether it is pressed, or what it opens expanded. */
+export function aria(node, state, on) {
+  attr(node, `aria-${state}`, String(Boolean(on)));
 }
 
 export function show(node, visible) {
@@ -100,8 +131,8 @@ const ICONS = {
 
 export function icon(name) {
   return s(
-    "svg",
-    { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true", class: "kv-icon" },
+    "svg.kv-icon",
+    { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" },
     s("path", { d: ICONS[name], fill: "currentColor" }),
   );
 }

@@ -1,7 +1,7 @@
 // Find: words, a lane, a kind of message, a state, a verdict, faults. What is found is counted,
 // marked in the strip, jumped to, played to, or all that is shown. Chapters stand beside it.
 
-import { Keyed, attr, h, show, text } from "./dom.js";
+import { Keyed, attr, h, heard, press, show, text } from "./dom.js";
 import { Drawer } from "./panels.js";
 import { STATE_WORD } from "./words.js";
 
@@ -15,37 +15,29 @@ export const kindOf = (message) => message.label.replace(/[\d#]+/g, "").trim();
 export class Find extends Drawer {
   constructor(app) {
     super(app, { name: "find", title: "Find, filter, run until", key: "/" });
-    const press = (act) => () => app.guard(act);
-    const button = (words, act, more = {}) => h("button", { onclick: press(act), text: words, ...more });
-    this.words = h("input", { type: "text", class: "kv-find-words", "aria-label": "words to find", placeholder: "words in sentences, messages, states" });
-    this.words.addEventListener("input", press(() => this.changed()));
-    this.words.addEventListener("keydown", (event) => app.guard(() => this.typed(event)));
-    const list = (label) => {
-      const node = h("select", { "aria-label": label });
-      node.addEventListener("change", press(() => this.changed()));
-      return node;
-    };
+    const changed = () => this.changed();
+    this.words = h("input.kv-find-words", { type: "text", label: "words to find", placeholder: "words in sentences, messages, states", oninput: changed, onkeydown: (event) => this.typed(event) });
+    const list = (label) => h("select", { label, onchange: changed });
     this.lane = list("lane");
     this.message = list("kind of message");
     this.state = list("state or property");
-    this.faults = h("input", { type: "checkbox" });
-    this.only = h("input", { type: "checkbox" });
-    for (const box of [this.faults, this.only]) box.addEventListener("change", press(() => this.changed()));
-    this.count = h("span", { class: "kv-find-count", role: "status" });
-    this.previous = button("← previous", () => this.jump(-1), { title: "previous (Shift+Enter in the words)" });
-    this.next = button("next →", () => this.jump(1), { title: "next (Enter in the words)" });
-    this.play = button("run until", () => this.run(), { title: "plays on to the next one, and stops there" });
-    this.clear = button("clear", () => this.forget());
-    this.more = button("go on until it happens", () => this.goOn(), { class: "kv-go-on" });
-    this.hitList = h("ol", { class: "kv-find-list", "aria-label": "found" });
-    this.chapterList = h("ol", { class: "kv-find-list", "aria-label": "chapters" });
-    const row = (node) => new Keyed(node, () => h("li", {}, h("button", {}, h("b"), h("span"))), (li, item) => this.drawItem(li, item));
+    this.faults = h("input", { type: "checkbox", onchange: changed });
+    this.only = h("input", { type: "checkbox", onchange: changed });
+    this.count = h("span.kv-find-count", { role: "status" });
+    this.previous = press("← previous", () => this.jump(-1), { title: "previous (Shift+Enter in the words)" });
+    this.next = press("next →", () => this.jump(1), { title: "next (Enter in the words)" });
+    this.play = press("run until", () => this.run(), { title: "plays on to the next one, and stops there" });
+    this.clear = press("clear", () => this.forget());
+    this.more = press("go on until it happens", () => this.goOn(), { class: "kv-go-on" });
+    this.hitList = h("ol.kv-find-list", { label: "found" });
+    this.chapterList = h("ol.kv-find-list", { label: "chapters" });
+    const row = (node) => new Keyed(node, () => h("li", h("button", h("b"), h("span"))), (li, item) => this.drawItem(li, item));
     this.hitRows = row(this.hitList);
     this.chapterRows = row(this.chapterList);
     this.element.append(
-      h("div", { class: "kv-find-row" }, this.words, this.lane, this.message, this.state, h("label", {}, this.faults, " faults only")),
-      h("div", { class: "kv-find-row" }, this.count, this.previous, this.next, this.play, h("label", {}, this.only, " show only these"), this.clear, this.more),
-      h("div", { class: "kv-find-lists" }, h("div", {}, h("h3", { class: "kv-caption", text: "Found" }), this.hitList), h("div", {}, h("h3", { class: "kv-caption", text: "Chapters" }), this.chapterList)),
+      h("div.kv-find-row", this.words, this.lane, this.message, this.state, h("label", this.faults, " faults only")),
+      h("div.kv-find-row", this.count, this.previous, this.next, this.play, h("label", this.only, " show only these"), this.clear, this.more),
+      h("div.kv-find-lists", h("div", h("h3.kv-caption", "Found"), this.hitList), h("div", h("h3.kv-caption", "Chapters"), this.chapterList)),
     );
     this.stopAt = null;
   }
@@ -192,7 +184,7 @@ export class Find extends Drawer {
     text(node.firstChild, sign);
     text(node.lastChild, words);
     attr(node, "aria-current", step === at ? "step" : null);
-    node.onclick = () => this.app.guard(() => this.app.go(step, "small"));
+    node.onclick = heard(node, () => this.app.go(step, "small"));
   }
 
   /** Fills the lists with what there is on this line; what was chosen stays chosen. */
@@ -229,6 +221,6 @@ function touches(line, k, lane) {
 
 function fill(list, any, options) {
   const { value } = list;
-  list.replaceChildren(h("option", { value: ANY, text: any }), ...options.map(([id, words]) => h("option", { value: id, text: words })));
+  list.replaceChildren(h("option", { value: ANY }, any), ...options.map(([id, words]) => h("option", { value: id }, words)));
   list.value = options.some(([id]) => id === value) ? value : ANY;
 }

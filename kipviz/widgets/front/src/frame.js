@@ -1,7 +1,7 @@
 // What the stepper and the comparison share: one focusable box with keys, errors, help, playing,
 // a size, and values synced with Python.
 
-import { attr, h, show } from "./dom.js";
+import { aria, attr, framed, h, show } from "./dom.js";
 import { listen } from "./keys.js";
 import { Errors, Help } from "./panels.js";
 import { Player } from "./transport.js";
@@ -19,17 +19,11 @@ export class Frame {
     // Counted on the page: Jupyter loads this module once for every widget.
     this.number = document.kvMade = (document.kvMade ?? 0) + 1;
     this.errors = new Errors();
-    this.root = h("div", {
-      class: "kv",
-      tabindex: "0",
-      role: "group",
-      "aria-label": `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`,
-      "data-lm-suppress-shortcuts": "true",
-    });
-    this.cover = h("div", { class: "kv-cover", role: "status" }, h("p", { text: "paused: any key goes on" }));
+    this.root = h("div.kv", { tabindex: "0", role: "group", label: `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`, "data-lm-suppress-shortcuts": "true" });
+    this.cover = h("div.kv-cover", { role: "status", onclick: () => this.uncover() }, h("p", "paused: any key goes on"));
     show(this.cover, false);
-    this.cover.addEventListener("click", () => this.uncover());
-    this.root.append(h("style", { text: css + cards + tools + trail }), this.errors.element, this.cover);
+    framed(this.root, this);
+    this.root.append(h("style", css + cards + tools + trail), this.errors.element, this.cover);
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),
@@ -76,6 +70,11 @@ export class Frame {
       changed = true;
     }
     if (changed) this.saver ??= setTimeout(() => this.save(), SAVE_EVERY);
+  }
+
+  /** What is chosen: a message or a value, or nothing. */
+  get selection() {
+    return this.model.get("selection") ?? {};
   }
 
   save() {
@@ -169,6 +168,17 @@ export class Frame {
     this.draw();
   }
 
+  /** Puts the cursor where Python has it; at the end of a big step, that step is what is looked at. */
+  standAt(step) {
+    this.at = Math.max(0, Math.min(this.last, step));
+    this.grain = this.endsBig(this.at) ? "big" : "small";
+  }
+
+  heardRest() {
+    this.allLanes = Boolean(this.model.get("all_lanes"));
+    this.draw();
+  }
+
   /** The keys of a presenter's remote: a step while presenting, else a look further up. */
   page(way) {
     if (!this.presenting) this.peek(way);
@@ -210,7 +220,7 @@ export class Frame {
 
   heardPresenter() {
     this.root.classList.toggle("kv-presenter", this.presenting);
-    attr(this.transport.presentButton, "aria-pressed", String(this.presenting));
+    aria(this.transport.presentButton, "pressed", this.presenting);
     this.wide = 0;
     this.resize();
   }
@@ -236,11 +246,11 @@ export class Frame {
   }
 
   toggleHelp(open) {
-    attr(this.transport.helpButton, "aria-expanded", String(this.help.toggle(open)));
+    aria(this.transport.helpButton, "expanded", this.help.toggle(open));
   }
 
   toggleWhy(open) {
-    attr(this.transport.whyButton, "aria-expanded", String(this.sentence.toggle(open)));
+    aria(this.transport.whyButton, "expanded", this.sentence.toggle(open));
   }
 
   /** Opens one drawer and closes the others; an open one is closed. */
@@ -346,7 +356,7 @@ export function sinceOf(line, step, grain) {
 
 export function lanesButton(app, payload) {
   const hidden = payload.lanes.length - lanesOf(payload, false).length;
-  const button = h("button", { type: "button", class: "kv-lanes-button", title: "all lanes or the first screen's (a)", onclick: () => app.guard(() => app.toggleLanes()) });
+  const button = h("button.kv-lanes-button", { title: "all lanes or the first screen's (a)", onclick: () => app.toggleLanes() });
   show(button, hidden > 0);
   return { button, hidden };
 }

@@ -1,6 +1,6 @@
 // The title line: what is shown, whose design it is and how far it is decided, and the verdicts.
 
-import { Keyed, attr, h, show, text } from "./dom.js";
+import { Keyed, attr, h, heard, show, text } from "./dom.js";
 import { STATE_MARK, STATE_WORD } from "./words.js";
 
 const STATUS = { shipped: "●", draft: "◐", "our inference": "◌" };
@@ -11,9 +11,9 @@ export class DesignChip {
   constructor(design) {
     this.sign = h("span", { "aria-hidden": "true" });
     this.word = h("span");
-    this.status = h("span", { class: "kv-status" }, this.sign, this.word);
+    this.status = h("span.kv-status", this.sign, this.word);
     this.name = h("b");
-    this.element = h("span", { class: "kv-chip kv-design" }, h("span", { class: "kv-dim", text: "design " }), this.name, this.status);
+    this.element = h("span.kv-chip.kv-design", h("span.kv-dim", "design "), this.name, this.status);
     this.update(design);
   }
 
@@ -31,17 +31,17 @@ export class DesignChip {
 export class Verdicts {
   constructor(app) {
     this.app = app;
-    this.chips = h("div", { class: "kv-verdicts", role: "group", "aria-label": "Properties" });
-    this.panel = h("dl", { class: "kv-verdict-panel" });
+    this.chips = h("div.kv-verdicts", { role: "group", label: "Properties" });
+    this.panel = h("dl.kv-verdict-panel");
     show(this.panel, false);
     this.list = new Keyed(
       this.chips,
-      () => h("button", { type: "button", class: "kv-chip kv-verdict" }, h("span", { class: "kv-sign", "aria-hidden": "true" }), h("b"), h("span", { class: "kv-dim kv-word" })),
+      () => h("button.kv-chip.kv-verdict", h("span.kv-sign", { "aria-hidden": "true" }), h("b"), h("span.kv-dim.kv-word")),
       (node, verdict) => this.draw(node, verdict),
     );
     this.rows = new Keyed(
       this.panel,
-      () => h("div", {}, h("dt"), h("dd")),
+      () => h("div", h("dt"), h("dd")),
       (node, verdict) => {
         text(node.firstChild, `${STATE_MARK[verdict.state] ?? ""} ${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
         text(node.lastChild, `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
@@ -69,7 +69,7 @@ export class Verdicts {
     attr(node, "data-state", verdict.state);
     attr(node, "title", `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
     attr(node, "aria-label", `${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
-    node.onclick = () => this.app.guard(() => this.toggle());
+    node.onclick = heard(node, () => this.toggle());
   }
 
   /** Marks the verdicts of which the other side of a comparison says something else. */

@@ -17,8 +17,8 @@ function open(model) {
 
 /** What stands in for a stepper that cannot be drawn: the reason, as text. */
 function broken(error) {
-  const words = h("p", { text: `The stepper could not be drawn: ${error?.message ?? error}` });
-  return h("div", { class: "kv" }, h("style", { text: css }), h("div", { class: "kv-error", role: "alert" }, h("span", { class: "kv-sign", "aria-hidden": "true", text: "⚠" }), words));
+  const words = h("p", `The stepper could not be drawn: ${error?.message ?? error}`);
+  return h("div.kv", h("style", css), h("div.kv-error", { role: "alert" }, h("span.kv-sign", { "aria-hidden": "true" }, "⚠"), words));
 }
 
 function render({ model, el }) {

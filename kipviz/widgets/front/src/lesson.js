@@ -1,28 +1,28 @@
 // What a scenario is taught with: what to watch for at this step, and checkpoints that the reader's
 // own run reaches. Nobody ticks one off by hand.
 
-import { Keyed, h, show, text } from "./dom.js";
+import { Keyed, aria, h, show, text } from "./dom.js";
 
 export class Lesson {
   constructor(app) {
     this.app = app;
     const { watch = [], checkpoints = [] } = app.payload.lesson ?? {};
     Object.assign(this, { watch, checkpoints });
-    this.notes = h("ul", { class: "kv-watch-list" });
-    this.watching = h("div", { class: "kv-watch" }, h("h3", { class: "kv-caption", text: "Watch for" }), this.notes);
+    this.notes = h("ul.kv-watch-list");
+    this.watching = h("div.kv-watch", h("h3.kv-caption", "Watch for"), this.notes);
     this.count = h("span");
-    this.button = h("button", { type: "button", class: "kv-checkpoint-button", "aria-expanded": "false", onclick: () => app.guard(() => this.toggle()) }, h("span", { text: "Checkpoints " }), this.count);
-    this.list = h("ul", { class: "kv-checkpoint-list" });
-    this.said = h("p", { class: "kv-reached", role: "status" });
-    this.element = h("section", { class: "kv-lesson", "aria-label": "Lesson" }, this.watching, this.button, this.list, this.said);
-    this.drawn = new Keyed(this.notes, ({ text: words }) => h("li", { text: words }), null);
+    this.button = h("button.kv-checkpoint-button", { "aria-expanded": "false", onclick: () => this.toggle() }, h("span", "Checkpoints "), this.count);
+    this.list = h("ul.kv-checkpoint-list");
+    this.said = h("p.kv-reached", { role: "status" });
+    this.element = h("section.kv-lesson", { label: "Lesson" }, this.watching, this.button, this.list, this.said);
+    this.drawn = new Keyed(this.notes, ({ text: words }) => h("li", words), null);
     show(this.list, false);
     show(this.button, checkpoints.length > 0);
   }
 
   toggle() {
     show(this.list, this.list.hidden);
-    this.button.setAttribute("aria-expanded", String(!this.list.hidden));
+    aria(this.button, "expanded", !this.list.hidden);
   }
 
   /** The goals at which the reader stands. */
@@ -42,7 +42,7 @@ export class Lesson {
     const key = `${reached.join()} ${revealed.length} ${Object.keys(answers).length}`;
     if (this.key !== key) {
       this.key = key;
-      this.list.replaceChildren(...this.checkpoints.map(({ goal, text: words }) => h("li", { class: reached.includes(goal) ? "kv-done" : null, text: `${reached.includes(goal) ? "☑" : "☐"} ${words}` })));
+      this.list.replaceChildren(...this.checkpoints.map(({ goal, text: words }) => h("li", { class: reached.includes(goal) ? "kv-done" : null }, `${reached.includes(goal) ? "☑" : "☐"} ${words}`)));
     }
     const fresh = done.find(({ goal }) => this.last && !this.last.includes(goal));
     if (fresh) text(this.said, `☑ Checkpoint: you ${fresh.text}.`);

@@ -16,18 +16,15 @@ export class Overview {
   constructor(app) {
     this.app = app;
     this.static = s("g");
-    this.veil = s("rect", { class: "kv-veil", y: 0, height: HEIGHT });
+    this.veil = s("rect.kv-veil", { y: 0, height: HEIGHT });
     this.flags = s("g");
-    this.needle = s("g", { class: "kv-needle" }, s("rect", { x: -1.5, y: 2, width: 3, height: HEIGHT - 2, rx: 1.5 }));
+    this.needle = s("g.kv-needle", s("rect", { x: -1.5, y: 2, width: 3, height: HEIGHT - 2, rx: 1.5 }));
     this.lines = s("g");
-    this.hits = s("path", { class: "kv-hits" });
-    this.svg = s("svg", { class: "kv-overview", role: "img" }, s("title", { text: "All steps; click to go there" }), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
-    this.tip = h("div", { class: "kv-tip-box", "aria-hidden": "true" });
+    this.hits = s("path.kv-hits");
+    this.svg = s("svg.kv-overview", { role: "img", onclick: (event) => this.click(event), onpointermove: (event) => this.hover(event), onpointerleave: () => show(this.tip, false) }, s("title", "All steps; click to go there"), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
+    this.tip = h("div.kv-tip-box", { "aria-hidden": "true" });
     show(this.tip, false);
-    this.element = h("div", { class: "kv-overview-box" }, this.svg, this.tip);
-    this.svg.addEventListener("click", (event) => app.guard(() => this.click(event)));
-    this.svg.addEventListener("pointermove", (event) => app.guard(() => this.hover(event)));
-    this.svg.addEventListener("pointerleave", () => show(this.tip, false));
+    this.element = h("div.kv-overview-box", this.svg, this.tip);
   }
 
   layout(line, width, lines) {
@@ -48,7 +45,7 @@ export class Overview {
   }
 
   drawBars(line) {
-    const bands = line.bigs.filter((_, n) => n % 2 === 0).map((big) => s("rect", { class: "kv-big-band", x: this.x(big.from), y: 0, width: this.x(big.to - big.from), height: HEIGHT }));
+    const bands = line.bigs.filter((_, n) => n % 2 === 0).map((big) => s("rect.kv-big-band", { x: this.x(big.from), y: 0, width: this.x(big.to - big.from), height: HEIGHT }));
     const paths = new Map();
     const tallest = new Map(); // one bar per pixel column when there are more steps than pixels
     line.steps.forEach((step, k) => {
@@ -69,7 +66,7 @@ export class Overview {
 
   flag(x, what, title) {
     const d = what === "broken" ? `M${x} 1l5 5l-5 5l-5 -5z` : `M${x - 5} 1h10l-5 9z`;
-    return s("path", { class: `kv-flag kv-flag-${what}`, d }, s("title", { text: title }));
+    return s("path", { class: `kv-flag kv-flag-${what}`, d }, s("title", title));
   }
 
   /** The tree below the strip: the way to the cursor drawn through, what was left dashed. */
@@ -96,12 +93,11 @@ export class Overview {
   }
 
   branch(line, d, name) {
-    const node = s("path", { class: `kv-line ${name}`, d, "data-branch": line.id }, s("title", { text: line.name }));
-    node.addEventListener("click", (event) => {
+    const onclick = (event) => {
       event.stopPropagation();
-      this.app.guard(() => this.app.switchTo(line.id));
-    });
-    return node;
+      this.app.switchTo(line.id);
+    };
+    return s(`path.kv-line.${name}`, { d, "data-branch": line.id, onclick }, s("title", line.name));
   }
 
   update(step) {

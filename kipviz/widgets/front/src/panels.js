@@ -1,14 +1,14 @@
 // Errors, help, and the drawers under the toolbar. What goes wrong, in Python or while drawing, is
 // said on the page.
 
-import { attr, h, icon, show, text } from "./dom.js";
+import { aria, h, icon, show, text } from "./dom.js";
 import { KEYS } from "./keys.js";
 
 export class Errors {
   constructor() {
     this.words = h("p");
-    this.close = h("button", { type: "button", "aria-label": "close the message", onclick: () => this.clear() }, icon("close"));
-    this.element = h("div", { class: "kv-error", role: "alert" }, h("span", { class: "kv-sign", "aria-hidden": "true", text: "⚠" }), this.words, this.close);
+    this.close = h("button", { label: "close the message", onclick: () => this.clear() }, icon("close"));
+    this.element = h("div.kv-error", { role: "alert" }, h("span.kv-sign", { "aria-hidden": "true" }, "⚠"), this.words, this.close);
     show(this.element, false);
   }
 
@@ -36,13 +36,13 @@ const LEGEND = [
 
 export class Help {
   constructor(app, specLine) {
-    const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", {}, h("dt", {}, ...keys.map((key) => h("kbd", { text: key }))), h("dd", { text: what })));
-    const legend = LEGEND.map(([name, what]) => h("li", {}, h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", { text: what })));
+    const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", h("dt", ...keys.map((key) => h("kbd", key))), h("dd", what)));
+    const legend = LEGEND.map(([name, what]) => h("li", h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", what)));
     this.element = h(
-      "div",
-      { class: "kv-help", role: "region", "aria-label": "Keys and signs" },
-      h("dl", { class: "kv-keys" }, ...rows),
-      h("div", {}, h("ul", { class: "kv-legend" }, ...legend), h("p", { class: "kv-dim", text: specLine ?? "" }), h("p", { class: "kv-dim", text: "Keys work while the stepper has the focus; Tab moves on." })),
+      "div.kv-help",
+      { role: "region", label: "Keys and signs" },
+      h("dl.kv-keys", ...rows),
+      h("div", h("ul.kv-legend", ...legend), h("p.kv-dim", specLine ?? ""), h("p.kv-dim", "Keys work while the stepper has the focus; Tab moves on.")),
     );
     show(this.element, false);
   }
@@ -53,14 +53,19 @@ export class Help {
   }
 }
 
+/** A button of the toolbar: what it is called, and its key. */
+export function tool(words, key, title, act, props) {
+  return h("button.kv-toggle", { title: `${title} (${key})`, "aria-expanded": "false", ...props, onclick: act }, h("span", words), h("kbd", key));
+}
+
 /** A tool under the toolbar that opens and closes; `update` draws it while it is open. */
 export class Drawer {
   constructor(app, { name, title, key }) {
     this.app = app;
     this.name = name;
     const id = app.name(name);
-    this.button = h("button", { type: "button", class: "kv-toggle", title: `${title} (${key})`, "aria-expanded": "false", "aria-controls": id, onclick: () => app.guard(() => app.toggleDrawer(name)) }, h("span", { text: name }), h("kbd", { text: key }));
-    this.element = h("section", { class: `kv-drawer kv-${name}`, id, "aria-label": title });
+    this.button = tool(name, key, title, () => app.toggleDrawer(name), { "aria-controls": id });
+    this.element = h("section", { class: `kv-drawer kv-${name}`, id, label: title });
     show(this.element, false);
   }
 
@@ -70,7 +75,7 @@ export class Drawer {
 
   toggle(open) {
     show(this.element, open);
-    attr(this.button, "aria-expanded", String(open));
+    aria(this.button, "expanded", open);
   }
 
   /** Draws what the drawer shows for a step of a line. */

@@ -22,7 +22,7 @@ export class Pen {
   down(down) {
     const x = this.paper.x.get(down.lane);
     const y = this.paper.ends[down.from];
-    return s("g", { class: "kv-down" }, s("line", { x1: x, x2: x, y1: y, y2: down.until }), s("line", { x1: x, x2: x, y1: y, y2: down.until, class: "kv-dash" }));
+    return s("g.kv-down", s("line", { x1: x, x2: x, y1: y, y2: down.until }), s("line.kv-dash", { x1: x, x2: x, y1: y, y2: down.until }));
   }
 
   local(k) {
@@ -35,13 +35,13 @@ export class Pen {
       step.kind === "fault"
         ? s("path", { d: `M${x} ${y - 6}l5.5 10h-11z` })
         : step.kind === "timer"
-          ? s("path", { d: `M${x - 4} ${y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0M${x} ${y - 2.5}v2.5h2`, class: "kv-clock" })
+          ? s("path.kv-clock", { d: `M${x - 4} ${y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0M${x} ${y - 2.5}v2.5h2` })
           : s("circle", { cx: x, cy: y, r: 3.2 });
     return s(
       "g",
       { class: `kv-local kv-tone-${tone(step.tone)}` },
       dot,
-      s("text", { x: left ? x - 9 : x + 9, y: y + 4, "text-anchor": left ? "end" : "start", text: words }),
+      s("text", { x: left ? x - 9 : x + 9, y: y + 4, "text-anchor": left ? "end" : "start" }, words),
     );
   }
 
@@ -54,7 +54,7 @@ export class Pen {
       const sent = this.paper.ends[message.sent];
       const lane = x1 + Math.sign(x2 - x1 || 1) * 5;
       if (ending(message) - message.sent > 1 && y - sent > 30)
-        parts.push(s("path", { class: "kv-wait", d: `M${x1} ${sent}L${lane} ${sent + 6}V${y - 8}L${x1} ${y}` }));
+        parts.push(s("path.kv-wait", { d: `M${x1} ${sent}L${lane} ${sent + 6}V${y - 8}L${x1} ${y}` }));
     }
     parts.push(...this.arrow(message, x1, x2, y, lost));
     parts.push(this.label(message, x1, x2, y, lost ? " ✗ lost" : ""));
@@ -67,24 +67,24 @@ export class Pen {
     if (x1 === x2) {
       const side = x1 > this.paper.width / 2 ? -1 : 1;
       return [
-        s("path", { class: "kv-hop", d: `M${x1} ${y - 11}h${side * 24}v11H${x1 + side * 4}` }),
-        s("path", { class: "kv-tip", d: `M${x1} ${y}l${side * 8} -4.5v9z` }),
+        s("path.kv-hop", { d: `M${x1} ${y - 11}h${side * 24}v11H${x1 + side * 4}` }),
+        s("path.kv-tip", { d: `M${x1} ${y}l${side * 8} -4.5v9z` }),
       ];
     }
     const way = Math.sign(x2 - x1);
     if (lost) {
       const x = x1 + (x2 - x1) * 0.62;
       return [
-        s("path", { class: "kv-hop", d: `M${x1} ${y}H${x}` }),
-        s("path", { class: "kv-cross", d: `M${x - 5} ${y - 5}l10 10M${x - 5} ${y + 5}l10 -10` }),
+        s("path.kv-hop", { d: `M${x1} ${y}H${x}` }),
+        s("path.kv-cross", { d: `M${x - 5} ${y - 5}l10 10M${x - 5} ${y + 5}l10 -10` }),
       ];
     }
     const open = message.kind === "response";
     return [
-      s("path", { class: "kv-hop", d: `M${x1} ${y}H${open ? x2 - way : x2 - way * 6}` }),
+      s("path.kv-hop", { d: `M${x1} ${y}H${open ? x2 - way : x2 - way * 6}` }),
       open
-        ? s("path", { class: "kv-tip kv-open", d: `M${x2 - way * 8} ${y - 4.5}L${x2 - way} ${y}L${x2 - way * 8} ${y + 4.5}` })
-        : s("path", { class: "kv-tip", d: `M${x2 - way} ${y}L${x2 - way * 9} ${y - 4.8}V${y + 4.8}z` }),
+        ? s("path.kv-tip.kv-open", { d: `M${x2 - way * 8} ${y - 4.5}L${x2 - way} ${y}L${x2 - way * 8} ${y + 4.5}` })
+        : s("path.kv-tip", { d: `M${x2 - way} ${y}L${x2 - way * 9} ${y - 4.8}V${y + 4.8}z` }),
     ];
   }
 
@@ -96,7 +96,7 @@ export class Pen {
     if (x1 === x2) reach = x1 > this.paper.width / 2 ? x1 - 34 - half : x1 + 34 + half;
     else if (flying && Math.abs(x2 - x1) > half) reach = x2 > x1 ? Math.min(reach, x2 - 14 - half) : Math.max(reach, x2 + 14 + half);
     const x = Math.min(Math.max(reach, half + 6), this.paper.width - half - 6);
-    return s("text", { x, y: y - 5, "text-anchor": "middle", text: words });
+    return s("text", { x, y: y - 5, "text-anchor": "middle" }, words);
   }
 
   /** Beside a stub, on the side away from the lane: what it is, and where it goes or comes from. */
@@ -107,7 +107,7 @@ export class Pen {
     const room = (after ? this.paper.width - right : left) - 24;
     const words = fit(marked(message.tone, message.label) + other + suffix, LABEL, room);
     const x = after ? right + (flying ? 13 : 8) : left - (flying ? 13 : 8);
-    return s("text", { x, y: y + (flying ? 5 : 4), "text-anchor": after ? "start" : "end", text: words });
+    return s("text", { x, y: y + (flying ? 5 : 4), "text-anchor": after ? "start" : "end" }, words);
   }
 
   flight(entry) {
@@ -118,10 +118,10 @@ export class Pen {
     const group = s(
       "g",
       { class: `kv-message kv-flying${this.paper.whole(message) ? "" : " kv-aside"} kv-tone-${tone(message.tone)}` },
-      s("path", { class: "kv-wait" }),
-      s("path", { class: "kv-hop", d: `M${x1} 0H${end - way * 8}` }),
-      s("circle", { class: "kv-hollow", cx: end, cy: 0, r: 8 }),
-      s("text", { class: "kv-key", x: end, y: 4, "text-anchor": "middle" }),
+      s("path.kv-wait"),
+      s("path.kv-hop", { d: `M${x1} 0H${end - way * 8}` }),
+      s("circle.kv-hollow", { cx: end, cy: 0, r: 8 }),
+      s("text.kv-key", { x: end, y: 4, "text-anchor": "middle" }),
       this.label(message, x1, end, -1, "", true),
     );
     this.selectable(group, message);
@@ -149,13 +149,12 @@ export class Pen {
     const y = this.paper.top[fold.from] + (this.paper.folds.isOpen(fold) ? -FOLD_ROW : FOLD_ROW) / 2;
     const group = s(
       "g",
-      { class: `kv-fold${fold.hidden ? " kv-fold-hidden" : ""}`, transform: `translate(0 ${y})` },
+      { class: `kv-fold${fold.hidden ? " kv-fold-hidden" : ""}`, transform: `translate(0 ${y})`, onclick: () => this.paper.toggleFold(fold) },
       s("line", { x1: 6, x2: this.paper.width - 6, y1: 0, y2: 0 }),
       s("rect", { height: 18, y: -9, rx: 9 }),
       s("text", { y: 4, "text-anchor": "middle", x: this.paper.width / 2 }),
-      s("title", { text: "Enter or a click shows these steps, and folds them again" }),
+      s("title", "Enter or a click shows these steps, and folds them again"),
     );
-    group.addEventListener("click", () => this.paper.app.guard(() => this.paper.toggleFold(fold)));
     return group;
   }
 
@@ -185,17 +184,17 @@ export class Pen {
     return s(
       "g",
       { class: `kv-note kv-tone-${kind}` },
-      s("rect", { ...box, class: "kv-under" }),
-      s("rect", { ...box, class: "kv-box" }),
+      s("rect.kv-under", { ...box }),
+      s("rect.kv-box", { ...box }),
       kind === "pending" ? s("rect", { ...box, fill: `url(#${this.paper.hatch})` }) : null,
-      s("text", { x: middle, y: y + 16, "text-anchor": "middle", text: fit(marked(note.tone, note.text), NOTE, width - 12) }),
-      note.sub ? s("text", { class: "kv-sub", x: middle, y: y + 31, "text-anchor": "middle", text: fit(note.sub, SMALL, width - 10) }) : null,
-      s("title", { text: `${note.text}${note.sub ? `: ${note.sub}` : ""}` }),
+      s("text", { x: middle, y: y + 16, "text-anchor": "middle" }, fit(marked(note.tone, note.text), NOTE, width - 12)),
+      note.sub ? s("text.kv-sub", { x: middle, y: y + 31, "text-anchor": "middle" }, fit(note.sub, SMALL, width - 10)) : null,
+      s("title", `${note.text}${note.sub ? `: ${note.sub}` : ""}`),
     );
   }
 
   selectable(group, message) {
-    group.append(s("title", { text: `${message.label}: ${message.detail ?? ""}` }));
+    group.append(s("title", `${message.label}: ${message.detail ?? ""}`));
     group.addEventListener("click", () => this.paper.app.select({ kind: "message", id: message.id }));
   }
 }

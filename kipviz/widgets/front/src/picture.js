@@ -18,7 +18,7 @@ export function picture(app) {
   const ink = plain(surface.color);
   const words = wrapped(`${app.at}. ${app.line.steps[app.at].sentence}`, `560 15px ${FONT}`, width - 32);
   const height = HEAD + sequence.paperHeight + words.length * LINE + 24;
-  const label = (x, y, content, size, weight, anchor = "middle") => s("text", { x, y, text: content, fill: ink, "font-family": FONT, "font-size": size, "font-weight": weight, "text-anchor": anchor });
+  const label = (x, y, content, size, weight, anchor = "middle") => s("text", { x, y, fill: ink, "font-family": FONT, "font-size": size, "font-weight": weight, "text-anchor": anchor }, content);
   const paper = inlined(sequence.svg);
   for (const [name, value] of Object.entries({ x: 0, y: HEAD, width, height: sequence.paperHeight })) paper.setAttribute(name, value);
   const heads = sequence.lanes.flatMap((lane) => {
@@ -29,7 +29,7 @@ export function picture(app) {
   const drawn = s(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" },
-    s("title", { text: `${app.payload.title}, step ${app.at}` }),
+    s("title", `${app.payload.title}, step ${app.at}`),
     s("rect", { width, height, fill: plain(surface.backgroundColor) }),
     label(16, 24, fit(`${app.payload.title} · ${app.payload.design?.name ?? ""}`, `680 15px ${FONT}`, width - 32), 15, 680, "start"),
     ...heads,

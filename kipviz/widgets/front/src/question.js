@@ -2,20 +2,20 @@
 // story gets there, and predictions made from what is possible, which the key q asks at any step.
 // What was revealed once is closed for good: Python counts only what was said before.
 
-import { Keyed, attr, h, show, text } from "./dom.js";
+import { Keyed, aria, h, heard, show, text } from "./dom.js";
 
 const KIND = { next: "n", cannot: "c", answer: "a" };
 
 export class Question {
   constructor(app) {
     this.app = app;
-    this.caption = h("h3", { class: "kv-caption", text: "Predict" });
-    this.words = h("p", { class: "kv-ask" });
-    this.options = h("div", { class: "kv-options", role: "group" });
-    this.said = h("div", { class: "kv-reveal", role: "status" });
-    this.go = h("button", { type: "button", class: "kv-link", onclick: () => app.guard(() => this.reveal()) });
-    this.element = h("section", { class: "kv-question", "aria-label": "Predict" }, this.caption, this.words, this.options, this.said, this.go);
-    this.list = new Keyed(this.options, () => h("button", { type: "button" }, h("kbd"), h("span"), h("span")), (node, entry) => this.drawOption(node, entry));
+    this.caption = h("h3.kv-caption", "Predict");
+    this.words = h("p.kv-ask");
+    this.options = h("div.kv-options", { role: "group" });
+    this.said = h("div.kv-reveal", { role: "status" });
+    this.go = h("button.kv-link", { onclick: () => this.reveal() });
+    this.element = h("section.kv-question", { label: "Predict" }, this.caption, this.words, this.options, this.said, this.go);
+    this.list = new Keyed(this.options, () => h("button", h("kbd"), h("span"), h("span")), (node, entry) => this.drawOption(node, entry));
     this.asked = null; // the prediction on screen
     this.takesKeys = false; // whether number keys answer
     this.always = false; // whether every step asks
@@ -154,7 +154,7 @@ export class Question {
     const lines = revealed ? (this.asked ? reasons(question, answer) : [verdict(question, answer)]) : [this.asked ? "Kept. You may still change it." : "Kept. Step on, or:"];
     if (this.saidLines !== lines.join("\n")) {
       this.saidLines = lines.join("\n");
-      this.said.replaceChildren(...lines.map((words) => h("p", { text: words })));
+      this.said.replaceChildren(...lines.map((words) => h("p", words)));
     }
   }
 
@@ -163,11 +163,11 @@ export class Question {
     show(key, this.takesKeys && !this.revealed);
     text(key, n + 1);
     text(words, option.text);
-    attr(button, "aria-pressed", String(answer === n));
+    aria(button, "pressed", answer === n);
     button.disabled = this.revealed;
     button.classList.toggle("kv-right", this.revealed && option.right);
     text(sign, this.revealed && option.right ? (answer === n ? " ✓ your answer" : " ✓") : this.revealed && answer === n ? " ✗ your answer" : "");
-    button.onclick = () => this.app.guard(() => this.app.answer(question.id, n));
+    button.onclick = heard(button, () => this.app.answer(question.id, n));
   }
 }
 

@@ -6,14 +6,14 @@ import { tone } from "./words.js";
 export class Sentence {
   constructor(app) {
     this.app = app;
-    this.context = h("p", { class: "kv-context" });
-    this.words = h("p", { class: "kv-say" });
-    this.alarm = h("p", { class: "kv-alarm" });
-    this.why = h("dl", { class: "kv-why", id: app.name("why") });
+    this.context = h("p.kv-context");
+    this.words = h("p.kv-say");
+    this.alarm = h("p.kv-alarm");
+    this.why = h("dl.kv-why", { id: app.name("why") });
     show(this.why, false);
     // One live region for all that is said of a step: what breaks is heard, too.
-    this.spoken = h("div", { class: "kv-spoken", role: "status", "aria-live": "polite" }, this.context, this.words, this.alarm);
-    this.element = h("section", { class: "kv-bottom", "aria-label": "This step" }, this.why, this.spoken);
+    this.spoken = h("div.kv-spoken", { role: "status", "aria-live": "polite" }, this.context, this.words, this.alarm);
+    this.element = h("section.kv-bottom", { label: "This step" }, this.why, this.spoken);
   }
 
   update({ line, step, grain, broken }) {
@@ -46,10 +46,10 @@ export class Sentence {
 
   row(name, value, status) {
     const node = h("dd", { class: `kv-why-${name.toLowerCase()}` });
-    if (Array.isArray(value)) node.append(...value.map(([guard, found]) => h("span", { class: "kv-guard" }, h("span", { class: "kv-dim", text: `${guard} ` }), h("b", { text: found }))));
-    else node.append(h("span", { text: value }));
-    if (status) node.append(h("span", { class: "kv-status", "data-status": status, text: status }));
-    return h("div", {}, h("dt", { text: name }), node);
+    if (Array.isArray(value)) node.append(...value.map(([guard, found]) => h("span.kv-guard", h("span.kv-dim", `${guard} `), h("b", found))));
+    else node.append(h("span", value));
+    if (status) node.append(h("span.kv-status", { "data-status": status }, status));
+    return h("div", h("dt", name), node);
   }
 
   toggle(open = this.why.hidden) {

@@ -23,16 +23,16 @@ export class Sequence {
   constructor(app, { folding = true } = {}) {
     this.app = app;
     this.folds = new Folds(folding);
-    this.heads = h("div", { class: "kv-heads", "aria-hidden": "true" });
+    this.heads = h("div.kv-heads", { "aria-hidden": "true" });
     this.head = new Keyed(
       this.heads,
-      () => h("div", { class: "kv-head" }, h("b"), h("span")),
+      () => h("div.kv-head", h("b"), h("span")),
       (node, lane) => this.drawHead(node, lane),
     );
-    this.rails = s("g", { class: "kv-rails" });
-    this.world = s("g", { class: "kv-world" });
+    this.rails = s("g.kv-rails");
+    this.world = s("g.kv-world");
     const layer = (name, parent = this.world) => parent.appendChild(s("g", { class: name }));
-    this.band = this.world.appendChild(s("rect", { class: "kv-band", x: 0, rx: 0 }));
+    this.band = this.world.appendChild(s("rect.kv-band", { x: 0, rx: 0 }));
     const pen = new Pen(this);
     this.downs = new Keyed(layer("kv-downs"), (down) => pen.down(down), null);
     this.locals = new Keyed(layer("kv-locals"), (k) => pen.local(k), null);
@@ -44,16 +44,16 @@ export class Sequence {
     this.notes = new Keyed(layer("kv-notes"), (entry) => pen.note(entry), null);
     this.cursor = layer("kv-cursor");
     this.cursorLine = this.cursor.appendChild(s("line", { y1: 0, y2: 0, x1: 0 }));
-    this.cursorTag = this.cursor.appendChild(s("rect", { class: "kv-tag", height: 17, y: -8.5, rx: 8.5 }));
+    this.cursorTag = this.cursor.appendChild(s("rect.kv-tag", { height: 17, y: -8.5, rx: 8.5 }));
     this.cursorText = this.cursor.appendChild(s("text", { y: 4, "text-anchor": "end" }));
     this.wire = new Keyed(this.flight, (item) => pen.flight(item), (node, item) => pen.placeFlight(node, item));
-    this.wireMore = this.cursor.appendChild(s("text", { class: "kv-wire-more", x: 10 }));
+    this.wireMore = this.cursor.appendChild(s("text.kv-wire-more", { x: 10 }));
     this.title = s("title");
     this.hatch = app.name("hatch");
-    const stripes = s("pattern", { id: this.hatch, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 3.5, height: 9, class: "kv-stripe" }));
-    this.svg = s("svg", { class: "kv-paper", role: "img" }, this.title, s("defs", {}, stripes), this.rails, this.world);
-    this.view = h("div", { class: "kv-view" }, this.svg);
-    this.element = h("div", { class: "kv-sequence" }, this.heads, this.view);
+    const stripes = s("pattern", { id: this.hatch, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect.kv-stripe", { width: 3.5, height: 9 }));
+    this.svg = s("svg.kv-paper", { role: "img" }, this.title, s("defs", stripes), this.rails, this.world);
+    this.view = h("div.kv-view", this.svg);
+    this.element = h("div.kv-sequence", this.heads, this.view);
     this.line = null;
     this.peeked = 0;
     this.view.addEventListener("wheel", (event) => this.app.guard(() => this.peek(event.deltaY) && event.preventDefault()), { passive: false });

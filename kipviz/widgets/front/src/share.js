@@ -1,7 +1,7 @@
 // The share drawer: a link to this very step, and the run as files. What needs the model is asked of
 // the kernel; links and pictures are made here, so they work in an exported page without a network.
 
-import { h, text } from "./dom.js";
+import { h, press, text } from "./dom.js";
 import { mermaid } from "./mermaid.js";
 import { Drawer } from "./panels.js";
 import { WARNED, permalink } from "./permalink.js";
@@ -24,24 +24,18 @@ const OWN_FILES = [
 export class Share extends Drawer {
   constructor(app) {
     super(app, { name: "share", title: "Share this step", key: "s" });
-    this.field = h("input", { type: "text", readonly: true, class: "kv-link-text", spellcheck: "false", "aria-label": "permalink to this step" });
-    this.field.addEventListener("focus", () => this.field.select());
-    this.words = h("p", { class: "kv-dim kv-shared", role: "status" });
-    const button = (act, words, title) => h("button", { type: "button", title, onclick: () => app.guard(act), text: words });
+    this.field = h("input.kv-link-text", { type: "text", readonly: true, spellcheck: "false", onfocus: () => this.field.select(), label: "permalink to this step" });
+    this.words = h("p.kv-dim.kv-shared", { role: "status" });
     this.copies = [
-      button(() => this.copy(this.link), "copy link", "the permalink alone"),
-      button(() => this.copy(`kipviz.open("${this.link}")`), "copy Python line", "kipviz.open with the permalink, for a notebook"),
+      press("copy link", () => this.copy(this.link), { title: "the permalink alone" }),
+      press("copy Python line", () => this.copy(`kipviz.open("${this.link}")`), { title: "kipviz.open with the permalink, for a notebook" }),
     ];
     const alone = typeof app.model.send !== "function";
-    const asked = KERNEL_FILES.map(([what, words, title]) => {
-      const one = button(() => this.ask(what), words, alone ? ALONE : title);
-      one.disabled = alone;
-      return one;
-    });
-    const made = OWN_FILES.map(([what, words, title]) => button(() => this.make(what), words, title));
+    const asked = KERNEL_FILES.map(([what, words, title]) => press(words, () => this.ask(what), { title: alone ? ALONE : title, disabled: alone }));
+    const made = OWN_FILES.map(([what, words, title]) => press(words, () => this.make(what), { title }));
     this.element.append(
-      h("div", { class: "kv-share-row" }, h("span", { class: "kv-caption", text: "this step" }), this.field, ...this.copies),
-      h("div", { class: "kv-share-row" }, h("span", { class: "kv-caption", text: "save as" }), ...made, ...asked, alone ? h("span", { class: "kv-dim", text: `${KERNEL_FILES.map(([, words]) => words).join(", ")}: ${ALONE}` }) : null),
+      h("div.kv-share-row", h("span.kv-caption", "this step"), this.field, ...this.copies),
+      h("div.kv-share-row", h("span.kv-caption", "save as"), ...made, ...asked, alone ? h("span.kv-dim", `${KERNEL_FILES.map(([, words]) => words).join(", ")}: ${ALONE}`) : null),
       this.words,
     );
     this.heard = (message) => app.guard(() => this.answered(message));

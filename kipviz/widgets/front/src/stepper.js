@@ -7,7 +7,7 @@ import { Choices } from "./choices.js";
 import { Find } from "./find.js";
 import { Table } from "./table.js";
 import { Tree } from "./tree.js";
-import { attr, h, show, text } from "./dom.js";
+import { aria, h, show, text } from "./dom.js";
 import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lesson } from "./lesson.js";
@@ -32,8 +32,7 @@ export class Stepper extends Frame {
     this.lines = new Lines(payload, model.get("branches"));
     this.lines.tidy(model.get("tree") ?? {});
     this.line = this.lines.get(model.get("branch") ?? 0);
-    this.at = Math.max(0, Math.min(this.line.last, model.get("step") ?? 0));
-    this.grain = this.line.endsBig(this.at) ? "big" : "small";
+    this.standAt(model.get("step") ?? 0);
     this.allLanes = Boolean(model.get("all_lanes"));
     this.build();
     this.hear("tool", () => this.heardTool());
@@ -75,34 +74,33 @@ export class Stepper extends Frame {
     ];
     this.transport.addTools([this.trail.opener, ...this.drawers.map((drawer) => drawer.button)]);
     this.detailWords = h("span", { role: "status" });
-    const bytes = h("button", { type: "button", onclick: () => this.guard(() => this.toggleDrawer("bytes")), text: "bytes" }, " ", h("kbd", { text: "x" }));
-    this.detail = h("p", { class: "kv-detail" }, this.detailWords, " ", bytes);
+    const bytes = h("button", { onclick: () => this.toggleDrawer("bytes") }, "bytes", " ", h("kbd", "x"));
+    this.detail = h("p.kv-detail", this.detailWords, " ", bytes);
     show(this.detail, false);
     this.design = new DesignChip();
     const header = h(
-      "header",
-      { class: "kv-header" },
-      h("h2", { text: payload.title }),
+      "header.kv-header",
+      h("h2", payload.title),
       this.design.element,
-      h("span", { class: "kv-space" }),
+      h("span.kv-space"),
       this.verdicts.chips,
     );
-    const left = h("div", { class: "kv-left" }, h("div", { class: "kv-teach" }, this.question.element, this.lesson.element), this.choices.element);
+    const left = h("div.kv-left", h("div.kv-teach", this.question.element, this.lesson.element), this.choices.element);
     const middle = h(
-      "section",
-      { class: "kv-middle", "aria-label": "Who says what to whom" },
-      h("div", { class: "kv-middle-top" }, h("h3", { class: "kv-caption", text: "Who says what to whom" }), h("span", { class: "kv-spec kv-dim", text: payload.spec_line ?? "", title: payload.spec_line }), this.lanes.button),
+      "section.kv-middle",
+      { label: "Who says what to whom" },
+      h("div.kv-middle-top", h("h3.kv-caption", "Who says what to whom"), h("span.kv-spec.kv-dim", { title: payload.spec_line }, payload.spec_line ?? ""), this.lanes.button),
       this.sequence.element,
       this.detail,
     );
-    const right = h("section", { class: "kv-right", "aria-label": "What each one knows" }, this.cards.element);
+    const right = h("section.kv-right", { label: "What each one knows" }, this.cards.element);
     this.root.append(
       header,
       this.verdicts.panel,
       this.transport.element,
       this.makeHelp(payload.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
-      h("div", { class: "kv-main-grid" }, left, middle, right),
+      h("div.kv-main-grid", left, middle, right),
       this.trail.element,
       this.sentence.element,
       this.overview.element,
@@ -136,7 +134,7 @@ export class Stepper extends Frame {
     this.overview.mark(this.find.hits(line));
     this.trail.update(line, at);
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
-    attr(this.lanes.button, "aria-pressed", String(this.allLanes));
+    aria(this.lanes.button, "pressed", this.allLanes);
     this.drawDetail();
     for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
   }
@@ -150,8 +148,8 @@ export class Stepper extends Frame {
   }
 
   drawDetail() {
-    const chosen = this.model.get("selection");
-    const message = chosen?.kind === "message" ? this.line.messages.find((m) => m.id === chosen.id) : undefined;
+    const chosen = this.selection;
+    const message = chosen.kind === "message" ? this.line.messages.find((m) => m.id === chosen.id) : undefined;
     show(this.detail, Boolean(message));
     if (!message) return;
     const names = new Map(this.payload.lanes.map((lane) => [lane.id, lane.title]));
@@ -165,6 +163,10 @@ export class Stepper extends Frame {
 
   get last() {
     return this.line.last;
+  }
+
+  endsBig(at) {
+    return this.line.endsBig(at);
   }
 
   bigForward(at) {
@@ -205,13 +207,7 @@ export class Stepper extends Frame {
     const step = this.model.get("step");
     if (branch === this.line.id && step === this.at) return;
     if (branch !== this.line.id && this.lines.ids.includes(branch)) this.line = this.lines.get(branch);
-    this.at = Math.max(0, Math.min(this.last, step));
-    this.grain = this.line.endsBig(this.at) ? "big" : "small";
-    this.draw();
-  }
-
-  heardRest() {
-    this.allLanes = Boolean(this.model.get("all_lanes"));
+    this.standAt(step);
     this.draw();
   }
 
@@ -398,8 +394,8 @@ export class Stepper extends Frame {
   /** Selects the message above or below the selected one, as they stand in the diagram. */
   selectNext(way) {
     const ids = this.sequence.inOrder().map((message) => message.id);
-    const chosen = this.model.get("selection");
-    const now = chosen?.kind === "message" ? ids.indexOf(chosen.id) : -1;
+    const chosen = this.selection;
+    const now = chosen.kind === "message" ? ids.indexOf(chosen.id) : -1;
     const next = now < 0 ? ids.length - 1 : now + way;
     if (ids[next] !== undefined) this.select({ kind: "message", id: ids[next] });
   }
@@ -420,15 +416,15 @@ export class Stepper extends Frame {
   }
 
   select(selection) {
-    const old = this.model.get("selection");
+    const old = this.selection;
     const same = old?.kind === selection?.kind && old?.id === selection?.id;
     this.keep({ selection: same || !selection ? {} : selection });
     this.draw();
   }
 
   isSelected(kind, id) {
-    const chosen = this.model.get("selection");
-    return chosen?.kind === kind && chosen.id === id;
+    const chosen = this.selection;
+    return chosen.kind === kind && chosen.id === id;
   }
 
   wireKeys() {
@@ -454,7 +450,7 @@ export class Stepper extends Frame {
       this.verdicts.toggle(false);
       return true;
     }
-    if (this.model.get("selection")?.kind) {
+    if (this.selection.kind) {
       this.select(null);
       return true;
     }

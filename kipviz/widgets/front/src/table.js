@@ -1,6 +1,6 @@
 // The diagram as a table: the same steps in rows, for a screen reader, and to be copied.
 
-import { attr, h, text } from "./dom.js";
+import { attr, h, press, text } from "./dom.js";
 import { foldWords } from "./fold.js";
 import { ending } from "./line.js";
 import { Drawer } from "./panels.js";
@@ -11,15 +11,14 @@ const HEADS = ["message", "where", "what", "in words", "messages"];
 export class Table extends Drawer {
   constructor(app) {
     super(app, { name: "table", title: "The diagram as a table", key: "m" });
-    const press = (act) => () => app.guard(act);
     this.caption = h("caption");
     this.body = h("tbody");
-    this.table = h("table", { class: "kv-steps" }, this.caption, h("thead", {}, h("tr", {}, ...HEADS.map((head) => h("th", { scope: "col", text: head })))), this.body);
-    this.earlier = h("button", { text: "↑ earlier", onclick: press(() => this.turn(-1)) });
-    this.later = h("button", { text: "↓ later", onclick: press(() => this.turn(1)) });
-    this.copy = h("button", { text: "copy all rows", title: "as text with tabs, for a sheet or a mail", onclick: press(() => this.copyAll()) });
-    this.said = h("span", { class: "kv-dim", role: "status" });
-    this.element.append(h("div", { class: "kv-find-row" }, this.earlier, this.later, this.copy, this.said), this.table);
+    this.table = h("table.kv-steps", this.caption, h("thead", h("tr", ...HEADS.map((head) => h("th", { scope: "col" }, head)))), this.body);
+    this.earlier = press("↑ earlier", () => this.turn(-1));
+    this.later = press("↓ later", () => this.turn(1));
+    this.copy = press("copy all rows", () => this.copyAll(), { title: "as text with tabs, for a sheet or a mail" });
+    this.said = h("span.kv-dim", { role: "status" });
+    this.element.append(h("div.kv-find-row", this.earlier, this.later, this.copy, this.said), this.table);
   }
 
   update(line, at) {
@@ -75,14 +74,13 @@ export class Table extends Drawer {
 
   row(item, index) {
     const { app } = this;
-    const press = (act) => () => app.guard(act);
     if (item.fold) {
-      const open = h("button", { class: "kv-link", text: foldWords(this.line, item.fold), title: "show these steps", onclick: press(() => app.openFold(item.fold)) });
-      return h("tr", { class: "kv-steps-fold", "aria-rowindex": index }, h("th", { scope: "row", text: `${item.from}-${item.fold.to - 1}` }), h("td", { colspan: HEADS.length - 1 }, open));
+      const open = h("button.kv-link", { title: "show these steps", onclick: () => app.openFold(item.fold) }, foldWords(this.line, item.fold));
+      return h("tr.kv-steps-fold", { "aria-rowindex": index }, h("th", { scope: "row" }, `${item.from}-${item.fold.to - 1}`), h("td", { colspan: HEADS.length - 1 }, open));
     }
     const [number, ...cells] = this.cells(item.from);
-    const go = h("button", { class: "kv-link", text: number, "aria-label": `go to message ${number}`, onclick: press(() => app.go(item.from, "small")) });
-    return h("tr", { "aria-rowindex": index }, h("th", { scope: "row" }, go), ...cells.map((cell) => h("td", { text: cell })));
+    const go = h("button.kv-link", { label: `go to message ${number}`, onclick: () => app.go(item.from, "small") }, number);
+    return h("tr", { "aria-rowindex": index }, h("th", { scope: "row" }, go), ...cells.map((cell) => h("td", cell)));
   }
 
   cells(k) {

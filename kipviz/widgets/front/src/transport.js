@@ -1,6 +1,7 @@
 // First, back, forward, last, play, the slider of small steps with big-step ticks, and where we are.
 
-import { attr, h, icon, s, show, text } from "./dom.js";
+import { aria, attr, h, icon, s, show, text } from "./dom.js";
+import { tool } from "./panels.js";
 
 const TICKS_MAX = 120; // more would be one grey bar
 export const SPEEDS = [0.5, 1, 2, 5, 10];
@@ -8,48 +9,39 @@ export const SPEEDS = [0.5, 1, 2, 5, 10];
 export class Transport {
   constructor(app, player) {
     this.app = app;
-    const press = (act) => () => app.guard(act);
-    const button = (name, label, keys, act, more = {}) =>
-      h("button", { title: `${label} (${keys})`, "aria-label": label, onclick: press(act), ...more }, icon(name));
-    this.playButton = h("button", { class: "kv-play", onclick: press(() => player.toggle()) }, icon("play"), h("span"));
-    this.slower = h("button", { class: "kv-speed", title: "slower (−)", "aria-label": "slower", text: "−", onclick: press(() => player.speed(-1)) });
-    this.faster = h("button", { class: "kv-speed", title: "faster (+)", "aria-label": "faster", text: "+", onclick: press(() => player.speed(1)) });
-    this.slider = h("input", { type: "range", min: 0, step: 1, class: "kv-slider", "aria-label": "message" });
-    this.slider.addEventListener("input", press(() => app.go(Number(this.slider.value), "small")));
-    this.slider.addEventListener("pointerup", () => app.focus());
-    this.ticks = s("svg", { class: "kv-ticks", "aria-hidden": "true", preserveAspectRatio: "none" });
-    this.where = h("span", { class: "kv-where-big" });
-    this.message = h("span", { class: "kv-dim kv-where-small" });
-    this.branch = h("select", { class: "kv-branch", title: "branch (b, [ and ])", "aria-label": "branch" });
-    this.branch.addEventListener("change", press(() => app.switchTo(Number(this.branch.value))));
-    this.branchBox = h("label", { class: "kv-branch-box" }, h("span", { class: "kv-dim", text: "branch" }), this.branch);
-    this.whyButton = h("button", { class: "kv-toggle", title: "why (w)", "aria-expanded": "false", onclick: press(() => app.toggleWhy()) }, h("span", { text: "why" }), h("kbd", { text: "w" }));
-    this.presentButton = h("button", { class: "kv-toggle kv-present", title: "presenter mode (P)", "aria-pressed": String(app.presenting), onclick: press(() => app.present()) }, h("span", { text: "present" }), h("kbd", { text: "P" }));
-    this.place = h("input", { type: "text", class: "kv-go", "aria-label": "go to a step: its number, or words of its title", placeholder: "number or title" });
+    const button = (name, label, keys, act, kind = "button") => h(kind, { title: `${label} (${keys})`, label, onclick: act }, icon(name));
+    this.playButton = h("button.kv-play", { onclick: () => player.toggle() }, icon("play"), h("span"));
+    const speed = (sign, label, way) => h("button.kv-speed", { title: `${label} (${sign})`, label, onclick: () => player.speed(way) }, sign);
+    this.slider = h("input.kv-slider", { type: "range", min: 0, step: 1, label: "message", oninput: () => app.go(Number(this.slider.value), "small"), onpointerup: () => app.focus() });
+    this.ticks = s("svg.kv-ticks", { "aria-hidden": "true", preserveAspectRatio: "none" });
+    this.where = h("span.kv-where-big");
+    this.message = h("span.kv-dim.kv-where-small");
+    this.branch = h("select.kv-branch", { title: "branch (b, [ and ])", label: "branch", onchange: () => app.switchTo(Number(this.branch.value)) });
+    this.branchBox = h("label.kv-branch-box", h("span.kv-dim", "branch"), this.branch);
+    this.whyButton = tool("why", "w", "why", () => app.toggleWhy());
+    this.presentButton = tool("present", "P", "presenter mode", () => app.present(), { class: "kv-toggle kv-present", "aria-expanded": null, "aria-pressed": String(app.presenting) });
+    this.place = h("input.kv-go", { type: "text", label: "go to a step: its number, or words of its title", placeholder: "number or title", onkeydown: (event) => this.typed(event), onblur: () => show(this.place, false) });
     show(this.place, false);
-    this.place.addEventListener("keydown", (event) => app.guard(() => this.typed(event)));
-    this.place.addEventListener("blur", () => show(this.place, false));
-    this.here = h("button", { class: "kv-place", title: "go to a step (g)", onclick: press(() => app.askPlace()) }, this.where, this.message);
-    this.helpButton = h("button", { class: "kv-toggle", title: "all keys (?)", "aria-label": "help", "aria-expanded": "false", text: "?", onclick: press(() => app.toggleHelp()) });
+    this.here = h("button.kv-place", { title: "go to a step (g)", onclick: () => app.askPlace() }, this.where, this.message);
+    this.helpButton = h("button.kv-toggle", { title: "all keys (?)", label: "help", "aria-expanded": "false", onclick: () => app.toggleHelp() }, "?");
     this.element = h(
-      "div",
-      { class: "kv-transport", role: "toolbar", "aria-label": "Stepping" },
+      "div.kv-transport",
+      { role: "toolbar", label: "Stepping" },
       h(
-        "div",
-        { class: "kv-buttons" },
+        "div.kv-buttons",
         button("first", "first step", "Home", () => app.first()),
         button("back", "one step back", "left", () => app.backward(false)),
-        button("forward", "one step forward", "right", () => app.onward(false), { class: "kv-main" }),
+        button("forward", "one step forward", "right", () => app.onward(false), "button.kv-main"),
         button("last", "last step", "End", () => app.end()),
         this.playButton,
-        this.slower,
-        this.faster,
+        speed("−", "slower", -1),
+        speed("+", "faster", 1),
       ),
-      h("div", { class: "kv-track" }, this.ticks, this.slider),
+      h("div.kv-track", this.ticks, this.slider),
       this.here,
       this.place,
       this.branchBox,
-      h("div", { class: "kv-tools", role: "group", "aria-label": "Tools" }, this.whyButton, this.presentButton, this.helpButton),
+      h("div.kv-tools", { role: "group", label: "Tools" }, this.whyButton, this.presentButton, this.helpButton),
     );
   }
 
@@ -95,7 +87,7 @@ export class Transport {
     const key = lines.map((line) => `${line.id} ${line.name}`).join() + current;
     if (this.branchKey === key) return;
     this.branchKey = key;
-    this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id, text: line.id === 0 ? "main" : `↳ ${line.name}` })));
+    this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id }, line.id === 0 ? "main" : `↳ ${line.name}`)));
     this.branch.value = String(current);
     this.branch.disabled = lines.length < 2;
   }
@@ -106,7 +98,7 @@ export class Transport {
     text(word, `${speed}/s`);
     attr(this.playButton, "aria-label", playing ? "pause" : `play, ${speed} messages per second`);
     attr(this.playButton, "title", `${playing ? "pause" : "play"} (space)`);
-    attr(this.playButton, "aria-pressed", String(playing));
+    aria(this.playButton, "pressed", playing);
   }
 
   /** Puts the drawers' buttons into the toolbar. */

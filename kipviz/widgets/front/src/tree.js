@@ -1,7 +1,7 @@
 // The history as a tree: one row per line, the way to the cursor drawn through, what was left drawn
 // dashed. A row goes to the same step there, or to where it parts from the line on screen.
 
-import { Keyed, attr, h, show, text } from "./dom.js";
+import { Keyed, attr, h, heard, show, text } from "./dom.js";
 import { parting } from "./line.js";
 import { Drawer } from "./panels.js";
 import { STATE_MARK } from "./words.js";
@@ -9,8 +9,8 @@ import { STATE_MARK } from "./words.js";
 export class Tree extends Drawer {
   constructor(app) {
     super(app, { name: "tree", title: "The tree of branches", key: "t" });
-    this.hint = h("p", { class: "kv-dim", text: "A choice that was not taken begins a branch: it will stand here, and nothing is lost. Steps forward follow the branch you were on last." });
-    this.list = h("ul", { class: "kv-tree-list", role: "list" });
+    this.hint = h("p.kv-dim", "A choice that was not taken begins a branch: it will stand here, and nothing is lost. Steps forward follow the branch you were on last.");
+    this.list = h("ul.kv-tree-list", { role: "list" });
     this.rows = new Keyed(this.list, () => this.make(), (node, row) => this.fill(node, row));
     this.element.append(this.hint, this.list);
   }
@@ -21,12 +21,12 @@ export class Tree extends Drawer {
   }
 
   make() {
-    const press = (name) => h("button", { class: `kv-tree-${name}` });
-    const bar = (name) => h("span", { class: `kv-tree-bar kv-tree-${name}` });
-    const strip = h("div", { class: "kv-tree-strip", "aria-hidden": "true" }, bar("stem"), bar("on"), bar("off"), h("span", { class: "kv-tree-here" }));
-    const name = h("input", { type: "text", class: "kv-tree-name", "aria-label": "name of the branch" });
+    const press = (name) => h(`button.kv-tree-${name}`);
+    const bar = (name) => h(`span.kv-tree-bar.kv-tree-${name}`);
+    const strip = h("div.kv-tree-strip", { "aria-hidden": "true" }, bar("stem"), bar("on"), bar("off"), h("span.kv-tree-here"));
+    const name = h("input.kv-tree-name", { type: "text", label: "name of the branch" });
     show(name, false);
-    return h("li", {}, h("div", { class: "kv-tree-words" }, press("go"), name, h("span", { class: "kv-dim kv-tree-from" })), strip, h("span", { class: "kv-tree-verdicts" }), h("div", { class: "kv-tree-acts" }, press("part"), press("rename"), press("prune")));
+    return h("li", h("div.kv-tree-words", press("go"), name, h("span.kv-dim.kv-tree-from")), strip, h("span.kv-tree-verdicts"), h("div.kv-tree-acts", press("part"), press("rename"), press("prune")));
   }
 
   update(line, at) {
@@ -52,7 +52,7 @@ export class Tree extends Drawer {
     node.classList.toggle("kv-tree-left", until < from0);
     text(go, stem ? line.name : "main");
     attr(go, "title", here ? "the line on screen" : `the same step (${Math.min(at, line.last)}) on this line`);
-    go.onclick = () => app.guard(() => app.switchTo(line.id, true));
+    go.onclick = heard(go, () => app.switchTo(line.id, true));
     const apart = parting(line, current);
     text(from, `${stem ? `leaves ${stem.id === 0 ? "main" : stem.name} after ${line.at} · ` : ""}${line.last} messages`);
     this.bars(strip, { from: from0, until, line, at: here ? at : null, stem });
@@ -61,12 +61,12 @@ export class Tree extends Drawer {
     show(part, !here);
     text(part, `parts at ${apart}`);
     attr(part, "title", partWords(line, current, apart));
-    part.onclick = () => app.guard(() => app.follow(line, Math.min(apart, line.last)));
+    part.onclick = heard(part, () => app.follow(line, Math.min(apart, line.last)));
     for (const button of [rename, prune]) show(button, Boolean(stem));
     text(rename, "rename");
-    rename.onclick = () => app.guard(() => this.rename(name, go, line));
+    rename.onclick = heard(rename, () => this.rename(name, go, line));
     if (!prune.kvSure) text(prune, "prune");
-    prune.onclick = () => app.guard(() => this.prune(prune, line));
+    prune.onclick = heard(prune, () => this.prune(prune, line));
   }
 
   bars(strip, { from, until, line, at, stem }) {
@@ -96,12 +96,12 @@ export class Tree extends Drawer {
     show(input, true);
     input.focus();
     input.select();
-    input.onkeydown = (event) => {
-      if (event.key === "Enter") this.app.guard(() => finish(true));
+    input.onkeydown = heard(input, (event) => {
+      if (event.key === "Enter") finish(true);
       if (event.key !== "Escape") return;
       event.stopPropagation();
       finish(false);
-    };
+    });
     input.onblur = () => finish(false);
   }
 

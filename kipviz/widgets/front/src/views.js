@@ -1,7 +1,7 @@
 // The drawer of views: which cards are shown, which stay at the top whatever the lanes, and which
 // single rows do. What is chosen here is saved with the notebook.
 
-import { Keyed, attr, h, show, text } from "./dom.js";
+import { Keyed, attr, h, press, show, text } from "./dom.js";
 import { cardsOf } from "./frame.js";
 import { Drawer } from "./panels.js";
 import { nameOf } from "./cards/rows.js";
@@ -9,10 +9,10 @@ import { nameOf } from "./cards/rows.js";
 export class Views extends Drawer {
   constructor(app) {
     super(app, { name: "views", title: "Choose, pin and hide views", key: "v" });
-    this.onlyBox = h("input", { type: "checkbox", onchange: () => app.guard(() => app.toggleOnly()) });
-    this.reset = h("button", { type: "button", text: "show all, pin none", onclick: () => app.guard(() => this.set({ pinned: [], hidden: [], rows: [] })) });
-    this.table = h("ul", { class: "kv-view-list" });
-    this.element.append(h("div", { class: "kv-views-top" }, h("label", {}, this.onlyBox, " only what changed in this step ", h("kbd", { text: "d" })), this.reset), this.table);
+    this.onlyBox = h("input", { type: "checkbox", onchange: () => app.toggleOnly() });
+    this.reset = press("show all, pin none", () => this.set({ pinned: [], hidden: [], rows: [] }));
+    this.table = h("ul.kv-view-list");
+    this.element.append(h("div.kv-views-top", h("label", this.onlyBox, " only what changed in this step ", h("kbd", "d")), this.reset), this.table);
     this.list = new Keyed(this.table, (card) => this.make(card), (node, card) => this.draw(node, card));
   }
 
@@ -73,9 +73,9 @@ export class Views extends Drawer {
   // -- the drawer -------------------------------------------------------------------------------------
 
   make(card) {
-    const box = (words, act) => h("label", {}, h("input", { type: "checkbox", onchange: () => this.app.guard(act) }), ` ${words}`);
-    const choose = h("select", { "aria-label": `Pin a row of ${card.title}`, onchange: (event) => this.app.guard(() => event.target.value && this.toggleRow(card.id, event.target.value)) });
-    return h("li", {}, h("span", { class: "kv-view-name" }, h("b", { text: card.title }), " ", h("span", { class: "kv-dim", text: card.where })), box("shown", () => this.toggleHidden(card.id)), box("pinned", () => this.togglePin(card.id)), choose);
+    const box = (words, act) => h("label", h("input", { type: "checkbox", onchange: act }), ` ${words}`);
+    const choose = h("select", { label: `Pin a row of ${card.title}`, onchange: (event) => event.target.value && this.toggleRow(card.id, event.target.value) });
+    return h("li", h("span.kv-view-name", h("b", card.title), " ", h("span.kv-dim", card.where)), box("shown", () => this.toggleHidden(card.id)), box("pinned", () => this.togglePin(card.id)), choose);
   }
 
   draw(node, card) {
@@ -88,7 +88,7 @@ export class Views extends Drawer {
     const wanted = JSON.stringify([rows.map((row) => row.id), pins]);
     if (choose.kvRows !== wanted) {
       choose.kvRows = wanted;
-      choose.replaceChildren(h("option", { value: "", text: pins.length ? `${pins.length} pinned` : "pin a row …" }), ...rows.map((row) => h("option", { value: row.id, text: `${pins.includes(row.id) ? "✓ " : ""}${nameOf(row)}` })));
+      choose.replaceChildren(h("option", { value: "" }, pins.length ? `${pins.length} pinned` : "pin a row …"), ...rows.map((row) => h("option", { value: row.id }, `${pins.includes(row.id) ? "✓ " : ""}${nameOf(row)}`)));
     }
     choose.value = "";
     show(choose, rows.length > 0);

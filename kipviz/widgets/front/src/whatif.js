@@ -1,7 +1,7 @@
 // What if: other courses of the line on screen. Everything here is a wish that Python answers with a
 // branch, or with the sentence that says why not.
 
-import { Keyed, h, show, text } from "./dom.js";
+import { Keyed, h, press, show, text } from "./dom.js";
 import { Drawer } from "./panels.js";
 
 const NAME_MAX = 60;
@@ -17,30 +17,26 @@ export class WhatIf extends Drawer {
     this.setting = select("the setting", () => this.drawSetting());
     this.option = select("its value", () => this.drawSetting());
     this.value = field("its value");
-    this.sentence = h("span", { class: "kv-dim" });
+    this.sentence = h("span.kv-dim");
     this.seed = field("seed", 1);
     this.steps = field("steps at most", 200);
     this.faults = select("what may go wrong");
     fill(this.faults, ["calm", "rough", "hostile"].map((name) => [name, name]));
     this.event = h("b");
-    const skip = this.press("skip it", () => this.app.wish({ do: "skip" }, `without “${this.title}”`));
-    const move = this.press("move it", () => this.app.wish({ do: "move", to: Number(this.other.value), where: this.other.value < this.at ? "before" : "after" }, `“${this.title}” elsewhere`));
-    const wire = (wish, words) => this.press(words, () => this.app.wish({ do: wish, message: this.message.value, after: Number(this.until.value) || "quiet" }, `${words}: ${this.message.selectedOptions[0].text}`));
+    const skip = press("skip it", () => this.app.wish({ do: "skip" }, `without “${this.title}”`));
+    const move = press("move it", () => this.app.wish({ do: "move", to: Number(this.other.value), where: this.other.value < this.at ? "before" : "after" }, `“${this.title}” elsewhere`));
+    const wire = (wish, words) => press(words, () => this.app.wish({ do: wish, message: this.message.value, after: Number(this.until.value) || "quiet" }, `${words}: ${this.message.selectedOptions[0].text}`));
     this.hold = wire("hold", "hold it back");
     this.release = wire("release", "release it");
-    const rerun = this.press("run again", () => {
+    const rerun = press("run again", () => {
       const change = `${this.setting.value}=${this.option.hidden ? this.value.value : this.option.value}`;
       this.app.wish({ do: "change", settings: [change] }, change);
     });
-    const on = this.press("run on", () => this.app.wish({ do: "run", seed: this.seed.valueAsNumber, steps: this.steps.valueAsNumber, faults: this.faults.value }, `run on, seed ${this.seed.value}`));
+    const on = press("run on", () => this.app.wish({ do: "run", seed: this.seed.valueAsNumber, steps: this.steps.valueAsNumber, faults: this.faults.value }, `run on, seed ${this.seed.value}`));
     this.wire = row("a message", this.message, this.hold, this.release, wire("lose", "lose its connection"), wire("delay", "delay it"), this.until);
     this.step = row("this event", this.event, skip, move, this.other);
     this.change = row("a setting", this.setting, this.option, this.value, rerun, this.sentence);
     this.element.append(this.wire, this.step, this.change, row("dice", label("seed", this.seed), label("steps", this.steps), this.faults, on));
-  }
-
-  press(words, act) {
-    return h("button", { text: words, onclick: () => this.app.guard(act) });
   }
 
   toggle(open) {
@@ -53,7 +49,7 @@ export class WhatIf extends Drawer {
     this.title = line.steps[at].title;
     text(this.event, `${at} · ${this.title}`);
     const flying = line.wire.at(at);
-    const chosen = this.app.model.get("selection")?.id;
+    const chosen = this.app.selection.id;
     show(this.wire, flying.length > 0);
     fill(this.message, flying.map((m) => [m.id, `${m.label}, ${m.from} → ${m.to}`]), flying.some((m) => m.id === chosen) ? chosen : undefined);
     this.message.onchange = () => this.drawMessage(line, at);
@@ -99,8 +95,8 @@ export class Story {
     this.said = h("p", { role: "status" });
     this.summary = h("summary");
     this.list = h("ul");
-    this.more = h("details", {}, this.summary, this.list);
-    this.element = h("div", { class: "kv-story" }, this.said, this.more);
+    this.more = h("details", this.summary, this.list);
+    this.element = h("div.kv-story", this.said, this.more);
     this.rows = new Keyed(this.list, () => h("li"), (node, { words }) => text(node, words));
   }
 
@@ -134,13 +130,13 @@ export function pointsOf(line, words) {
 }
 
 const SMALL = new Set("a an and at by in is of on the to with after".split(" "));
-const select = (name, onchange) => h("select", { "aria-label": name, onchange });
-const field = (name, value) => h("input", { type: "number", "aria-label": name, value, min: 0 });
-const label = (words, input) => h("label", {}, `${words} `, input);
-const row = (words, ...parts) => h("div", { class: "kv-whatif-row", role: "group", "aria-label": words }, h("span", { class: "kv-caption", text: words }), ...parts);
+const select = (name, onchange) => h("select", { label: name, onchange });
+const field = (name, value) => h("input", { type: "number", label: name, value, min: 0 });
+const label = (words, input) => h("label", `${words} `, input);
+const row = (words, ...parts) => h("div.kv-whatif-row", { role: "group", label: words }, h("span.kv-caption", words), ...parts);
 
 /** Fills a list of choices; what was chosen stays chosen, if it is still there. */
 function fill(node, options, wanted = node.value) {
-  node.replaceChildren(...options.map(([value, words]) => h("option", { value, text: words })));
+  node.replaceChildren(...options.map(([value, words]) => h("option", { value }, words)));
   if (options.some(([value]) => value === wanted)) node.value = wanted;
 }

@@ -1,8 +1,9 @@
 // Who made this so, and what holds it back: the chain of steps behind a value or a step, the way out
 // of what stands still, and the causal cone, lit in the diagram and in the overview.
 
-import { attr, h, s, show, text } from "./dom.js";
+import { aria, attr, h, s, show, text } from "./dom.js";
 import { ending } from "./line.js";
+import { tool } from "./panels.js";
 
 const CHAIN_MAX = 7;
 const HOW = { never: "nobody will free it", someone: "somebody has to act", soon: "under way", idle: "nothing to do" };
@@ -33,12 +34,12 @@ function chainOf(line, step) {
 export class Trail {
   constructor(app) {
     this.app = app;
-    this.head = h("h3", { class: "kv-caption" });
+    this.head = h("h3.kv-caption");
     this.body = h("ol");
-    this.opener = h("button", { class: "kv-toggle", title: "what holds this back (e)", onclick: () => app.guard(() => this.toggle()) }, h("span", { text: "stuck?" }), h("kbd", { text: "e" }));
+    this.opener = tool("stuck?", "e", "what holds this back", () => this.toggle());
     this.lit = this.button("light all that led here (c)", () => this.light());
-    this.element = h("section", { class: "kv-trail", "aria-label": "Who made this so" }, this.head, this.body, this.lit);
-    this.ticks = app.overview.svg.appendChild(s("path", { class: "kv-ticked" }));
+    this.element = h("section.kv-trail", { label: "Who made this so" }, this.head, this.body, this.lit);
+    this.ticks = app.overview.svg.appendChild(s("path.kv-ticked"));
     const { element } = app.cards;
     for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-label", "Values: up and down choose one, Enter asks who made it so"]]) attr(element, name, value);
     element.addEventListener("click", (event) => app.guard(() => this.ask(valueOf(event.target))));
@@ -46,7 +47,7 @@ export class Trail {
   }
 
   button(words, act, more) {
-    return h("button", { class: "kv-link", text: words, onclick: () => this.app.guard(act), ...more });
+    return h("button.kv-link", { onclick: act, ...more }, words);
   }
 
   /** Names a value: "my-txn, state", and "src-0@100 for g1" instead of the key of a share-partition. */
@@ -99,12 +100,12 @@ export class Trail {
 
   update(line, at) {
     const { app } = this;
-    const chosen = app.model.get("selection") ?? {};
+    const chosen = app.selection;
     const row = chosen.kind === "value" ? line.row(chosen.card, chosen.row, at) : undefined;
     const holds = line.liveHolds.at(at).sort((a, b) => RANK.indexOf(a.how) - RANK.indexOf(b.how));
     const step = row ? row.from : at;
     const led = row || !app.sentence.why.hidden;
-    attr(this.opener, "aria-expanded", String(Boolean(this.open)));
+    aria(this.opener, "expanded", this.open);
     show(this.element, Boolean(led || this.open));
     if (led || this.open) this.draw(line, step, row, led, this.open ? holds : holds.filter((hold) => row && hold.card === row.card && hold.rows.includes(row.id)));
     this.mark(row, holds);
@@ -121,20 +122,20 @@ export class Trail {
     this.body.replaceChildren(
       ...holds.map((hold) => this.hold(line, hold)),
       ...chain.slice(0, CHAIN_MAX).map((link, n) => this.link(line, link, n)),
-      this.open && !holds.length ? h("li", { text: "Nothing stands still here." }) : more > 0 ? h("li", { text: `and ${more} before` }) : "",
+      this.open && !holds.length ? h("li", "Nothing stands still here.") : more > 0 ? h("li", `and ${more} before`) : "",
     );
-    attr(this.lit, "aria-pressed", String(Boolean(this.on)));
+    aria(this.lit, "pressed", this.on);
   }
 
   hold(line, hold) {
     const see = (hold.see ?? []).map(([card, id]) => line.row(card, id, this.app.at)).filter(Boolean);
-    return h("li", { class: "kv-hold", "data-how": hold.how }, h("b", { text: `${HOW[hold.how]}: ` }), hold.text, h("b", { text: " Way out: " }), hold.free, ...see.map((row) => this.goto(row.from, `${this.about(row)}: since ${row.from}`)));
+    return h("li.kv-hold", { "data-how": hold.how }, h("b", `${HOW[hold.how]}: `), hold.text, h("b", " Way out: "), hold.free, ...see.map((row) => this.goto(row.from, `${this.about(row)}: since ${row.from}`)));
   }
 
   link(line, [k, from], n) {
     const step = line.steps[k];
     const others = n < 3 ? causesOf(line, k).slice(step.accident ? 0 : 1, 4) : [];
-    return h("li", {}, this.goto(k, k), " ", h("b", { text: step.title }), step.accident ? ": an accident, nothing made it happen" : from && `: ${from}`, ...others.map(([other, words]) => this.goto(other, `${other} ${words}`)));
+    return h("li", this.goto(k, k), " ", h("b", step.title), step.accident ? ": an accident, nothing made it happen" : from && `: ${from}`, ...others.map(([other, words]) => this.goto(other, `${other} ${words}`)));
   }
 
   goto(k, words) {

@@ -10,7 +10,7 @@ export class Facts {
   constructor(body, cards, card) {
     this.cards = cards;
     this.card = card;
-    this.table = body.appendChild(h("dl", { class: "kv-fact-list" }));
+    this.table = body.appendChild(h("dl.kv-fact-list"));
     this.list = new Keyed(
       this.table,
       (row) => this.make(row),
@@ -23,8 +23,8 @@ export class Facts {
     const about = this.card.about ?? {};
     const kafka = about[row.id];
     const title = kafka ?? about[row.id.split(" · ")[0]] ?? "a click pins this row, or lets it go";
-    const label = h("dt", { title, onclick: () => this.cards.pinRow(row) }, h("span"), kafka ? h("small", { text: kafka }) : null);
-    return h("div", {}, label, h("dd", {}, h("s"), h("span", { class: "kv-arrow" }), h("b")));
+    const label = h("dt", { title, onclick: () => this.cards.pinRow(row) }, h("span"), kafka ? h("small", kafka) : null);
+    return h("div", label, h("dd", h("s"), h("span.kv-arrow"), h("b")));
   }
 
   update(rows) {
@@ -58,10 +58,10 @@ export class Facts {
 export class Application {
   constructor(body, cards) {
     this.cards = cards;
-    this.code = body.appendChild(h("ol", { class: "kv-code" }));
+    this.code = body.appendChild(h("ol.kv-code"));
     this.list = new Keyed(
       this.code,
-      () => h("li", {}, h("code"), h("em", { text: "waiting" })),
+      () => h("li", h("code"), h("em", "waiting")),
       (node, row) => this.draw(node, row),
     );
   }

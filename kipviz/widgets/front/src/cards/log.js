@@ -48,18 +48,18 @@ function bracketed(items) {
 export class Log {
   constructor(body, cards) {
     this.cards = cards;
-    this.tape = body.appendChild(h("div", { class: "kv-tape", role: "list" }));
-    this.holder = body.appendChild(h("p", { class: "kv-holder" }));
-    this.said = body.appendChild(h("p", { class: "kv-said" }));
+    this.tape = body.appendChild(h("div.kv-tape", { role: "list" }));
+    this.holder = body.appendChild(h("p.kv-holder"));
+    this.said = body.appendChild(h("p.kv-said"));
     this.list = new Keyed(this.tape, (item) => this.make(item), (node, item) => this.draw(node, item));
   }
 
   make(item) {
     if (item.mark) return h("div", { class: `kv-mark kv-mark-${item.line}`, role: "listitem" }, h("span"));
-    if (item.gap) return h("div", { class: "kv-gap", role: "listitem" });
-    const cells = h("div", { class: "kv-cells", role: "list" });
+    if (item.gap) return h("div.kv-gap", { role: "listitem" });
+    const cells = h("div.kv-cells", { role: "list" });
     const node = h("div", { role: "listitem" }, cells, h("small"));
-    node.kvCells = new Keyed(cells, () => h("div", { class: "kv-batch", role: "listitem" }, h("b"), h("span")), (cell, row) => this.drawCell(cell, row));
+    node.kvCells = new Keyed(cells, () => h("div.kv-batch", { role: "listitem" }, h("b"), h("span")), (cell, row) => this.drawCell(cell, row));
     return node;
   }
 

@@ -13,9 +13,9 @@ export class Machine {
     this.boxes = states.map((state) => this.box(state));
     this.arrows = edges.map((edge) => ({ ...edge, id: `${edge.from} to ${edge.to}`, node: s("path", { d: edge.d }) }));
     const nodes = [...this.arrows, ...this.boxes].map((one) => one.node);
-    this.svg = s("svg", { class: "kv-machine-svg", viewBox: `0 0 ${width} ${height}`, role: "img" }, this.tip(""), this.tip("just"), ...nodes);
-    this.said = h("p", { class: "kv-now" });
-    body.append(this.svg, this.said, h("p", { class: "kv-more", text: `${note} Kafka: ${source}.` }));
+    this.svg = s("svg.kv-machine-svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, this.tip(""), this.tip("just"), ...nodes);
+    this.said = h("p.kv-now");
+    body.append(this.svg, this.said, h("p.kv-more", `${note} Kafka: ${source}.`));
   }
 
   tip(kind) {
@@ -25,7 +25,7 @@ export class Machine {
   box(state) {
     const { x, y } = state;
     const words = s("text", { "text-anchor": "middle" });
-    return { ...state, words, node: s("g", {}, s("rect", { x: x - HALF.width, y: y - HALF.height, width: 2 * HALF.width, height: 2 * HALF.height, rx: 6 }), words) };
+    return { ...state, words, node: s("g", s("rect", { x: x - HALF.width, y: y - HALF.height, width: 2 * HALF.width, height: 2 * HALF.height, rx: 6 }), words) };
   }
 
   update(rows) {
@@ -34,7 +34,7 @@ export class Machine {
       const said = lit.get(name);
       attr(node, "class", lit.has(name) ? "kv-state kv-on" : "kv-state");
       const wanted = said ? [name, said.length > 18 ? `${said.slice(0, 17)}…` : said] : lines;
-      if (words.textContent !== wanted.join("")) words.replaceChildren(...wanted.map((line, n) => s("tspan", { x, y: y + 9 - 5.5 * wanted.length + n * 11, text: line })));
+      if (words.textContent !== wanted.join("")) words.replaceChildren(...wanted.map((line, n) => s("tspan", { x, y: y + 9 - 5.5 * wanted.length + n * 11 }, line)));
     }
     const taken = new Map(rows.filter((row) => row.cells.times).map((row) => [row.id, row]));
     const just = [...taken.values()].filter((row) => this.cards.isNew(row));

@@ -20,16 +20,16 @@ const ENDS = { SPSO: "start of the in-flight window", SPEO: "end of the in-fligh
 export class Records {
   constructor(body, cards) {
     this.cards = cards;
-    this.strip = body.appendChild(h("div", { class: "kv-strip", role: "list" }));
-    this.more = body.appendChild(h("p", { class: "kv-more" }));
-    this.runs = body.appendChild(h("p", { class: "kv-runs" }));
-    this.said = body.appendChild(h("p", { class: "kv-said" }));
+    this.strip = body.appendChild(h("div.kv-strip", { role: "list" }));
+    this.more = body.appendChild(h("p.kv-more"));
+    this.runs = body.appendChild(h("p.kv-runs"));
+    this.said = body.appendChild(h("p.kv-said"));
     this.list = new Keyed(this.strip, (row) => this.make(row), (node, row) => this.draw(node, row));
   }
 
   make(row) {
     if (ENDS[row.id]) return h("div", { class: `kv-bracket kv-${row.id.toLowerCase()}`, role: "listitem" }, h("span"));
-    return h("div", { class: "kv-record", role: "listitem" }, h("b"), h("span"), h("i"), h("em"));
+    return h("div.kv-record", { role: "listitem" }, h("b"), h("span"), h("i"), h("em"));
   }
 
   update(rows) {
