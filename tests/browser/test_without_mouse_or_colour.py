@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -125,3 +127,52 @@ def test_a_part_that_cannot_be_drawn_says_so_and_leaves_the_rest(show):
     assert "could not be drawn" in page.locator(".kv-error").inner_text()
     page.keyboard.press("ArrowRight")
     assert page.locator(".kv-say").inner_text() == payload["bigs"][0]["say"]
+
+
+# Two pictures as data: how much of them differs by more than an eighth of the brightness.
+APART = """async ([one, other]) => {
+  const pixels = async (data) => {
+    const image = await createImageBitmap(await (await fetch(data)).blob());
+    const canvas = new OffscreenCanvas(40, 40).getContext('2d');
+    canvas.drawImage(image, 0, 0, 40, 40);
+    return canvas.getImageData(0, 0, 40, 40).data;
+  };
+  const [a, b] = [await pixels(one), await pixels(other)];
+  let apart = 0;
+  for (let i = 0; i < a.length; i += 4)
+    if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > 96) apart++;
+  return apart / (a.length / 4);
+}"""
+STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVED")
+
+
+@pytest.mark.parametrize("sight", ["protanopia", "deuteranopia", "tritanopia", "achromatopsia"])
+def test_record_states_are_told_apart_with_any_sight(show, sight):
+    payload = flow.share_payload()
+    card = next(card["id"] for card in payload["cards"] if card["kind"] == "records")
+    row = next(row for row in payload["rows"] if row["card"] == card and "state" in row["cells"])
+    payload["rows"] = [other for other in payload["rows"] if other["card"] != card] + [
+        {
+            **row,
+            "id": f"offset {n}",
+            "from": 0,
+            "to": None,
+            # The same letters on all of them: what is left is fill, pattern, line and sign.
+            "cells": {**row["cells"], "offset": 7, "state": state, "short": "XX", "note": ""},
+        }
+        for n, state in enumerate(STATES)
+    ]
+    page = show(payload, step=len(payload["steps"]) - 1)
+    page.context.new_cdp_session(page).send(
+        "Emulation.setEmulatedVisionDeficiency", {"type": sight}
+    )
+    boxes = page.locator(".kv-record")
+    assert boxes.count() == len(STATES)
+    shots = [
+        "data:image/png;base64," + base64.b64encode(boxes.nth(n).screenshot()).decode()
+        for n in range(len(STATES))
+    ]
+    for one, other in itertools.combinations(range(len(STATES)), 2):
+        apart = page.evaluate(APART, [shots[one], shots[other]])
+        # A sign of one letter, such as ✓, covers two hundredths of a box.
+        assert apart > 0.015, (STATES[one], STATES[other], apart)
