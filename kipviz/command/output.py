@@ -22,7 +22,18 @@ def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) 
         print(json.dumps(document, indent=2))
         return
     for line in lines:
-        print(line)
+        print(shown(line))
+
+
+def shown(line: str) -> str:
+    """Give a line as a terminal may have it: what is no sign to see is written as an escape.
+
+    Names and values may come from a recorded log or from somebody else's file, and a terminal would
+    take some characters for commands.
+    """
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 class Progress:
