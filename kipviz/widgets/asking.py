@@ -163,6 +163,8 @@ class Asking:
             ValueError: when nothing is meant by the words, several faults are, or it is not
                 possible then, with the reason.
         """
+        if not words.strip():
+            raise ValueError('Say which fault, such as "B1 crashes"; points() gives all of them.')
         found = self._points(words)
         found = [item for item in found if item["point"] == words] or found
         if not found:

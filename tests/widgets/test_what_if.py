@@ -313,3 +313,8 @@ def test_nonsense_from_the_page_is_answered_with_one_sentence() -> None:
         assert sentence, wish
         assert "model failed" not in sentence, (wish, sentence)
     assert stepper.known_branches == []
+
+
+def test_no_words_at_all_are_asked_to_say_which_fault():
+    with pytest.raises(ValueError, match='Say which fault, such as "B1 crashes"'):
+        open_run("kip-1289-group-commit").fault_at(" ")
