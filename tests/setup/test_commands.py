@@ -65,7 +65,16 @@ def run(checkout, *command, path=None, **variables):
 def test_make_alone_names_every_command(checkout):
     done = run(checkout, "make")
     named = set(re.findall(r"^make (\w+)", done.stdout, re.MULTILINE))
-    assert named == {"lab", "test", "check", "format", "notebooks", "front", "bench"}
+    assert named == {
+        "lab",
+        "test",
+        "check",
+        "thorough",
+        "format",
+        "notebooks",
+        "front",
+        "bench",
+    }
 
 
 def test_an_unknown_command_is_one_sentence(checkout):
