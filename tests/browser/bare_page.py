@@ -77,3 +77,13 @@ def wait_painted(page: Page) -> float:
     """Wait for the first picture; gives the milliseconds it took."""
     page.wait_for_function("() => window.painted !== undefined")
     return page.evaluate("() => window.painted")
+
+
+def step_of(page: Page) -> int:
+    """The small step that the stepper stands on."""
+    return page.evaluate("() => window.model.get('step')")
+
+
+def no_error(page: Page) -> bool:
+    """Whether the stepper says that nothing went wrong."""
+    return page.locator(".kv-error").is_hidden()

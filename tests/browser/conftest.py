@@ -3,9 +3,11 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.browser.bare_page import wait_painted, write_page
 from tests.browser.harness import Lab, Notebook, write_notebook
 
 ROOT = Path(__file__).parents[2]
@@ -68,3 +70,20 @@ def open_file(lab, stays_here):
     yield open_one
     for page in opened:
         page.close()
+
+
+@pytest.fixture
+def show(open_file, tmp_path) -> Callable[..., Any]:
+    """Show a payload on a page of its own: `show(payload, width=800, scheme="dark", step=7)`.
+
+    Gives the page, with the focus on the stepper; other keywords are the stepper's traits.
+    """
+
+    def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
+        file = write_page(tmp_path / "stepper.html", payload, **more)
+        page = open_file(file, width=width, scheme=scheme)
+        wait_painted(page)
+        page.locator(".kv").focus()
+        return page
+
+    return show_one

@@ -17,24 +17,17 @@ def payload():
 
 
 @pytest.fixture
-def show(open_file, tmp_path, payload):
+def show(show, payload):
     """Open the drawer on a message and give the page."""
 
-    def show_one(label: str, *, width: int = 1280, scheme: str = "light"):
+    def show_message(label: str, **more):
         message = next(m for m in payload["messages"] if m["label"] == label)
-        place = write_page(
-            tmp_path / "stepper.html",
-            payload,
-            step=message["arrived"],
-            selection={"kind": "message", "id": message["id"]},
-        )
-        page = open_file(place, width=width, scheme=scheme)
-        wait_painted(page)
-        page.locator(".kv").focus()
+        chosen = {"kind": "message", "id": message["id"]}
+        page = show(payload, step=message["arrived"], selection=chosen, **more)
         page.keyboard.press("x")
         return page, message
 
-    return show_one
+    return show_message
 
 
 def rows(page) -> list[list[str]]:

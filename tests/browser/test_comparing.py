@@ -8,7 +8,7 @@ import pytest
 
 import kipviz
 from kipviz.widgets.page import page as exported
-from tests.browser.bare_page import wait_painted, write_page
+from tests.browser.bare_page import step_of
 
 pytestmark = pytest.mark.browser
 
@@ -20,23 +20,6 @@ TOPS = """() => [...document.querySelectorAll('.kv-side')].map((side) =>
 @functools.cache
 def both() -> dict:
     return kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D").payload
-
-
-@pytest.fixture
-def show(open_file, tmp_path):
-    def show_one(payload: dict, *, width: int = 1280, scheme: str = "light", **traits):
-        page = open_file(
-            write_page(tmp_path / "both.html", payload, **traits), width=width, scheme=scheme
-        )
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
-
-    return show_one
-
-
-def step_of(page) -> int:
-    return page.evaluate("() => window.model.get('step')")
 
 
 def press(page, *keys: str) -> None:

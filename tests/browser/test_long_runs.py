@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kipviz.widgets import payload as payloads
-from tests.browser.bare_page import wait_painted, write_page
+from tests.browser.bare_page import no_error, step_of
 from tests.widgets import flow, polls
 
 pytestmark = pytest.mark.browser
@@ -26,30 +26,8 @@ def long_run() -> dict[str, Any]:
     return payload
 
 
-@pytest.fixture
-def show(open_file, tmp_path) -> Open:
-    """Show a payload and give the page, with the focus on the stepper."""
-
-    def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
-        file = write_page(tmp_path / "stepper.html", payload, theme=scheme, **more)
-        page = open_file(file, width=width, scheme=scheme)
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
-
-    return show_one
-
-
-def step_of(page) -> int:
-    return page.evaluate("() => window.model.get('step')")
-
-
 def found(page) -> str:
     return page.locator(".kv-find-count").inner_text()
-
-
-def no_error(page) -> bool:
-    return page.locator(".kv-error").is_hidden()
 
 
 def test_polls_that_come_back_empty_are_one_row_until_somebody_asks(show):

@@ -15,6 +15,7 @@ from kipviz.widgets.page import page as page_of
 from kipviz.widgets.stepper import Stepper
 from tests.browser.bare_page import wait_painted, write_page
 from tests.widgets import flow
+from tests.widgets.branched import branched
 
 pytestmark = pytest.mark.browser
 TWO = "kip-1289-two-members"
@@ -51,19 +52,9 @@ def go_to(shown, branch: int, step: int) -> None:
     )
 
 
-def branched():
-    """A story with a branch, a branch of that one, and one that goes on at the end."""
-    stepper = stepper_of(runs.play("kip-1289-lock-expiry"))
-    for step, turns in ((30, 2), (33, 1), (12, 1)):
-        stepper.step = step
-        for _ in range(turns):
-            choices = stepper._line.choices_at(stepper.step)
-            free = [c["id"] for c in choices if c["enabled"] and not c["taken"]]
-            stepper.take(free[len(free) // 2])
-    stepper.branch = 0
-    stepper.last()
-    if stepper.possible():
-        stepper.take(stepper.possible()[0])
+def branched_and_changed():
+    """A story with branches, and with two lines under another setting, one of which has a branch."""
+    stepper = branched()
     for change in ("replication=stepwise", "crash_broker=1"):
         stepper.branch, stepper.step = 0, 30
         stepper.change(change)
@@ -84,7 +75,7 @@ def test_the_page_and_python_make_the_same_link_at_every_place_of_a_run(show, se
 
 
 def test_the_page_and_python_make_the_same_link_on_every_branch(show):
-    stepper = branched()
+    stepper = branched_and_changed()
     shown = show(stepper)
     for branch in range(len(stepper.branches) + 1):
         stepper.branch = branch

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.bare_page import wait_painted, write_page
+from tests.browser.bare_page import no_error, step_of, wait_painted, write_page
 from tests.widgets import flow
 
 pytestmark = pytest.mark.browser
@@ -16,31 +16,8 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
 
 
-@pytest.fixture
-def show(open_file, tmp_path) -> Open:
-    """Show a payload and give the page, with the focus on the stepper."""
-
-    def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
-        page = open_file(
-            write_page(tmp_path / "stepper.html", payload, **more), width=width, scheme=scheme
-        )
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
-
-    return show_one
-
-
-def step_of(page) -> int:
-    return page.evaluate("() => window.model.get('step')")
-
-
 def said(page) -> str:
     return page.locator(".kv-say").inner_text()
-
-
-def no_error(page) -> bool:
-    return page.locator(".kv-error").is_hidden()
 
 
 def step_named(payload: dict[str, Any], title: str) -> int:

@@ -7,7 +7,6 @@ import functools
 import pytest
 
 import kipviz
-from tests.browser.bare_page import wait_painted, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -18,16 +17,8 @@ def payload() -> dict:
 
 
 @pytest.fixture
-def show(open_file, tmp_path):
-    def show_one(*, width: int = 1280, scheme: str = "light", **traits):
-        page = open_file(
-            write_page(tmp_path / "lesson.html", payload(), **traits), width=width, scheme=scheme
-        )
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
-
-    return show_one
+def show(show):
+    return lambda **more: show(payload(), **more)
 
 
 def value(page, name: str):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.bare_page import wait_painted, write_page
+from tests.browser.bare_page import no_error
 from tests.widgets import flow
 
 pytestmark = pytest.mark.browser
@@ -15,26 +15,8 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
 
 
-@pytest.fixture
-def show(open_file, tmp_path) -> Open:
-    """Show a payload and give the page, with the focus on the stepper."""
-
-    def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
-        file = write_page(tmp_path / "stepper.html", payload, theme=scheme, **more)
-        page = open_file(file, width=width, scheme=scheme)
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
-
-    return show_one
-
-
 def trait(page, name: str) -> Any:
     return page.evaluate("name => window.model.get(name)", name)
-
-
-def no_error(page) -> bool:
-    return page.locator(".kv-error").is_hidden()
 
 
 def grown() -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -11,7 +11,6 @@ import pytest
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.payload import payload
-from tests.browser.bare_page import wait_painted, write_page
 from tests.scenarios.story import played
 
 pytestmark = pytest.mark.browser
@@ -32,19 +31,13 @@ def end_of(title: str, name: str = "kip-1289-share-commit") -> int:
 
 
 @pytest.fixture
-def show(open_file, tmp_path) -> Open:
-    """Show a story at the end of a big step, with the focus on the stepper."""
+def show(show) -> Open:
+    """Show a story at the end of a big step."""
 
-    def show_one(
-        title: str, name: str = "kip-1289-share-commit", *, width: int = 1280, **more: Any
-    ):
-        file = write_page(tmp_path / "views.html", told(name), step=end_of(title, name), **more)
-        page = open_file(file, width=width)
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
+    def show_story(title: str, name: str = "kip-1289-share-commit", **more: Any):
+        return show(told(name), step=end_of(title, name), **more)
 
-    return show_one
+    return show_story
 
 
 def titles(page) -> list[str]:

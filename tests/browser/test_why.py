@@ -10,7 +10,7 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.widgets.lab import Lab
-from tests.browser.bare_page import wait_painted, write_page
+from tests.browser.bare_page import step_of, wait_painted, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -23,26 +23,14 @@ def payload(name: str, under: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def show(open_file, tmp_path) -> Open:
-    """Show a story at a step (its last one) with the focus on the stepper."""
+def show(show) -> Open:
+    """Show a story at a step, its last one if none is said."""
 
-    def show_one(name: str, under: str, step: int | None = None, **more: Any):
+    def show_story(name: str, under: str, step: int | None = None, **more: Any):
         told = payload(name, under)
-        at = len(told["steps"]) - 1 if step is None else step
-        page_keys = {k: more.pop(k) for k in ("width", "scheme") if k in more}
-        page = open_file(
-            write_page(tmp_path / "why.html", told, step=at, **more),
-            **{"width": 1280, "scheme": "light", **page_keys},
-        )
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
+        return show(told, step=len(told["steps"]) - 1 if step is None else step, **more)
 
-    return show_one
-
-
-def step_of(page) -> int:
-    return page.evaluate("() => window.model.get('step')")
+    return show_story
 
 
 def step_named(told: dict[str, Any], title: str) -> int:

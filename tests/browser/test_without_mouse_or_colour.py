@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.bare_page import wait_painted, write_page
 from tests.browser.test_stepper_lab import ACTIVE, CELLS, MODE, SHOW
 from tests.widgets import flow
 
@@ -33,17 +32,6 @@ COLOURLESS = """(selector) => [...document.querySelectorAll(selector)].map((node
   });
   return [node.textContent, ...drawn].join(' ');
 })"""
-
-
-@pytest.fixture
-def show(open_file, tmp_path):
-    def show_one(payload, **traits):
-        page = open_file(write_page(tmp_path / "stepper.html", payload, **traits))
-        wait_painted(page)
-        page.locator(".kv").focus()
-        return page
-
-    return show_one
 
 
 def test_no_two_actions_share_a_key_and_the_help_lists_each_once(show):
