@@ -62,9 +62,7 @@ def shrink(
         NotBroken: if the actions do not break that property.
     """
     judge = _Judge(model, broken)
-    story = judge.broken_by(tuple(actions))
-    if story is None:
-        raise NotBroken(f"the {len(actions)} actions do not break {broken!r}")
+    story = judge.must_be_broken_by(tuple(actions))
     while go_on():
         shorter = _left_out(judge, story, go_on)
         tidier = _moved_together(judge, shorter, go_on)
@@ -86,9 +84,7 @@ def savings(
         NotBroken: if the actions do not break that property.
     """
     judge = _Judge(model, broken)
-    story = judge.broken_by(tuple(actions))
-    if story is None:
-        raise NotBroken(f"the {len(actions)} actions do not break {broken!r}")
+    story = judge.must_be_broken_by(tuple(actions))
     found = []
     for at, action in enumerate(story):
         if not wanted(action):
@@ -155,6 +151,17 @@ class _Judge:
         self.taken = tuple(taken)
         broken = prop.finding(state).status == BROKEN or self._for_ever(world, state)
         return self.taken if broken else None
+
+    def must_be_broken_by(self, actions: Actions) -> Actions:
+        """Take what is possible of a run that breaks the promise, up to there.
+
+        Raises:
+            NotBroken: if it does not.
+        """
+        story = self.broken_by(actions)
+        if story is None:
+            raise NotBroken(f"the {len(actions)} actions do not break {self._property.name!r}")
+        return story
 
     def _for_ever(self, world: World, pending: Any) -> bool:
         if not self._settles or not pending.things:

@@ -39,27 +39,20 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.command.refused import Refused
     from kipviz.views.review import ablation_page
 
-    progress = Progress()
-
-    def told(design: str, states: int, depth: int) -> bool:
-        progress.say(f"{design}: {states:,} states, depth {depth}")
-        return True
-
-    rows: list[Ablated] = []
     try:
-        rows += ablate(
-            arguments.scenario,
-            arguments.design,
-            arguments.rules or RULES,
-            tuple(arguments.faults or BUDGETS),
-            Bounds(states_max=arguments.states_max),
-            told,
-            pairs=not arguments.alone,
-        )
+        with Progress() as progress:
+            searched = ablate(
+                arguments.scenario,
+                arguments.design,
+                arguments.rules or RULES,
+                tuple(arguments.faults or BUDGETS),
+                Bounds(states_max=arguments.states_max),
+                progress.designs,
+                pairs=not arguments.alone,
+            )
+            rows = tuple(searched)
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
-    finally:
-        progress.end()
     document = {
         "scenario": arguments.scenario,
         "design": arguments.design,

@@ -28,14 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Audit the log and name every run to look at."""
-    progress = Progress()
-    try:
-        with explaining():
-            from kipviz.spark.audit import audit_log
+    with Progress() as progress, explaining():
+        from kipviz.spark.audit import audit_log
 
-            result = audit_log(spark_for(arguments.master), arguments.log, progress.tasks)
-    finally:
-        progress.end()
+        result = audit_log(spark_for(arguments.master), arguments.log, progress.tasks)
     findings = result.table.to_pylist()
     document = {
         "log": arguments.log,

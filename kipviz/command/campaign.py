@@ -53,8 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_place(arguments.events)
         if Path(arguments.events).exists():
             raise Refused(f"there is something at {arguments.events} already: choose another place")
-    progress = Progress()
-    try:
+    with Progress() as progress:
         with explaining():
             work = _campaign(arguments)
             result = work.run(progress.runs)
@@ -63,8 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
         broken = [row for row in result.table.to_pylist() if row["status"] != "holds"]
         stories = _stories(broken, arguments.steps_max) if arguments.shrink else []
         coverage = _coverage(result, progress) if arguments.coverage else None
-    finally:
-        progress.end()
     document, lines = _document(arguments, result, broken), [*_lines(result, broken)]
     if arguments.shrink:
         document["stories"] = stories

@@ -95,8 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     bounds = Bounds(states_max=arguments.states_max)
     if arguments.depth_max is not None:
         bounds = bounds.but(depth_max=arguments.depth_max)
-    progress = Progress()
-    try:
+    with Progress() as progress:
         if arguments.spark:
             found = _on_spark(arguments, model, bounds, progress)
         else:
@@ -109,8 +108,6 @@ def run(arguments: argparse.Namespace) -> int:
             breaking(runs.follow(scenario, design, budget, e.actions), e.property) for e in examples
         ]
         decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]
-    finally:
-        progress.end()
     saved = None
     if arguments.save is not None and broken:
         telling.save(min(broken, key=lambda each: each.step).run, arguments.save)

@@ -28,11 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.views.review import ledger
 
     check_place(arguments.into)
-    progress = Progress()
-    try:
+    with Progress() as progress:
         entries = tuple(judged(progress=progress.states))
-    finally:
-        progress.end()
     document = {
         "claims": [
             {

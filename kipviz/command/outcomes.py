@@ -42,29 +42,27 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.views.review import outcomes_page
 
     check_place(arguments.save)
-    progress = Progress()
     try:
-        if arguments.seeds is None:
-            found = of_all(
-                arguments.scenario,
-                arguments.design,
-                budget_of(arguments.faults),
-                Bounds(states_max=arguments.states_max),
-                progress.states,
-            )
-        else:
+        with Progress() as progress:
+            if arguments.seeds is None:
+                found = of_all(
+                    arguments.scenario,
+                    arguments.design,
+                    budget_of(arguments.faults),
+                    Bounds(states_max=arguments.states_max),
+                    progress.states,
+                )
+            else:
 
-            def told(done: int) -> bool:
-                progress.runs(done, arguments.seeds)
-                return True
+                def told(done: int) -> bool:
+                    progress.runs(done, arguments.seeds)
+                    return True
 
-            faults = arguments.faults or "calm"
-            seeds = range(arguments.seeds)
-            found = of_seeds(arguments.scenario, arguments.design, faults, seeds, told)
+                faults = arguments.faults or "calm"
+                seeds = range(arguments.seeds)
+                found = of_seeds(arguments.scenario, arguments.design, faults, seeds, told)
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
-    finally:
-        progress.end()
     if arguments.save is not None:
         if arguments.row > len(found.groups):
             raise Refused(f"there are {len(found.groups)} rows, and no row {arguments.row}")

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kipviz.command.refused import Refused
 
@@ -37,7 +37,10 @@ def shown(line: str) -> str:
 
 
 class Progress:
-    """Says on stderr how far it is: on one line of a terminal, else now and then."""
+    """Says on stderr how far it is: on one line of a terminal, else now and then.
+
+    It is used in a `with`, whose end leaves the line.
+    """
 
     def __init__(self) -> None:
         self._on_terminal = sys.stderr.isatty()
@@ -66,8 +69,15 @@ class Progress:
         self.say(f"{states:,} states, depth {depth}")
         return True
 
-    def end(self) -> None:
-        """Leave the line."""
+    def designs(self, design: str, states: int, depth: int) -> bool:
+        """Say how far the search of a design is; it shall go on."""
+        self.say(f"{design}: {states:,} states, depth {depth}")
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._wide:
             print(file=sys.stderr, flush=True)
             self._wide = 0

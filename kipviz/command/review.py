@@ -53,17 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
-    progress = Progress()
-
-    def told(name: str, states: int, depth: int) -> bool:
-        progress.say(f"{name}: {states:,} states, depth {depth}")
-        return True
-
-    try:
+    with Progress() as progress:
         bounds = Bounds(states_max=arguments.states_max)
-        rows = verdict_table(scenario.name, designs, budget, bounds, told)
-    finally:
-        progress.end()
+        rows = verdict_table(scenario.name, designs, budget, bounds, progress.designs)
     write_whole(str(folder / "review.md"), review(rows))
     files = ["review.md", *_stories(folder, rows)]
     verdicts = [_verdict(row) for row in rows]

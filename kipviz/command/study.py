@@ -38,11 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with telling.refusing():
         chosen = study(arguments.study)
-    progress = Progress()
-    try:
+    with Progress() as progress:
         found = answered(chosen, progress=progress.states)
-    finally:
-        progress.end()
     answer(_document(found), study_page(found).splitlines(), as_json=arguments.json)
     return 0
 

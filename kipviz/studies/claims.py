@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import ProgressTold
 from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import EVERY_PROPERTY, Cell, Judged, judge
+from kipviz.checking.verdicts import Cell, Judged, judge, property_named
 from kipviz.core.values import Value
 
 SMALL = "kip-1289-small"
@@ -124,7 +124,7 @@ def judged(
 ) -> Iterator[Entry]:
     """Judge claims one by one; a caller may stop between two of them."""
     for claim in claims:
-        asked = tuple(prop for prop in EVERY_PROPERTY if prop.name == claim.property)
+        asked = (property_named(claim.property),)
         for design in claim.under:
             budget = budget_of(claim.faults)
             yield Entry(claim, judge(claim.scenario, design, budget, bounds, progress, asked))

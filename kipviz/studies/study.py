@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kipviz.checking.budgets import budget_of, budget_words
 from kipviz.checking.explore import ProgressTold
 from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import BREAKS, EVERY_PROPERTY, SO_FAR, Judged, judge
+from kipviz.checking.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
 from kipviz.core.values import Value
 
 Counting = Callable[[], tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]
@@ -83,7 +83,7 @@ def answer(
         heads, rows = study.counting()
         return Answer(study, heads, rows)
     judged: list[Judged] = []
-    asked = tuple(prop for prop in EVERY_PROPERTY if prop.name in study.properties)
+    asked = tuple(property_named(name) for name in study.properties)
     for rival in study.rivals:
         budget = budget_of(study.faults)
         row = judge(study.scenario, rival.design, budget, bounds, progress, asked)

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from kipviz.views.moments import points
-from kipviz.widgets.line import Line
 
 Part = Mapping[str, Any]
 
@@ -26,16 +25,11 @@ Part = Mapping[str, Any]
 class Asking:
     """A stepper, as a notebook's cell uses it."""
 
+    # What the stepper itself brings.
     branch: Any
     step: Any
-
-    @property
-    def _line(self) -> Line:
-        raise NotImplementedError
-
-    def ask(self, do: str, **more: Any) -> Self:
-        """Ask for something at the cursor, as the page does, and follow the answer."""
-        raise NotImplementedError
+    _line: Any
+    ask: Any
 
     # -- where to go -----------------------------------------------------------------------------------
 
