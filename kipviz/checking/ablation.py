@@ -21,7 +21,7 @@ from kipviz.checking.verdicts import BREAKS, EVERY_PROPERTY, Cell, Judged, cells
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
-from kipviz.designs.design import Design
+from kipviz.designs.design import Design, slot_named
 from kipviz.designs.options import KAFKAS_OWN, SLOTS
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.library import scenario as scenario_named
@@ -175,8 +175,7 @@ class _Work:
 
 
 def _off(rule: str) -> str:
-    slot = next(slot for slot in SLOTS if slot.name == rule)
-    return slot.options[1].name
+    return slot_named(rule).options[1].name
 
 
 def _tried(judged: Judged) -> Tried:

@@ -19,6 +19,7 @@ from kipviz.checking import memory
 from kipviz.checking.forever import Forever
 from kipviz.checking.found import Bounds, Counterexample, Explored
 from kipviz.checking.graph import NOWHERE, Graph
+from kipviz.checking.liveness import ORDER as FREE_KINDS
 from kipviz.checking.reductions import Reduction
 from kipviz.core.model import Model
 from kipviz.core.values import digest_of
@@ -31,16 +32,6 @@ Waiting = tuple[int, Any, tuple[Any, ...], int]
 
 PROGRESS_EVERY = 256
 FULL_STATES_MAX = 100_000
-FREE_KINDS = (
-    "deliver",
-    "load",
-    "replicate",
-    "sender",
-    "repair",
-    "application",
-    "refresh",
-    "expiry",
-)
 CANCELLED = "cancelled"
 
 

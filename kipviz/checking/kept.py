@@ -93,9 +93,8 @@ def load(
 
 def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
     """Take every state's first step once more; what waits gets its world back."""
-    (start,) = search.queue or ((0, None, (), 0),)
     search.queue.clear()
-    worlds: dict[int, tuple[Any, tuple[Any, ...], int]] = {0: start[1:]}
+    worlds: dict[int, tuple[Any, tuple[Any, ...], int]] = {0: (*search.state(0), 0)}
     parent, enabled = -1, ()
     search.graph, search.transitions = graph, kept.transitions
     for key, number in graph.numbers.items():

@@ -44,9 +44,6 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 
-LENGTH_WARNED = 1_500
-"""From here on some mail and chat programs cut a line."""
-
 OWN = "own"  # the budget of the scenario
 
 _encode = msgspec.json.Encoder().encode

@@ -93,7 +93,7 @@ def under(made: Breaking, design: Design) -> tuple[Run, tuple[Missing, ...]]:
     model = run.scenario.model(design, run.budget)
     course = Course(model, Trace.start(model, PROPERTIES))
     missing = course.follow(rest_of(run.trace, run.trace.line, 0))
-    return Run(run.scenario, design, model, course.trace), missing
+    return Run(run.scenario, design, model, course.trace, settings=run.settings), missing
 
 
 def _others(design: Design) -> list[tuple[Slot, Option]]:

@@ -107,7 +107,7 @@ def saving(model: ClusterModel, actions: Sequence[ClusterAction], broken: str) -
     """
     found = savings(model, actions, broken, is_accident)
     if not found and len(actions) <= LONG:
-        found = savings(model, actions, broken)
+        found = savings(model, actions, broken, lambda action: not is_accident(action))
     return min(found, key=lambda s: (s.lost, -s.at), default=None)
 
 

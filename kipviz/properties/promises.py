@@ -71,6 +71,9 @@ class Facts(Part, frozen=True, dict=True):
     broken: Table[str, str] = Table.of()
 
 
+_NOTHING = Facts()
+
+
 class Promise(Value, frozen=True):
     """One promise: a property with its name, its sentence, its source and what breaks it.
 
@@ -84,8 +87,8 @@ class Promise(Value, frozen=True):
     breaks: Callable[[Facts, Event, World], str]
 
     def initial(self, world: World) -> Facts:
-        """Start with nothing known."""
-        return Facts()
+        """Start with nothing known: one value for all promises, so that one pass tells them all."""
+        return _NOTHING
 
     def observe(self, facts: Facts, action: Any, outcome: Outcome) -> Facts:
         """Take in one step, for all promises at once."""

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kipviz.checking.explore import FREE_KINDS, Search, told
+from kipviz.checking.explore import Search, told
+from kipviz.checking.liveness import ORDER as FREE_KINDS
 from kipviz.checking.liveness import settle
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.spark.packed import packed, unpacked

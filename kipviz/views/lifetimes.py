@@ -98,7 +98,7 @@ class Lifetimes:
         """The rows on screen at ``step``, inherited ones first."""
         if self._parent is not None and step <= self._at:
             return self._parent.alive(step)
-        return [row for row in (*self._inherited, *self.rows) if _covers(row, step)]
+        return [row for row in (*self._inherited, *self.rows) if covers(row, step)]
 
     def _show(self, card_id: str, card: Card) -> None:
         shown = self._open.setdefault(card_id, {})
@@ -144,5 +144,6 @@ def _bare(cells: Cells) -> dict[str, Any]:
     return {name: value for name, value in cells.items() if name != TONE}
 
 
-def _covers(row: Row, step: int) -> bool:
+def covers(row: Mapping[str, Any], step: int) -> bool:
+    """Say whether something with a lifetime is there at a step."""
     return bool(row["from"] <= step and (row["to"] is None or step < row["to"]))

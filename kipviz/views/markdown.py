@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kipviz.checking.runs import Judgement
+from kipviz.views.lifetimes import covers
 
 Part = Mapping[str, Any]
 
@@ -56,13 +57,9 @@ def _said(judgement: Judgement) -> str:
 
 def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
     for verdict in verdicts:
-        if verdict["property"] == name and _alive(verdict, step):
+        if verdict["property"] == name and covers(verdict, step):
             return SIGNS[verdict["state"]]
     return ""
-
-
-def _alive(part: Part, step: int) -> bool:
-    return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -48,7 +48,6 @@ from kipviz.views.words import (
 )
 
 Part = dict[str, Any]
-NOTED_STATES = (RecordState.TX_PENDING, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class Telling:

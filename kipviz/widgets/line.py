@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kipviz.views.lifetimes import covers
+
 Part = Mapping[str, Any]
 
 
@@ -47,11 +49,11 @@ class Line:
 
     def verdicts_at(self, step: int) -> list[Part]:
         """The verdict of each property at a step, in the payload's order."""
-        return [verdict for verdict in self.verdicts if _alive(verdict, step)]
+        return [verdict for verdict in self.verdicts if covers(verdict, step)]
 
     def choices_at(self, step: int) -> list[Part]:
         """What can and what cannot happen next at a step."""
-        return [item for choice in self.choices if _alive(choice, step) for item in choice["items"]]
+        return [item for choice in self.choices if covers(choice, step) for item in choice["items"]]
 
     def wire_at(self, step: int) -> list[Part]:
         """The messages on the wire at a step, in the order in which they were sent."""
@@ -141,10 +143,6 @@ def _ended(message: Part, step: int) -> bool:
     if end is None:
         end = message.get("lost")
     return end is not None and end <= step
-
-
-def _alive(part: Part, step: int) -> bool:
-    return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))
 
 
 def message_of(

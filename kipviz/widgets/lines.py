@@ -223,6 +223,8 @@ class Lab:
         run = self._runs[tree]
         goals = goals_of(run.scenario)
         suffix, lives = tell_branch(run.model, run.trace, path, at, parent.lives, goals)
+        if tree:  # another trace counts its nodes from 0, too
+            suffix["steps"] = [{**s, "node": f"{tree}:{s['node']}"} for s in suffix["steps"]]
         line = _Shown(
             self._number,
             told.name or suffix["steps"][0]["title"],

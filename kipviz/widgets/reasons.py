@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kipviz.views.causes import chain
+from kipviz.views.lifetimes import covers
 from kipviz.widgets.line import Line
 
 Part = Mapping[str, Any]
@@ -30,7 +31,7 @@ def row_of(
     Raises:
         ValueError: when there is no such card or row then; the sentence names those that there are.
     """
-    alive = [one for one in _rows(payload, branches, number) if _alive(one, step)]
+    alive = [one for one in _rows(payload, branches, number) if covers(one, step)]
     titles = {head["id"]: head["title"] for head in payload["cards"]}
     cards = dict.fromkeys(one["card"] for one in alive)
     here = [one for one in alive if card in (one["card"], titles.get(one["card"]))]
@@ -87,7 +88,7 @@ def held_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> 
             told = own
             break
         number = own["parent"] or 0
-    holds = [hold for hold in told.get("holds", ()) if _alive(hold, step)]
+    holds = [hold for hold in told.get("holds", ()) if covers(hold, step)]
     holds.sort(key=lambda hold: tuple(HOW).index(hold["how"]))
     return tuple(f"{HOW[h['how']]}: {h['text']} Way out: {h['free']}" for h in holds)
 
@@ -107,10 +108,6 @@ def _rows(payload: Part, branches: Sequence[Part], number: int) -> list[Part]:
         if row["from"] <= at
     ]
     return [*inherited, *own.get("rows", ())]
-
-
-def _alive(part: Part, step: int) -> bool:
-    return bool(part["from"] <= step and (part["to"] is None or step < part["to"]))
 
 
 def _listed(names: Any) -> str:

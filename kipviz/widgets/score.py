@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kipviz.views.lifetimes import covers
+
 Part = Mapping[str, Any]
 KINDS = {"next": "n", "cannot": "c", "answer": "a"}
 
@@ -20,7 +22,7 @@ class Score:
     def __init__(self, payload: Part) -> None:
         """Begin with nothing gained."""
         self._payload = payload
-        self._kept: dict[str, int] = {}
+        self._kept: dict[str, bool] = {}  # whether each answer that counts is right
         self._revealed: set[str] = set()
         self._reached: set[str] = set()
 
@@ -41,28 +43,24 @@ class Score:
         known = self._known(branches)
         for name, option in answers.items():
             if name in known and name not in self._revealed and isinstance(option, int):
-                self._kept[name] = option
+                self._kept[name] = 0 <= option < len(known[name]) and known[name][option]
         self._revealed |= {name for name in revealed if name in known}
         self._revealed |= self._shown_at(branches, place)
         lines = [self._payload, *branches]
         held = {span["goal"] for line in lines for span in line.get("goals", [])}
         self._reached |= {goal for goal in reached if goal in held}
         self._reached |= self._goals_at(branches, place)
-        return self._told(known)
+        return self._told()
 
-    def _told(self, known: Mapping[str, Sequence[bool]]) -> dict[str, Any]:
+    def _told(self) -> dict[str, Any]:
         asked = (
             {q["id"] for q in self._payload.get("questions", [])} | self._revealed | {*self._kept}
-        )
-        right = sum(
-            0 <= option < len(known[name]) and known[name][option]
-            for name, option in self._kept.items()
         )
         goals = [c["goal"] for c in self._payload.get("lesson", {}).get("checkpoints", [])]
         reached = [goal for goal in goals if goal in self._reached]
         return {
             "answered": len(self._kept),
-            "right": right,
+            "right": sum(self._kept.values()),
             "questions": len(asked),
             "goals": len(reached),
             "of": len(goals),
@@ -95,7 +93,7 @@ class Score:
             at = line.get("at", -1)
             if step > at or branch == 0:
                 spans = line.get("goals", [])
-                return found | {s["goal"] for s in spans if _covers(s, step)}
+                return found | {s["goal"] for s in spans if covers(s, step)}
             branch = line["parent"] or 0
 
 
@@ -118,7 +116,3 @@ def _node(payload: Part, branches: Sequence[Part], line: Part, step: int, first:
         line = _line(payload, branches, line["parent"] or 0)
         first = line.get("at", -1) + 1
     return line["steps"][step - first]["node"]
-
-
-def _covers(span: Part, step: int) -> bool:
-    return bool(span["from"] <= step and (span["to"] is None or step < span["to"]))

@@ -100,3 +100,9 @@ def test_the_same_run_under_another_decision_says_what_is_missing(expired: Break
     made, missing = under(expired, design("finding-D+lock_expiry=pinned_until_marker"))
     assert [m.name for m in missing] == ["the lock of src-0@100 runs out"]
     assert made.trace.depth >= 30
+
+
+def test_the_same_run_under_another_decision_keeps_its_settings(expired: Breaking) -> None:
+    changed = expired.but(run=expired.run.but(settings=("delivery_count_limit=2",)))
+    made, _ = under(changed, design("finding-D+lock_expiry=pinned_until_marker"))
+    assert made.settings == ("delivery_count_limit=2",)

@@ -14,13 +14,23 @@ from kipviz.checking.explore import DigestsCollide, Search, explore
 from kipviz.checking.found import Bounds, Explored
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
-from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.properties.atomic import Atomic
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import CALM, FINDING_D, FINDING_I, ONE_LOCK
 from tests.checking.test_explore import model_of
 
 EVERYTHING = Bounds()
+
+
+class Never(Atomic):
+    """A property that does not hold even at the start."""
+
+    name = "never"
+
+    def finding(self, ledger: Any) -> Finding:
+        return Finding(BROKEN, "it never holds")
 
 
 def cancelled_at(calls: int) -> Callable[[int, int], bool]:
@@ -70,6 +80,13 @@ def test_a_search_goes_on_from_a_file(states_max: int, tmp_path: Path) -> None:
     again = kept.load(file, model_of(FINDING_D))
     assert again.run(Bounds(states_max=1)).states == before.states
     assert again.run(EVERYTHING) == explore(model_of(FINDING_D))
+
+
+def test_a_search_that_broke_at_its_start_can_be_read_again(tmp_path: Path) -> None:
+    search = Search(model_of(CALM), (Never(),))
+    found = search.run(EVERYTHING)
+    kept.save(search, tmp_path / "search")
+    assert kept.load(tmp_path / "search", model_of(CALM), (Never(),)).run(EVERYTHING) == found
 
 
 def test_the_same_search_is_the_same_file(tmp_path: Path) -> None:

@@ -211,3 +211,10 @@ def test_a_lock_that_runs_on_breaks_the_promises_it_should() -> None:
 
 def test_votes_in_memory_do_not_survive() -> None:
     assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(12))
+
+
+def test_all_promises_share_one_pass_over_the_facts() -> None:
+    outcome = Outcome(WORLD, (COMMITS,))
+    states = [promise.initial(WORLD) for promise in PROMISES]
+    states = [p.observe(s, None, outcome) for p, s in zip(PROMISES, states, strict=True)]
+    assert len({id(state) for state in states}) == 1

@@ -107,3 +107,28 @@ def test_a_branch_has_predictions_of_its_own(stepper):
     letter = {"next": "n", "cannot": "c", "answer": "a"}[questions[1][1]]
     stepper.answers = {f"{letter}{node}": right_of(questions[1])}
     assert stepper.score["right"] == 1
+
+
+def test_an_answer_on_a_branch_that_was_pruned_still_counts_and_breaks_nothing(stepper):
+    stepper.step = 5
+    stepper.take(next(words for words in stepper.possible() if words.endswith("crashes")))
+    branch = stepper.branches[-1]
+    question = branch["asks"]["questions"][0]
+    letter = {"next": "n", "cannot": "c", "answer": "a"}[question[1]]
+    node = branch["steps"][question[0] - branch["at"] - 1]["node"]
+    name = f"{letter}{node}"
+    stepper.answers = {name: right_of(question)}
+    assert stepper.score["right"] == 1
+    stepper.prune()
+    stepper.step += 1
+    assert stepper.score["right"] == 1
+
+
+def test_questions_of_a_run_under_another_setting_have_names_of_their_own():
+    stepper = kipviz.open("kip-1289-lock-expiry")
+    main = {step["node"] for step in stepper.payload["steps"]}
+    stepper.step = stepper._line.last
+    stepper.change("lock_expiry=pinned_until_marker")
+    nodes = {step["node"] for step in stepper.branches[-1]["steps"]}
+    assert nodes
+    assert not nodes & main

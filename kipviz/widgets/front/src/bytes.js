@@ -41,7 +41,7 @@ export class Bytes extends Drawer {
   /** The chosen message, else the one that this step is about. */
   wanted(line, at) {
     const chosen = this.app.selection;
-    const found = chosen.kind === "message" && line.messages.find((m) => m.id === chosen.id);
+    const found = chosen.kind === "message" && line.message(chosen.id);
     return found || line.messages.find((m) => m.arrived === at) || line.messages.find((m) => m.sent === at);
   }
 

@@ -64,8 +64,7 @@ export class Cards {
   }
 
   update(line, step, since, cards) {
-    if (this.line !== line) this.line = line;
-    Object.assign(this, { step, since });
+    Object.assign(this, { line, step, since });
     this.rows = group(line.liveRows.at(step), (row) => row.card);
     this.past = since >= 0 && since < step ? group(line.liveRows.at(since), (row) => row.card) : new Map();
     this.list.draw(cards, (card) => card.id);

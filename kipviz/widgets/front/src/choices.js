@@ -58,11 +58,11 @@ export class Choices {
     const held = line.heldAt(step);
     const isHeld = (item) => item.enabled && held.some((one) => (one.message ? one.message === item.message : one.id === item.id));
     const taken = (item) => this.app.lines.following(line, item.step ?? step, item.id);
-    const entry = (item, n) => ({ item: isHeld(item) ? { ...item, sub: HELD } : item, key: n === undefined || n > 8 ? "" : String(n + 1), other: item.enabled ? taken(item) : undefined, line });
+    const entry = (item, n) => ({ item: isHeld(item) ? { ...item, sub: HELD } : item, key: n === undefined || n > 8 ? "" : String(n + 1), other: item.enabled ? taken(item) : undefined });
     const [next, fault, no] = this.lists;
     next.draw(enabled.map(entry), byId);
     const words = this.open ? this.find.value.trim() : "";
-    const points = words ? pointsOf(line, words).sort((a, b) => b.enabled - a.enabled) : faults;
+    const points = !this.open ? [] : words ? pointsOf(line, words).sort((a, b) => b.enabled - a.enabled) : faults;
     fault.draw(points.slice(0, POINTS_MAX).map((item) => entry(item)), byId);
     text(this.count, words ? `faults of this line: ${points.length}${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
     show(this.count, words !== "");
@@ -86,7 +86,7 @@ export class Choices {
     else text(this.end, faults.some((item) => item.taken) ? "Here a fault was taken: see the list of faults." : "Step forward: nothing else is recorded for this place.");
   }
 
-  draw(node, { item, key, other, line }) {
+  draw(node, { item, key, other }) {
     const button = node.firstChild;
     const [kbd, words] = button.children;
     const [what, under, tag] = words.children;
@@ -103,7 +103,6 @@ export class Choices {
     button.onclick = heard(button, () => item.enabled && this.choose(item));
     button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;
     button.onpointerleave = item.message ? () => this.app.hover(null) : null;
-    node.kvLine = line;
   }
 
   search() {

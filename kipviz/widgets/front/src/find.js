@@ -87,9 +87,6 @@ export class Find extends Drawer {
   }
 
   changed() {
-    const { folds } = this.app.sequence;
-    const marks = this.hits(this.app.line);
-    folds.only(this.only.checked ? marks : null);
     this.stopAt = null;
     this.app.draw();
   }
@@ -116,11 +113,16 @@ export class Find extends Drawer {
 
   /** The next step that is shown while a filter hides the others, or undefined without one. */
   shown(at, way) {
-    if (!this.only.checked || !this.hits(this.app.line)) return undefined;
-    return this.beside(at, way);
+    return this.only.checked ? this.beside(at, way) : undefined;
+  }
+
+  /** The steps of a line that are shown alone, as marks; null while all are shown. */
+  filter(line) {
+    return this.only.checked ? this.hits(line) : null;
   }
 
   beside(at, way) {
+    if (!this.hits(this.app.line)) return undefined;
     return way > 0 ? this.found.find((k) => k > at) : this.found.findLast((k) => k < at);
   }
 
@@ -132,7 +134,7 @@ export class Find extends Drawer {
 
   /** Whether playing was asked to stop at this step. */
   stops(at) {
-    return this.stopAt === at && this.stopAt !== null;
+    return this.stopAt === at;
   }
 
   /** Nothing on this line is like that: the model may go on until it is. */

@@ -61,13 +61,18 @@ export class Frame {
     this.heard.push([`change:${name}`, listener]);
   }
 
-  /** Keeps a value; the kernel hears of it a few times a second at most. */
+  /** Keeps a value, which whoever does so draws; the kernel hears of it a few times a second at most. */
   keep(values) {
     let changed = false;
-    for (const [name, value] of Object.entries(values)) {
-      if (this.model.get(name) === value) continue;
-      this.model.set(name, value);
-      changed = true;
+    this.keeping = true;
+    try {
+      for (const [name, value] of Object.entries(values)) {
+        if (this.model.get(name) === value) continue;
+        this.model.set(name, value);
+        changed = true;
+      }
+    } finally {
+      this.keeping = false;
     }
     if (changed) this.saver ??= setTimeout(() => this.save(), SAVE_EVERY);
   }
@@ -175,6 +180,7 @@ export class Frame {
   }
 
   heardRest() {
+    if (this.keeping) return;
     this.allLanes = Boolean(this.model.get("all_lanes"));
     this.draw();
   }

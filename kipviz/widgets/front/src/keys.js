@@ -58,11 +58,11 @@ export function listen(app, root) {
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab") return;
     event.stopPropagation();
+    if (app.uncover(event.key)) return event.preventDefault();
     const { tagName } = event.target;
     if (event.key !== "Escape" && OWN.has(tagName) && !(event.shiftKey && event.key.startsWith("Arrow"))) return;
     if (tagName === "BUTTON" && PRESS.has(event.key)) return;
     if (tagName === "SECTION" && SCROLL.has(event.key)) return; // the browser scrolls it
-    if (app.uncover(event.key)) return event.preventDefault();
     const act = acts.get(event.key);
     if (!act) return;
     event.preventDefault();

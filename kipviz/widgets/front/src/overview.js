@@ -85,7 +85,7 @@ export class Overview {
         const from = stem ? edge(other.at) : 0;
         const until = way.has(other.id) ? edge(way.get(other.id)) : from;
         const start = stem ? `M${from} ${places.get(stem) ?? y}V${y}` : `M0 ${y}`;
-        const parts = [this.branch(other, `${start}H${Math.max(from + 3, edge(other.last))}`, "kv-left")];
+        const parts = [this.branch(other, `${start}H${Math.max(from + 3, edge(other.last))}`, "kv-other")];
         if (until > from) parts.push(this.branch(other, `${start}H${until}`, other === line ? "kv-current" : "kv-way"));
         return parts;
       }),

@@ -149,7 +149,7 @@ export class Pen {
     const y = this.paper.top[fold.from] + (this.paper.folds.isOpen(fold) ? -FOLD_ROW : FOLD_ROW) / 2;
     const group = s(
       "g",
-      { class: `kv-fold${fold.hidden ? " kv-fold-hidden" : ""}`, transform: `translate(0 ${y})`, onclick: () => this.paper.toggleFold(fold) },
+      { class: `kv-fold${fold.hidden ? " kv-fold-hidden" : ""}`, transform: `translate(0 ${y})`, onclick: () => this.paper.app.openFold(fold) },
       s("line", { x1: 6, x2: this.paper.width - 6, y1: 0, y2: 0 }),
       s("rect", { height: 18, y: -9, rx: 9 }),
       s("text", { y: 4, "text-anchor": "middle", x: this.paper.width / 2 }),

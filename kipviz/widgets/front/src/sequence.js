@@ -68,13 +68,6 @@ export class Sequence {
     return true;
   }
 
-  /** Opens a fold, or closes it again; the cursor stays where it is. */
-  toggleFold(fold) {
-    this.folds.toggle(fold);
-    this.layout(this.line, this.lanes);
-    this.update(...this.shown);
-  }
-
   /** The messages in sight, from top to bottom: those delivered, then those on the wire. */
   inOrder() {
     return [...this.messages.nodes.keys(), ...this.wire.nodes.keys()].map((id) => this.line.message(id));

@@ -119,6 +119,7 @@ export class Stepper extends Frame {
     this.lesson.update(line, at);
     this.choices.update(line, at);
     show(this.choices.element, !this.question.hides);
+    this.sequence.folds.only(this.find.filter(line));
     this.sequence.layout(line, lanes);
     this.guard(() => this.sequence.update(line, at, since)); // what fails here leaves the rest to be read
     this.views.mark();
@@ -149,7 +150,7 @@ export class Stepper extends Frame {
 
   drawDetail() {
     const chosen = this.selection;
-    const message = chosen.kind === "message" ? this.line.messages.find((m) => m.id === chosen.id) : undefined;
+    const message = chosen.kind === "message" ? this.line.message(chosen.id) : undefined;
     show(this.detail, Boolean(message));
     if (!message) return;
     const names = new Map(this.payload.lanes.map((lane) => [lane.id, lane.title]));
@@ -309,13 +310,12 @@ export class Stepper extends Frame {
   answered(answer) {
     if (!answer?.id) return;
     if (answer.branch) this.receive(answer.branch);
-    if (this.lastAsked === answer.id || this.asked?.id !== answer.id) return;
+    if (this.asked?.id !== answer.id) return;
     if (answer.busy) {
       this.wait(`${this.asked.words}: ${answer.busy} …`, true);
       return;
     }
     clearTimeout(this.patience);
-    this.lastAsked = answer.id;
     this.asked = null;
     this.choices.wait("");
     const go = answer.branch ? { branch: answer.branch.id, step: answer.branch.at + 1 } : answer.go;
@@ -382,8 +382,8 @@ export class Stepper extends Frame {
   }
 
   keepAlso(name, items) {
-    const known = this[name];
-    const news = items.filter((item) => !known.includes(item));
+    const known = new Set(this[name]);
+    const news = items.filter((item) => !known.has(item));
     if (news.length) this.keep({ [name]: [...known, ...news] });
   }
 

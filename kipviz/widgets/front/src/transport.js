@@ -133,6 +133,7 @@ export class Player {
   }
 
   pause() {
+    if (!this.timer) return;
     clearInterval(this.timer);
     this.timer = null;
     this.drawn();

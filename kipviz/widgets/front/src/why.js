@@ -71,6 +71,7 @@ export class Trail {
     event.preventDefault();
     if (!way) return this.ask(this.here);
     const nodes = [...element.querySelectorAll("*")].filter((node) => node.kvRow && node.offsetParent);
+    if (!nodes.length) return;
     if (this.here) attr(this.here, "data-here", null);
     this.here = nodes[Math.max(0, Math.min(nodes.length - 1, nodes.indexOf(this.here) + way))];
     attr(this.here, "data-here", true);

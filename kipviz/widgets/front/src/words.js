@@ -8,12 +8,6 @@ export const STATE_WORD = { holds: "holds", pending: "not decided yet", broken: 
 /** A tone the style sheet knows; anything else is calm. */
 export const tone = (name) => (TONES.includes(name) ? name : "calm");
 
-const RANK = { gone: 1, pending: 2, done: 3, warning: 4, broken: 5 };
-
-export function worst(tones) {
-  return tones.reduce((a, b) => ((RANK[b] ?? 0) > (RANK[a] ?? 0) ? b : a), "calm");
-}
-
 /** The cells of a row by name, with a word for what is missing. */
 export const say = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
 
