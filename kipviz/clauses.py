@@ -117,6 +117,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "TransactionCoordinator.abortTimedOutTransactions",
     ),
+    "RunOut": Clause(
+        "on_timer",
+        "the clause of the timer that runs out",
+        SHIPPED,
+        "SystemTimer, TimerTask",
+    ),
     "Refresh": Clause(
         "on_refresh",
         "none: how a leader learns the outcome is not written",

@@ -47,7 +47,7 @@ ROUGH = Faults(
     "rough",
     "An ordinary bad day: a lost connection or two, a slow consumer, a slow transaction, a client "
     "that dies.",
-    FaultBudget(lose_connection=2, crash_client=1, expire_lock=2, time_out=1),
+    FaultBudget(lose_connection=2, crash_client=1, expire_lock=2, time_out=1, run_out=1),
     _profile("rough", 1, 1),
 )
 HOSTILE = Faults(
@@ -61,6 +61,7 @@ HOSTILE = Faults(
         crash_client=2,
         expire_lock=3,
         time_out=2,
+        run_out=2,
     ),
     _profile("hostile", 1, 2),
 )

@@ -22,8 +22,9 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clients.application import Application
+from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
-from kipviz.cluster.model import ClusterModel, next_request
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, host_of
 from kipviz.core.model import Model
 
@@ -66,7 +67,7 @@ class LoneSteps:
 
     def _is_free(self, world: World, app: Application, action: ClusterAction, answers: int) -> bool:
         """Say whether the one step that an application can take now stays its only one."""
-        waiting = [s for s in _sources(app) if next_request(app, s) is not None]
+        waiting = [c.source for c in app.clients if next_request(c) is not None]
         match action:
             case Step():
                 return not waiting and not answers and self._goes_forward(world, app, action)
@@ -99,10 +100,6 @@ def _wires(world: World) -> tuple[set[str], dict[str, int]]:
             owed.add(name)
         answers[name] = answers.get(name, 0) + len(connection.responses)
     return owed, answers
-
-
-def _sources(app: Application) -> tuple[str, str]:
-    return (app.consumer.source, app.producer.source)
 
 
 def _acts_on(action: ClusterAction) -> str:

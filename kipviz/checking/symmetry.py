@@ -69,7 +69,7 @@ class Renaming:
         memory = part.__dict__
         known: bytes | None = memory.get(self._tag)
         if known is None:
-            fields = _changing(part) if type(part) is Application else astuple(part)
+            fields = part.changing() if type(part) is Application else astuple(part)
             shape = [type(part).__name__, [self._shape(field) for field in fields]]
             known = memory[self._tag] = digest_of(_encode(shape))
         return known
@@ -125,12 +125,6 @@ class Renaming:
             values = value.values()
             return {"Table": [names, *(self._shape(values[at]) for at in order)]}
         return {kind.__name__: [self._shape(each) for each in astuple(value)]}
-
-
-def _changing(app: Application) -> tuple[Any, ...]:
-    """Give what a step can change in an application; its program is its class's."""
-    place = (app.life, app.alive, app.line, app.waiting, app.records, app.ended)
-    return (*place, app.producer, app.consumer)
 
 
 def renamed(value: Any, renaming: Renaming) -> Any:

@@ -43,9 +43,14 @@ def forget_position(me: Consumer) -> Consumer:
     return me.but(position=-1)
 
 
-def sent(me: Consumer, broker: int) -> Consumer:
+def next_request(me: Consumer) -> Message | None:
+    """Give what the network thread puts on the wire next, or None."""
+    return me.to_send
+
+
+def sent(me: Consumer, request: Message, broker: int) -> tuple[Consumer, Message]:
     """Note that the request is on the wire."""
-    return me.but(to_send=None, on_wire=me.to_send, on_wire_broker=broker)
+    return me.but(to_send=None, on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: Consumer, answer: Message) -> Consumer:
@@ -66,6 +71,13 @@ def on_disconnected(me: Consumer, broker: int) -> Consumer:
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     return me.but(to_send=me.on_wire, on_wire=None, on_wire_broker=-1)
+
+
+def restarted(me: Consumer, life: int) -> Consumer:
+    """Give the consumer of the process's next life: the same member, its position unknown."""
+    return Consumer(
+        me.source, me.group_id, me.member_id, me.member_epoch, me.partition, me.max_records
+    )
 
 
 def _next(me: Consumer) -> Message:

@@ -30,7 +30,6 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.records.batches import DataRecord
-from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 class ProducerState(StrEnum):
@@ -131,14 +130,6 @@ class Producer(Part, frozen=True, dict=True):
     error: str = ""
 
 
-class Address(Value, frozen=True):
-    """Where a request goes: to the leader of a partition, or to the home of a key."""
-
-    partition: str = ""
-    topic: str = ""
-    key: str = ""
-
-
 # -- calls of the application thread ----------------------------------------------------------
 
 
@@ -223,19 +214,6 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
 # -- the sender ---------------------------------------------------------------------------------
 
 
-def address_of(message: Message) -> Address:
-    """Say which broker a request is for."""
-    match message:
-        case Produce(partition=partition) | TxnShareAcknowledge(partition=partition):
-            return Address(partition=partition)
-        case TxnOffsetCommit(group_id=group_id):
-            return Address(topic=CONSUMER_OFFSETS, key=group_id)
-        case InitProducerId(transactional_id=name) | EndTxn(transactional_id=name):
-            return Address(topic=TRANSACTION_STATE, key=name)
-        case _:
-            raise AssertionError(f"the producer never sends {type(message).__name__}")
-
-
 def next_request(me: Producer) -> Message | None:
     """Give what the sender puts on the wire next, or None when it has nothing to send.
 
@@ -262,17 +240,15 @@ def next_request(me: Producer) -> Message | None:
     return request
 
 
-def sent(me: Producer, message: Message, broker: int) -> Producer:
+def sent(me: Producer, request: Message, broker: int) -> tuple[Producer, Message]:
     """Note that a request is on the wire to a broker."""
-    if isinstance(message, Produce):
-        key = (message.partition, message.base_sequence)
-        return me.but(
-            batches=tuple(
-                b.but(broker=broker) if (b.partition, b.base_sequence) == key else b
-                for b in me.batches
-            )
+    if isinstance(request, Produce):
+        key = (request.partition, request.base_sequence)
+        batches = tuple(
+            b.but(broker=broker) if (b.partition, b.base_sequence) == key else b for b in me.batches
         )
-    return me.but(on_wire=message, on_wire_broker=broker, queue=me.queue[1:])
+        return me.but(batches=batches), request
+    return me.but(on_wire=request, on_wire_broker=broker, queue=me.queue[1:]), request
 
 
 def on_response(me: Producer, message: Message) -> Producer:
@@ -320,6 +296,11 @@ def on_disconnected(me: Producer, broker: int) -> Producer:
     if me.on_wire is not None and me.on_wire_broker == broker:
         me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
     return me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me)
+
+
+def restarted(me: Producer, life: int) -> Producer:
+    """Give the producer of the process's next life: it has the transactional id, no identity."""
+    return Producer(me.source, me.transactional_id, me.transaction_timeout_ms)
 
 
 def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:

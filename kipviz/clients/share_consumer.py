@@ -110,7 +110,21 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
 # -- the network thread -------------------------------------------------------------------------
 
 
-def addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
+def next_request(me: ShareConsumer) -> Message | None:
+    """Give what the network thread puts on the wire next, or None."""
+    return me.to_send
+
+
+def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
+    """Note that a request is on the wire, as it goes out to that broker."""
+    request = _addressed(me, request, broker)
+    me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
+    if isinstance(request, ShareFetch) and not request.session_epoch:
+        return me.but(session_epoch=0, session_broker=broker), request
+    return me, request
+
+
+def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
     """Give the request as it goes to a broker: where there is no session it opens one.
 
     Acknowledgements belong to the session in which the records were delivered.
@@ -120,14 +134,6 @@ def addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
     if me.session_epoch and me.session_broker == broker:
         return request
     return request.but(session_epoch=0, acknowledgements=())
-
-
-def sent(me: ShareConsumer, request: Message, broker: int) -> ShareConsumer:
-    """Note that a request is on the wire."""
-    me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
-    if isinstance(request, ShareFetch) and not request.session_epoch:
-        return me.but(session_epoch=0, session_broker=broker)
-    return me
 
 
 def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
@@ -161,6 +167,20 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
             return _reopen(me)
         return me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
     return me.but(session_epoch=0) if broker == me.session_broker else me
+
+
+def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
+    """Give the share consumer of the process's next life: it joins under a new member id."""
+    stem = me.member_id.partition("#")[0]
+    return ShareConsumer(
+        me.source,
+        me.group_id,
+        f"{stem}#{life}",
+        me.member_epoch,
+        me.partition,
+        me.max_records,
+        me.explicit,
+    )
 
 
 def _reopen(me: ShareConsumer) -> ShareConsumer:

@@ -67,6 +67,16 @@ class TimeOutTransaction(Action, frozen=True):
     transactional_id: str
 
 
+class RunOut(Action, frozen=True):
+    """Another timer of a role runs out; the role's module says which ones are set."""
+
+    KIND: ClassVar[str] = "expiry"
+    broker: int
+    role: str
+    shard: str
+    timer: str
+
+
 class Refresh(Action, frozen=True):
     """A share-partition leader looks up what became of the votes it holds. Our inference."""
 
@@ -143,6 +153,7 @@ ClusterAction: TypeAlias = (
     | Load
     | ExpireLock
     | TimeOutTransaction
+    | RunOut
     | Refresh
     | CrashBroker
     | StartBroker

@@ -21,9 +21,8 @@ from kipviz.brokers.context import Context, Effects, Image, ReplyTo
 from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.clients import consumer, producer, share_consumer
+from kipviz.clients import kinds
 from kipviz.clients.application import Application
-from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.world import Envelope, RoleKey, role_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
@@ -126,6 +125,18 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     return (broker, role_of(partition), partition)
 
 
+def addressee(message: Message, image: Image) -> str:
+    """Give the partition whose leader a client's request is for."""
+    if type(message) in PARTITION_OF:
+        return PARTITION_OF[type(message)](message, image)
+    return _by_partition(message, image)
+
+
+def destination(message: Message, image: Image) -> int:
+    """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
+    return image.leader_of(addressee(message, image))
+
+
 def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
     """Let a role handle a request."""
     return HANDLERS[type(message)](role, message, reply_to, on)
@@ -189,6 +200,20 @@ MODULES: dict[str, Any] = {
     "ShareCoordinator": share_coordinator,
     "ShareLeader": share_partition_leader,
 }
+
+
+def module_of(role: Any) -> Any:
+    """Give the module of a role's handlers."""
+    return MODULES[type(role).__name__]
+
+
+def timers(role: Any, on: Context) -> tuple[str, ...]:
+    """Give the timers of a role that are set, besides locks and transactions.
+
+    A module that has some says so with `timers(role, context)` and `on_timer(role, timer, context)`.
+    """
+    ask = getattr(module_of(role), "timers", None)
+    return ask(role, on) if ask is not None else ()
 
 
 def on_replicated(role: Any, on: Context) -> Effects:
@@ -277,17 +302,13 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
 
 def client_response(me: Application, source: str, message: Message) -> Application:
     """Let the client that asked have its answer."""
-    if source == me.producer.source:
-        return me.but(producer=producer.on_response(me.producer, message))
-    if isinstance(me.consumer, ShareConsumer):
-        return me.but(consumer=share_consumer.on_response(me.consumer, message))
-    return me.but(consumer=consumer.on_response(me.consumer, message))
+    client = me.client_at(source)
+    assert client is not None, f"{me.name} has no client {source}"
+    return me.with_client(kinds.on_response(client, message))
 
 
 def client_disconnected(me: Application, source: str, broker: int) -> Application:
     """Tell a client that a connection broke."""
-    if source == me.producer.source:
-        return me.but(producer=producer.on_disconnected(me.producer, broker))
-    if isinstance(me.consumer, ShareConsumer):
-        return me.but(consumer=share_consumer.on_disconnected(me.consumer, broker))
-    return me.but(consumer=consumer.on_disconnected(me.consumer, broker))
+    client = me.client_at(source)
+    assert client is not None, f"{me.name} has no client {source}"
+    return me.with_client(kinds.on_disconnected(client, broker))

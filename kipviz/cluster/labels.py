@@ -5,6 +5,7 @@ The wording is part of the contract: scripts, the command line and saved traces 
 
 from __future__ import annotations
 
+from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -18,13 +19,13 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Refresh,
     Replicate,
+    RunOut,
     Send,
     StartBroker,
     StartClient,
     Step,
     TimeOutTransaction,
 )
-from kipviz.cluster.model import next_request
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.message import Message
 
@@ -53,6 +54,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"the lock of {partition_of(world, key)}@{lock} runs out"
         case TimeOutTransaction(transactional_id=name):
             return f"{name} times out"
+        case RunOut(broker=broker, timer=timer):
+            return f"{timer} runs out at {broker_host(broker)}"
         case Refresh(broker=broker, key=key):
             return f"{broker_host(broker)} refreshes {partition_of(world, key)}"
         case CrashBroker(broker=broker):
@@ -92,13 +95,10 @@ def partition_of(world: World, key: str) -> str:
 
 
 def _clients(world: World) -> tuple[str, ...]:
-    return tuple(
-        source
-        for app in world.applications.values()
-        for source in (app.producer.source, app.consumer.source)
-    )
+    return tuple(client.source for app in world.applications.values() for client in app.clients)
 
 
 def _to_send(world: World, source: str) -> Message | None:
     app = world.applications.get(host_of(source))
-    return next_request(app, source) if app else None
+    client = app.client_at(source) if app else None
+    return next_request(client) if client else None

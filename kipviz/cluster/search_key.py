@@ -53,6 +53,5 @@ def _of_application(app: Application) -> bytes:
     memory = app.__dict__
     known: bytes | None = memory.get(_MEMORY)
     if known is None:
-        place = (app.life, app.alive, app.line, app.waiting, app.records, app.ended)
-        known = memory[_MEMORY] = fingerprint((place, app.producer, app.consumer))
+        known = memory[_MEMORY] = fingerprint(app.changing())
     return known

@@ -14,7 +14,7 @@ TRANSACTION_VERSION = 2
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
-    `expire_lock` and `time_out` are timers that run out: the clock is untimed, a timer may fire
+    `expire_lock`, `time_out` and `run_out` are timers that run out: the clock is untimed, a timer may fire
     at any moment after it was set, so a search needs a bound for them as for faults.
     """
 
@@ -25,6 +25,7 @@ class FaultBudget(Value, frozen=True):
     crash_client: int = 0
     expire_lock: int = 0
     time_out: int = 0
+    run_out: int = 0
 
 
 class Placement(Value, frozen=True):

@@ -11,7 +11,8 @@ Rules of this file:
 
 How a fingerprint is made: a value is first written as a *shape*, a small tree that msgpack can
 encode, and the encoding is hashed with BLAKE2b. In a shape a value is a map from its class name to
-its fields, an enum member is a map from its class name to its own name, and whatever keeps a
+its fields (those at the end that are at their defaults are left out, so that a field that a class
+gets later, at its end and with a default, changes no fingerprint made before), an enum member is a map from its class name to its own name, and whatever keeps a
 digest of its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain maps and
 extensions cannot occur in values, so two different contents never share a shape.
 
@@ -138,7 +139,7 @@ def _shape_of_tuple(value: Any) -> object:
 
 
 def _shape_of_value(value: Any) -> object:
-    fields = astuple(value)
+    fields = _said(value)
     name = type(value).__name__
     if _PLAIN.issuperset(map(type, fields)):
         return {name: fields}
@@ -146,6 +147,25 @@ def _shape_of_value(value: Any) -> object:
         return {name: [item if type(item) in _PLAIN else _shape(item) for item in fields]}
     except _NoShapeError as error:
         raise error.inside(value) from None
+
+
+def _said(value: Any) -> tuple[Any, ...]:
+    """Give the fields of a value up to the last one that is not at its default."""
+    fields: tuple[Any, ...] = astuple(value)
+    defaults = value.__struct_defaults__
+    last = len(fields)
+    for default in reversed(defaults):
+        if not _is_default(fields[last - 1], default):
+            break
+        last -= 1
+    return fields if last == len(fields) else fields[:last]
+
+
+def _is_default(item: object, default: object) -> bool:
+    """Say whether a field says nothing: the same content, so that 0 is not taken for False."""
+    if item is default:
+        return True
+    return type(item) is type(default) and item == default and encoding(item) == encoding(default)
 
 
 def _shape_of_member(value: Any) -> object:

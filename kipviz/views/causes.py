@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Refresh,
     Replicate,
+    RunOut,
     Send,
     StartBroker,
     Step,
@@ -240,7 +241,7 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("applications", host_of(source))]
         case Replicate(partition=partition):
             return [("logs", partition)]
-        case Load(broker=broker, role=role, shard=shard):
+        case Load(broker=broker, role=role, shard=shard) | RunOut(broker, role, shard):
             return [("roles", (broker, role, shard))]
         case TimeOutTransaction(broker=broker, shard=shard):
             return [("roles", (broker, "transaction_coordinator", shard))]

@@ -16,6 +16,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     LoseConnection,
     MoveLeader,
+    RunOut,
     Send,
     Step,
     TimeOutTransaction,
@@ -118,6 +119,8 @@ def _sub(world: World, action: ClusterAction) -> str:
         return _office(action.partition)
     if isinstance(action, TimeOutTransaction):
         return f"transaction coordinator B{action.broker}"
+    if isinstance(action, RunOut):
+        return f"{action.role.replace('_', ' ')} B{action.broker}"
     if isinstance(action, ExpireLock):
         return f"share-partition leader B{action.broker}"
     return ""

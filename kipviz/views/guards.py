@@ -17,7 +17,11 @@ from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call
-from kipviz.clients.application import LEGAL, OF_THE_CONSUMER, Application
+from kipviz.clients.application import Application
+from kipviz.clients.calls import CALLS, client_of
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.kinds import next_request
+from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
@@ -33,6 +37,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Refresh,
     Replicate,
+    RunOut,
     Send,
     StartBroker,
     StartClient,
@@ -40,7 +45,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.labels import on_wire, partition_of
-from kipviz.cluster.model import ClusterModel, destination, next_request
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
@@ -97,6 +102,8 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
                 ("log to read", f"offsets 0 to {log.high_watermark - 1}"),
                 ("in office", "not yet"),
             )
+        case RunOut():
+            return (("timer", action.timer), ("timers left", str(world.budget.run_out)))
         case ExpireLock() | TimeOutTransaction() | Refresh():
             return tuple(_timer(model, world, action))
         case StartBroker() | Heal() | StartClient():
@@ -114,38 +121,39 @@ def _call(app: Application) -> Iterator[Guard]:
     yield "process", "alive" if app.alive else "down"
     if app.waiting:
         yield "call", f"{line.call.value}() has ended"
-    if line.call not in OF_THE_CONSUMER:
-        legal = " or ".join(state.value for state in LEGAL[line.call])
-        yield "producer state", app.producer.state.value
+    client = client_of(app, line)
+    if isinstance(client, Producer):
+        yield "producer state", client.state.value
         if not app.waiting:
-            yield "legal in", legal
-        if app.producer.error:
-            yield "error", app.producer.error
+            yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
+        if client.error:
+            yield "error", client.error
         return
-    if isinstance(app.consumer, ShareConsumer):
-        yield "acknowledgement mode", "explicit" if app.consumer.explicit else "implicit"
-        yield "records held", listed(app.consumer.batch)
-        if app.consumer.acknowledge_error is not Errors.NONE:
-            yield "error", app.consumer.acknowledge_error.name
-    else:
-        yield "position", number(app.consumer.position)
+    if isinstance(client, ShareConsumer):
+        yield "acknowledgement mode", "explicit" if client.explicit else "implicit"
+        yield "records held", listed(client.batch)
+        if client.acknowledge_error is not Errors.NONE:
+            yield "error", client.acknowledge_error.name
+    elif isinstance(client, Consumer):
+        yield "position", number(client.position)
     if app.waiting:
-        yield "records received", str(len(app.consumer.records))
+        yield "records received", str(len(client.records))
 
 
 def _sending(world: World, action: Send) -> Iterator[Guard]:
     app = world.applications.get(host_of(action.source))
-    request = next_request(app, action.source) if app is not None else None
-    if app is None or request is None:
+    client = app.client_at(action.source) if app is not None else None
+    request = next_request(client) if client is not None else None
+    if request is None:
         return
-    broker = destination(world.image, request)
+    broker = dispatch.destination(request, world.image)
     yield "next request", type(request).__name__
     yield "goes to", f"Broker {broker}" if broker != NOBODY else "nobody"
     connection = world.connections.get((action.source, broker))
     under_way = len(connection.requests) if connection is not None and connection.open else 0
     yield "requests on this connection", str(under_way)
-    if action.source == app.producer.source:
-        yield "producer state", app.producer.state.value
+    if isinstance(client, Producer):
+        yield "producer state", client.state.value
 
 
 # -- the wire ----------------------------------------------------------------------------------

@@ -18,8 +18,11 @@ from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import READS, ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
-from kipviz.clients.application import Application, Call, why_no_step
-from kipviz.cluster.model import ClusterModel, destination, next_request
+from kipviz.clients.application import Application, Call
+from kipviz.clients.kinds import next_request
+from kipviz.clients.thread import why_no_step
+from kipviz.cluster import dispatch
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, role_key
 from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
@@ -449,9 +452,10 @@ def _of_producer(world: World, app: Application) -> Reason:
 
 
 def _unsent(world: World, app: Application, source: str) -> Reason:
-    request = next_request(app, source)
+    client = app.client_at(source)
+    request = next_request(client) if client is not None else None
     name = type(request).__name__
-    if request is not None and destination(world.image, request) == NOBODY:
+    if request is not None and dispatch.destination(request, world.image) == NOBODY:
         text = f"{name} cannot be sent: nobody leads the partition that it is for."
         return Reason(text, "a broker that has a replica of it starts.", SOMEONE)
     return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clients.application import Application
-from kipviz.clients.producer import Producer, next_request
+from kipviz.clients.kinds import next_request
+from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table

@@ -17,6 +17,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Refresh,
     Replicate,
+    RunOut,
     Send,
     StartBroker,
     StartClient,
@@ -176,6 +177,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The acquisition lock of {where} runs out on Broker {broker}."
         case TimeOutTransaction(broker=broker, transactional_id=name):
             return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
+        case RunOut(broker=broker, timer=timer):
+            return f"{timer[0].upper()}{timer[1:]} runs out on Broker {broker}."
         case Refresh(broker=broker, key=key):
             return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
         case CrashBroker(broker=broker):

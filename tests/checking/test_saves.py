@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from kipviz.checking import runs
@@ -103,6 +104,8 @@ def test_the_same_run_under_another_decision_says_what_is_missing(expired: Break
 
 
 def test_the_same_run_under_another_decision_keeps_its_settings(expired: Breaking) -> None:
-    changed = expired.but(run=expired.run.but(settings=("delivery_count_limit=2",)))
+    changed = msgspec.structs.replace(
+        expired, run=msgspec.structs.replace(expired.run, settings=("delivery_count_limit=2",))
+    )
     made, _ = under(changed, design("finding-D+lock_expiry=pinned_until_marker"))
     assert made.settings == ("delivery_count_limit=2",)

@@ -86,7 +86,7 @@ def test_a_search_that_broke_at_its_start_can_be_read_again(tmp_path: Path) -> N
     search = Search(model_of(CALM), (Never(),))
     found = search.run(EVERYTHING)
     kept.save(search, tmp_path / "search")
-    assert kept.load(tmp_path / "search", model_of(CALM), (Never(),)).run(EVERYTHING) == found
+    assert kept.load(tmp_path / "search", model_of(CALM), (), (Never(),)).run(EVERYTHING) == found
 
 
 def test_the_same_search_is_the_same_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import application as app
+from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer, ProducerState
@@ -33,8 +34,8 @@ def process(*lines, state=S.READY, share=True, line=0, **changes):
 
 
 def step(me):
-    assert app.why_no_step(me) is None
-    return app.step(me, RULES)
+    assert thread.why_no_step(me) is None
+    return thread.step(me, RULES)
 
 
 # call x state: ok, err (the producer's error is thrown), or ISE (IllegalStateException)
@@ -89,7 +90,7 @@ def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not
 def test_a_blocking_call_is_entered_and_left_in_two_steps():
     me, events = step(process(C.POLL, C.BEGIN_TRANSACTION))
     assert (me.waiting, len(events)) == (True, 1)
-    assert app.why_no_step(me) == "poll() of app-1 has not returned yet"
+    assert thread.why_no_step(me) == "poll() of app-1 has not returned yet"
     me = me.but(consumer=me.consumer.but(done=True, records=RECORDS))
     me, events = step(me)
     assert (me.line, me.waiting, me.records) == (1, False, RECORDS)
@@ -137,7 +138,7 @@ def test_an_abort_sends_a_regular_consumer_back_to_the_committed_offset():
 
 def test_the_next_process_remembers_nothing_but_names():
     me = process(*SHARE_LOOP, line=3, records=RECORDS, waiting=True, alive=False, life=2)
-    fresh = app.restarted(me, "M1#3")
+    fresh = app.restarted(me)
     assert (fresh.life, fresh.line, fresh.records, fresh.alive) == (3, 0, (), True)
     assert fresh.producer == Producer("app-1/producer", "t")
     assert (fresh.consumer.member_id, fresh.consumer.session_epoch) == ("M1#3", 0)
@@ -146,4 +147,4 @@ def test_the_next_process_remembers_nothing_but_names():
 def test_a_program_that_runs_past_its_last_line_has_ended():
     me, _ = step(process(C.BEGIN_TRANSACTION))
     assert me.ended == "it ran to its last line"
-    assert app.why_no_step(me) == "the program of app-1 has ended: it ran to its last line"
+    assert thread.why_no_step(me) == "the program of app-1 has ended: it ran to its last line"

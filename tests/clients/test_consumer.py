@@ -16,7 +16,8 @@ RECORDS = (FetchedRecord("src-0", 7, "a"),)
 def polling(position=-1):
     me = Consumer("app-1/consumer", "g", "m", 2, "src-0", 10, position)
     me = c.poll(me)
-    return me.to_send, c.sent(me, 5)
+    me, request = c.sent(me, c.next_request(me), 5)
+    return request, me
 
 
 def test_a_poll_looks_the_position_up_first_and_always_wants_stable_offsets():

@@ -32,7 +32,7 @@ def ready(epoch=0):
     me = p.init_transactions(Producer("app-1/producer", "t"))
     request = p.next_request(me)
     assert isinstance(request, InitProducerId)
-    me = p.sent(me, request, 1)
+    me, request = p.sent(me, request, 1)
     return p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, epoch))
 
 
@@ -44,7 +44,8 @@ def sends(me, broker=1):
     """Put the next request on the wire; give it and the producer."""
     request = p.next_request(me)
     assert request is not None
-    return request, p.sent(me, request, broker)
+    me, request = p.sent(me, request, broker)
+    return request, me
 
 
 def produced(me, error=Errors.NONE, sequence=0):

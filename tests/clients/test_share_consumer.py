@@ -31,8 +31,8 @@ def consumer(*, explicit=False):
 
 
 def sends(me, broker=5):
-    request = sc.addressed(me, me.to_send, broker)
-    return request, sc.sent(me, request, broker)
+    me, request = sc.sent(me, me.to_send, broker)
+    return request, me
 
 
 def delivered(me, *offsets, gaps=(), broker=5, error=Errors.NONE):

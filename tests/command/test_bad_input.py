@@ -124,7 +124,7 @@ def test_a_story_that_a_design_makes_impossible_is_refused(refused, monkeypatch)
     from kipviz.scenarios.script import Beat
 
     beats = (Beat("never", "", ("pigs fly",)),)
-    monkeypatch.setattr(library, "LIBRARY", (library.SMALL.but(beats=beats),))
+    monkeypatch.setattr(library, "LIBRARY", (library.scenario("kip-1289-small").but(beats=beats),))
     assert "'pigs fly' is not possible now" in refused("play", "kip-1289-small")
 
 

@@ -20,6 +20,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Refresh,
     Replicate,
+    RunOut,
     Send,
     StartBroker,
     StartClient,
@@ -49,6 +50,9 @@ ACTIONS: dict[ClusterAction, str] = {
     Load(1, "transaction_coordinator", "__transaction_state-45"): "Broker 1 has read __transaction",
     ExpireLock(5, KEY, 100): "The acquisition lock of src-0@100 runs out on Broker 5.",
     TimeOutTransaction(1, "__transaction_state-45", "my-txn"): "my-txn took longer than ",
+    RunOut(
+        5, "share_partition_leader", "", "the session of M1"
+    ): "The session of M1 runs out on Broker 5.",
     Refresh(5, KEY): "Broker 5 asks what became of the votes for src-0.",
     CrashBroker(5): "Broker 5 crashes. ",
     StartBroker(5): "Broker 5 starts again.",
@@ -87,7 +91,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
 
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     rules = [clause_of(type(action).__name__).rule for action in ACTIONS if action.KIND in FAULTS]
-    assert len(rules) == len(set(rules)) == 10
+    assert len(rules) == len(set(rules)) == 11
 
 
 # -- events ------------------------------------------------------------------------------------

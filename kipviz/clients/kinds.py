@@ -1,0 +1,73 @@
+"""The kinds of clients, and what is asked of every one of them.
+
+A client is a value with a `source`, the request that is `on_wire` (to `on_wire_broker`), and
+`done`, which says that the call the application waits for has ended. Its module has the functions
+below under the same names. A new kind of client is a module and a line here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from kipviz.clients import consumer, producer, share_consumer
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.producer import Producer
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.messages.message import Message
+
+Client: TypeAlias = Producer | Consumer | ShareConsumer
+C = TypeVar("C", bound=Any)
+
+
+class Kind(Protocol):
+    """What the module of a client can do."""
+
+    def next_request(self, me: Any) -> Message | None:
+        """Give what its network thread would put on the wire next, or None."""
+
+    def sent(self, me: Any, request: Message, broker: int) -> tuple[Any, Message]:
+        """Note that a request is on the wire; give it as it goes out to that broker."""
+
+    def on_response(self, me: Any, message: Message) -> Any:
+        """Take an answer."""
+
+    def on_disconnected(self, me: Any, broker: int) -> Any:
+        """Take note that a connection broke."""
+
+    def restarted(self, me: Any, life: int) -> Any:
+        """Give the same client in the process's next life: nothing is remembered but names."""
+
+
+KINDS: dict[type, Kind] = {
+    Producer: producer,
+    Consumer: consumer,
+    ShareConsumer: share_consumer,
+}
+
+
+def next_request(me: Client) -> Message | None:
+    """Give what a client's network thread would put on the wire next, or None."""
+    return KINDS[type(me)].next_request(me)
+
+
+def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
+    """Note that a client's request is on the wire; give it as it goes out to that broker."""
+    return KINDS[type(me)].sent(me, request, broker)
+
+
+def on_response(me: C, message: Message) -> C:
+    """Let a client take an answer."""
+    answered: C = KINDS[type(me)].on_response(me, message)
+    return answered
+
+
+def on_disconnected(me: C, broker: int) -> C:
+    """Tell a client that a connection broke."""
+    told: C = KINDS[type(me)].on_disconnected(me, broker)
+    return told
+
+
+def restarted(me: C, life: int) -> C:
+    """Give a client in its process's next life."""
+    fresh: C = KINDS[type(me)].restarted(me, life)
+    return fresh

@@ -1,0 +1,97 @@
+"""The application thread: it enters a line, waits, comes back, and goes on where the line says.
+
+Source: the code around the clients (KIP-1289 "Pseudo code"); what a call throws is
+KafkaProducer's and KafkaShareConsumer's.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients import share_consumer as sharing
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import CALLS, client_of
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.core.model import Event
+from kipviz.messages.events import CallReturned, CallStarted
+
+IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
+
+
+def why_no_step(me: Application) -> str | None:
+    """Say why the application thread cannot go on now, or None when it can."""
+    if not me.alive:
+        return f"{me.name} is down"
+    if me.ended:
+        return f"the program of {me.name} has ended: {me.ended}"
+    if not me.waiting:
+        return None
+    line = me.program[me.line]
+    client = client_of(me, line)
+    if client.done:
+        return None
+    waits = f"{line.call.value}() of {me.name} has not returned yet"
+    if client.on_wire is None:
+        return waits
+    asked = f"{type(client.on_wire).__name__} from broker {client.on_wire_broker}"
+    return f"{waits}: it waits for the answer to {asked}"
+
+
+def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event, ...]]:
+    """Let the application thread enter the next line, or come back from a blocking call."""
+    line = me.program[me.line]
+    if me.waiting:
+        return _come_back(me, line)
+    started = CallStarted(me.name, me.line, line.call.value)
+    raised, illegal = _raised_on_entry(me, line), _why_illegal(me, line)
+    if raised or illegal:
+        return _leave(me, line, raised or illegal, (started,))
+    calling = CALLS[line.call]
+    me = calling.enter(me, line, rules)
+    if calling.blocking:
+        return me.but(waiting=True), (started,)
+    return _leave(me, line, "", (started,))
+
+
+def _raised_on_entry(me: Application, line: Line) -> str:
+    """Give the exception of a call that finds the producer in an error state."""
+    client = client_of(me, line)
+    if not isinstance(client, Producer):
+        return ""
+    if client.state in IN_ERROR and client.state not in CALLS[line.call].legal:
+        return client.error
+    return ""
+
+
+def _why_illegal(me: Application, line: Line) -> str:
+    """Give the exception of a call that is not legal in this state, or nothing."""
+    client = client_of(me, line)
+    if isinstance(client, Producer) and client.state not in CALLS[line.call].legal:
+        return f"IllegalStateException: {line.call.value}() in state {client.state.value}"
+    if isinstance(client, ShareConsumer) and line.call is Call.POLL:
+        return sharing.why_no_poll(client) or ""
+    return ""
+
+
+def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
+    client = client_of(me, line)
+    if line.call is Call.POLL:
+        assert not isinstance(client, Producer)
+        return _leave(me.but(records=client.records), line, "", ())
+    failed = isinstance(client, Producer) and client.state in IN_ERROR
+    return _leave(me, line, getattr(client, "error", "") if failed else "", ())
+
+
+def _leave(
+    me: Application, line: Line, raised: str, events: tuple[Event, ...]
+) -> tuple[Application, tuple[Event, ...]]:
+    """Go to the next line, to the catch block, or end the program."""
+    returned = CallReturned(me.name, me.line, line.call.value, raised)
+    me = me.but(waiting=False)
+    fatal = me.producer.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
+    if raised and (fatal or line.on_error < 0):
+        return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
+    nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1
+    if nxt >= len(me.program):
+        me = me.but(ended="it ran to its last line")
+    return me.but(line=min(nxt, len(me.program) - 1)), (*events, returned)

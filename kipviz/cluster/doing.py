@@ -1,0 +1,132 @@
+"""What each kind of action does: one function for each, on a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.brokers import share_partition_leader, transaction_coordinator
+from kipviz.clients import application, kinds, thread
+from kipviz.cluster import dispatch
+from kipviz.cluster.actions import (
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    RunOut,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import Envelope, host_of
+
+
+def _step(turn: Turn, a: Step) -> None:
+    app, events = thread.step(turn.applications[a.application], turn.client_rules)
+    turn.applications = turn.applications.set(a.application, app)
+    turn.events += events
+
+
+def _send(turn: Turn, a: Send) -> None:
+    name = host_of(a.source)
+    app = turn.applications[name]
+    client = app.client_at(a.source)
+    assert client is not None
+    request = kinds.next_request(client)
+    assert request is not None
+    broker = dispatch.destination(request, turn.image)
+    sender, request = kinds.sent(client, request, broker)
+    turn.applications = turn.applications.set(name, app.with_client(sender))
+    turn.put_request(a.source, broker, Envelope(request))
+
+
+def _deliver(turn: Turn, a: Deliver) -> None:
+    if a.way == "request":
+        turn.deliver_request(a.source, a.broker)
+    else:
+        turn.deliver_response(a.source, a.broker)
+
+
+def _replicate(turn: Turn, a: Replicate) -> None:
+    turn.replicate(a.partition)
+
+
+def _load(turn: Turn, a: Load) -> None:
+    key = (a.broker, a.role, a.shard)
+    turn.carry_out(key, dispatch.loaded(turn.roles[key], turn.context(a.broker)))
+
+
+def _expire(turn: Turn, a: ExpireLock) -> None:
+    key = (a.broker, share_partition_leader.ROLE, "")
+    on = turn.context(a.broker)
+    turn.carry_out(key, share_partition_leader.on_lock_expiry(turn.roles[key], a.key, a.lock, on))
+
+
+def _time_out(turn: Turn, a: TimeOutTransaction) -> None:
+    key = (a.broker, transaction_coordinator.ROLE, a.shard)
+    on = turn.context(a.broker)
+    turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], a.transactional_id, on))
+
+
+def _run_out(turn: Turn, a: RunOut) -> None:
+    key = (a.broker, a.role, a.shard)
+    role, on = turn.roles[key], turn.context(a.broker)
+    turn.carry_out(key, dispatch.module_of(role).on_timer(role, a.timer, on))
+
+
+def _refresh(turn: Turn, a: Refresh) -> None:
+    key = (a.broker, share_partition_leader.ROLE, "")
+    on = turn.context(a.broker)
+    turn.carry_out(key, share_partition_leader.on_refresh(turn.roles[key], a.key, on))
+
+
+def _crash_client(turn: Turn, a: CrashClient) -> None:
+    app = turn.applications[a.application]
+    turn.applications = turn.applications.set(a.application, app.but(alive=False))
+    for source, broker in tuple(turn.connections):
+        if host_of(source) == a.application and turn.connections[source, broker].open:
+            turn.lose(source, broker)
+
+
+def _start_client(turn: Turn, a: StartClient) -> None:
+    fresh = application.restarted(turn.applications[a.application])
+    turn.applications = turn.applications.set(a.application, fresh)
+
+
+def _cut(turn: Turn, a: Cut) -> None:
+    turn.cuts = tuple(sorted((*turn.cuts, (a.one, a.other))))
+
+
+def _heal(turn: Turn, a: Heal) -> None:
+    turn.cuts = tuple(c for c in turn.cuts if c != (a.one, a.other))
+
+
+DO: dict[type, Callable[[Turn, Any], None]] = {
+    Step: _step,
+    Send: _send,
+    Deliver: _deliver,
+    Replicate: _replicate,
+    Load: _load,
+    ExpireLock: _expire,
+    TimeOutTransaction: _time_out,
+    RunOut: _run_out,
+    Refresh: _refresh,
+    CrashBroker: lambda turn, a: turn.crash(a.broker),
+    StartBroker: lambda turn, a: turn.start(a.broker),
+    MoveLeader: lambda turn, a: turn.elect(a.partition, a.to),
+    LoseConnection: lambda turn, a: turn.lose(a.source, a.broker),
+    Cut: _cut,
+    Heal: _heal,
+    CrashClient: _crash_client,
+    StartClient: _start_client,
+}

@@ -1,0 +1,223 @@
+"""Why an action is not possible now, in one sentence: one function for each kind of action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from kipviz.brokers import share_partition_leader, transaction_coordinator
+from kipviz.brokers.context import NOBODY, Context
+from kipviz.clients.kinds import next_request
+from kipviz.clients.thread import why_no_step
+from kipviz.cluster import dispatch
+from kipviz.cluster.actions import (
+    CrashBroker,
+    CrashClient,
+    Cut,
+    Deliver,
+    ExpireLock,
+    Heal,
+    Load,
+    LoseConnection,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    RunOut,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    TimeOutTransaction,
+)
+from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.world import World, broker_host, host_of
+
+
+class Knows(Protocol):
+    """What has to be known of a model besides its world."""
+
+    spec: ClusterSpec
+
+    def context(self, world: World, broker: int) -> Context:
+        """Give what a role on a broker may look at."""
+
+
+def cuttable(world: World) -> Iterator[tuple[str, str]]:
+    """Give the pairs of hosts that can be cut apart, each in one order: brokers, then clients."""
+    hosts = [*map(broker_host, world.up), *world.applications]
+    for i, one in enumerate(hosts):
+        for other in hosts[i + 1 :]:
+            if (one, other) not in world.cuts and one not in world.applications:
+                yield one, other
+
+
+def is_cut(world: World, source: str, broker: int) -> bool:
+    """Say whether no message passes between a source and a broker."""
+    one, other = host_of(source), broker_host(broker)
+    return (one, other) in world.cuts or (other, one) in world.cuts
+
+
+def _no_step(model: Knows, world: World, a: Step) -> str | None:
+    app = world.applications.get(a.application)
+    return f"there is no application {a.application}" if app is None else why_no_step(app)
+
+
+def _no_send(model: Knows, world: World, a: Send) -> str | None:
+    app = world.applications.get(host_of(a.source))
+    client = app.client_at(a.source) if app is not None else None
+    if app is None or client is None:
+        return f"there is no client {a.source}"
+    if not app.alive:
+        return f"{app.name} is down"
+    request = next_request(client)
+    if request is None:
+        return f"{a.source} has nothing to send"
+    partition = dispatch.addressee(request, world.image)
+    if world.image.leader_of(partition) == NOBODY:
+        return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
+    return None
+
+
+def _no_delivery(model: Knows, world: World, a: Deliver) -> str | None:
+    if a.way not in {"request", "response"}:
+        return f"a message goes as a request or a response, not as {a.way!r}"
+    connection = world.connections.get((a.source, a.broker))
+    if connection is None or not connection.open:
+        return f"there is no connection from {a.source} to broker {a.broker}"
+    if not (connection.requests if a.way == "request" else connection.responses):
+        return f"no {a.way} is on the wire between {a.source} and broker {a.broker}"
+    if a.way == "request" and connection.serving is not None:
+        return (
+            f"broker {a.broker} still works on {type(connection.serving.message).__name__} "
+            "and reads the connection only after its answer"
+        )
+    if is_cut(world, a.source, a.broker):
+        return f"{host_of(a.source)} and B{a.broker} are cut apart"
+    return None
+
+
+def _no_replicate(model: Knows, world: World, a: Replicate) -> str | None:
+    log = world.logs.get(a.partition)
+    if log is None:
+        return f"there is no partition {a.partition}"
+    if log.high_watermark == log.end_offset:
+        return f"every in-sync replica has {a.partition} up to its end, offset {log.end_offset}"
+    return None
+
+
+def _no_load(model: Knows, world: World, a: Load) -> str | None:
+    role = world.roles.get((a.broker, a.role, a.shard))
+    if role is None:
+        return f"broker {a.broker} does not coordinate {a.shard}"
+    if getattr(role, "loading", False):
+        return None
+    return f"broker {a.broker} coordinates {a.shard} already"
+
+
+def _no_expiry(model: Knows, world: World, a: ExpireLock) -> str | None:
+    role = world.roles.get((a.broker, share_partition_leader.ROLE, ""))
+    if role is None:
+        return f"broker {a.broker} is down"
+    on = model.context(world, a.broker)
+    return share_partition_leader.why_no_lock_expiry(role, a.key, a.lock, on)
+
+
+def _no_timeout(model: Knows, world: World, a: TimeOutTransaction) -> str | None:
+    role = world.roles.get((a.broker, transaction_coordinator.ROLE, a.shard))
+    if role is None:
+        return f"broker {a.broker} does not coordinate {a.transactional_id}"
+    return transaction_coordinator.why_no_timeout(role, a.transactional_id)
+
+
+def _no_run_out(model: Knows, world: World, a: RunOut) -> str | None:
+    role = world.roles.get((a.broker, a.role, a.shard))
+    if role is None:
+        return f"broker {a.broker} does not have {a.shard or a.role}"
+    on = model.context(world, a.broker)
+    set_now = dispatch.timers(role, on)
+    if a.timer in set_now:
+        return None
+    return f"no timer {a.timer!r} is set there; set are: {', '.join(set_now) or 'none'}"
+
+
+def _no_refresh(model: Knows, world: World, a: Refresh) -> str | None:
+    role = world.roles.get((a.broker, share_partition_leader.ROLE, ""))
+    if role is None:
+        return f"broker {a.broker} is down"
+    return share_partition_leader.why_no_refresh(role, a.key, model.context(world, a.broker))
+
+
+def _no_crash(model: Knows, world: World, a: CrashBroker) -> str | None:
+    return None if a.broker in world.up else f"broker {a.broker} is not running"
+
+
+def _no_start(model: Knows, world: World, a: StartBroker) -> str | None:
+    if a.broker not in model.spec.brokers:
+        return f"there is no broker {a.broker}"
+    return f"broker {a.broker} is running" if a.broker in world.up else None
+
+
+def _no_move(model: Knows, world: World, a: MoveLeader) -> str | None:
+    held = world.image.leaders.get(a.partition)
+    if held is None:
+        return f"there is no partition {a.partition}"
+    if a.to == held.leader:
+        return f"broker {a.to} leads {a.partition} already, in epoch {held.epoch}"
+    if a.to not in held.replicas:
+        return f"broker {a.to} has no replica of {a.partition}; brokers {', '.join(map(str, held.replicas))} have"
+    return None if a.to in world.up else f"broker {a.to} is not running"
+
+
+def _no_loss(model: Knows, world: World, a: LoseConnection) -> str | None:
+    connection = world.connections.get((a.source, a.broker))
+    if connection is None or not connection.open:
+        return f"there is no connection from {a.source} to broker {a.broker}"
+    return None
+
+
+def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
+    if (a.one, a.other) in world.cuts:
+        return f"{a.one} and {a.other} are cut apart already"
+    if (a.one, a.other) in cuttable(world):
+        return None
+    hosts = [*map(broker_host, world.up), *world.applications]
+    return f"it takes a broker and a host behind it in {', '.join(hosts)}, two that talk"
+
+
+def _no_heal(model: Knows, world: World, a: Heal) -> str | None:
+    return None if (a.one, a.other) in world.cuts else f"{a.one} and {a.other} are not cut apart"
+
+
+def _no_client_crash(model: Knows, world: World, a: CrashClient) -> str | None:
+    app = world.applications.get(a.application)
+    if app is None:
+        return f"there is no application {a.application}"
+    return None if app.alive else f"{app.name} is down already"
+
+
+def _no_client_start(model: Knows, world: World, a: StartClient) -> str | None:
+    app = world.applications.get(a.application)
+    if app is None:
+        return f"there is no application {a.application}"
+    return f"{app.name} is running" if app.alive else None
+
+
+WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
+    Step: _no_step,
+    Send: _no_send,
+    Deliver: _no_delivery,
+    Replicate: _no_replicate,
+    Load: _no_load,
+    ExpireLock: _no_expiry,
+    TimeOutTransaction: _no_timeout,
+    RunOut: _no_run_out,
+    Refresh: _no_refresh,
+    CrashBroker: _no_crash,
+    StartBroker: _no_start,
+    MoveLeader: _no_move,
+    LoseConnection: _no_loss,
+    Cut: _no_cut,
+    Heal: _no_heal,
+    CrashClient: _no_client_crash,
+    StartClient: _no_client_start,
+}

@@ -1,0 +1,1 @@
+"""The stories, one file per KIP; `scenarios.library` knows them all."""

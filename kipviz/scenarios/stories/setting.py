@@ -1,0 +1,102 @@
+"""The clusters that the stories are set on: who leads what, and which programs run."""
+
+from __future__ import annotations
+
+from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    partition_for,
+    share_partition_key,
+)
+from kipviz.scenarios import programs
+
+SOURCE_ID = "AAAAAAAAAAAAAAAAAAAAAg"
+OUTPUT_ID = "AAAAAAAAAAAAAAAAAAAAAw"
+TOPIC_IDS = (("src", SOURCE_ID), ("output-A", OUTPUT_ID))
+TRANSACTIONAL_ID = "my-txn"
+SHARE_GROUP = "g1"
+
+# KIP-1289 lets "my-group" hash to 7; Kafka's hash gives 12 of 50 for it, and 7 for this one.
+GROUP = "my-group-4"
+
+PLAYGROUND = FaultBudget(
+    crash_broker=3,
+    move_leader=3,
+    lose_connection=3,
+    cut=2,
+    crash_client=2,
+    expire_lock=4,
+    time_out=3,
+    run_out=3,
+)
+
+
+def home(topic: str, key: str) -> str:
+    """Give the partition of an internal topic that a key hashes to, of 50 as Kafka has by default."""
+    return f"{topic}-{partition_for(key, 50)}"
+
+
+STATE_BY_KEY = home(SHARE_GROUP_STATE, share_partition_key(SHARE_GROUP, SOURCE_ID, 0))
+STATE_BY_GROUP = home(SHARE_GROUP_STATE, SHARE_GROUP)
+
+SHARE_PLACEMENTS = (
+    Placement(home(TRANSACTION_STATE, TRANSACTIONAL_ID), 1, (7,)),
+    Placement("output-A-0", 3, (1,)),
+    Placement("src-0", 5, (3,)),
+    Placement(STATE_BY_KEY, 7, (3,)),
+    # The KIP's drawing puts the state partition of the group on the broker that leads the source.
+    Placement(STATE_BY_GROUP, 5, (7,)),
+)
+GROUP_PLACEMENTS = (
+    Placement(home(TRANSACTION_STATE, TRANSACTIONAL_ID), 1, (5,)),
+    Placement("output-A-0", 3, (1,)),
+    Placement(home(CONSUMER_OFFSETS, GROUP), 4, (3,)),
+    Placement("src-0", 5, (4,)),
+)
+
+
+def share_app(name: str = "app-1", **changes: object) -> ApplicationSpec:
+    """Give a member of the share group that runs the loop of KIP-1289, with some things changed."""
+    number = name.rpartition("-")[2]
+    tid = TRANSACTIONAL_ID if number == "1" else f"{TRANSACTIONAL_ID}-{number}"
+    app = ApplicationSpec(
+        name, tid, programs.SHARE_LOOP, SHARE_GROUP, f"M{number}", True, "src-0", "output-A-0", 2
+    )
+    return app.but(**changes)
+
+
+def group_app(**changes: object) -> ApplicationSpec:
+    """Give a member of the regular group that runs the loop of KIP-1289, with some things changed."""
+    app = ApplicationSpec(
+        "app-1",
+        TRANSACTIONAL_ID,
+        programs.GROUP_LOOP,
+        GROUP,
+        "C1",
+        False,
+        "src-0",
+        "output-A-0",
+        2,
+    )
+    return app.but(**changes)
+
+
+def share_spec(*apps: ApplicationSpec, values: tuple[str, ...] = ("a", "b")) -> ClusterSpec:
+    """Give the cluster of the share group stories: source records with these values from 100 on."""
+    return ClusterSpec(
+        (1, 3, 5, 7), SHARE_PLACEMENTS, apps, (("src-0", 100, values),), TOPIC_IDS, PLAYGROUND
+    )
+
+
+def group_spec(app: ApplicationSpec) -> ClusterSpec:
+    """Give the cluster of the regular group stories."""
+    return ClusterSpec(
+        (1, 3, 4, 5),
+        GROUP_PLACEMENTS,
+        (app,),
+        (("src-0", 100, ("a", "b")),),
+        TOPIC_IDS,
+        PLAYGROUND,
+    )
