@@ -1,0 +1,52 @@
+"""`kipviz clauses`: what of each KIP is in the model, clause by clause."""
+
+from __future__ import annotations
+
+import argparse
+
+from kipviz.command.arguments import add_json, names
+from kipviz.command.output import answer, check_place, write_whole
+from kipviz.command.refused import Refused
+from kipviz.kips.row import HOW
+
+HELP = "print for each clause of each KIP whether it is modelled, simplified or open"
+HEAD = """# The KIPs, clause by clause
+
+Made by `kipviz clauses --into KIPS.md`; a test makes it again, and looks whether what a row names is
+there. "modelled" does what the clause says, or Kafka where it ships; "simplified" says what it leaves
+out; "open" says what is missing.
+
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "--kip", type=names, metavar="NUMBERS", help="such as 98,890; all if left out"
+    )
+    parser.add_argument("--how", choices=HOW, help="only the rows of this kind")
+    parser.add_argument("--into", metavar="FILE", help="write it as a page, such as KIPS.md")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the rows; the status is 0: an open clause is no failure of the command.
+
+    Raises:
+        Refused: if there is no such KIP here.
+    """
+    from kipviz.kips.library import KIPS, UnknownKip, kip
+    from kipviz.views.kips_page import entries, page
+
+    check_place(arguments.into)
+    try:
+        chosen = tuple(map(kip, arguments.kip)) if arguments.kip else KIPS
+    except UnknownKip as unknown:
+        raise Refused(str(unknown)) from None
+    how = arguments.how or ""
+    text = page(chosen, how)
+    if arguments.into is not None:
+        write_whole(arguments.into, HEAD + text)
+    document = {"clauses": list(entries(chosen, how))}
+    answer(document, text.splitlines(), as_json=arguments.json)
+    return 0

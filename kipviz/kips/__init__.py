@@ -1,0 +1,13 @@
+"""What of each KIP is in the model: one file per KIP, one row per clause of its text.
+
+How to add a row: open the KIP's file, and add a `Row` where the clause stands in the KIP's own
+order. `how` is one of
+
+    MODELLED    the handler does what the clause (or, where it ships, Kafka) says
+    SIMPLIFIED  it does less, and `note` says what
+    OPEN        it is not there, and `note` says what is missing
+
+A modelled row names a handler (dotted, below `kipviz`), a scenario or a test, and the notebook page
+that shows it if there is one. `tests/kips` looks whether what a row names is there. `kipviz clauses`
+prints the rows; KIPS.md is made by `kipviz clauses --into KIPS.md`.
+"""

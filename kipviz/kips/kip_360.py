@@ -1,0 +1,27 @@
+"""KIP-360: improve reliability of idempotent and transactional producer."""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, Kip, Row
+
+KIP = Kip(
+    360,
+    "Improve reliability of idempotent and transactional producer",
+    "shipped since 2.5",
+    (
+        Row(
+            "InitProducerId with the expected id and epoch",
+            "A producer that recovers says who it was; a repeated request gets the same answer.",
+            MODELLED,
+            handler="brokers.transaction_metadata.next_identity",
+            test="brokers/test_transaction_metadata.py::test_a_repeated_init_producer_id_gives_the_same_epoch_both_times",
+        ),
+        Row(
+            "Fencing of an older instance",
+            "An older instance is fenced once another one has asked without an expectation.",
+            MODELLED,
+            handler="brokers.transaction_metadata.init_producer_id_error",
+            test="brokers/test_transaction_metadata.py::test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectation",
+        ),
+    ),
+)

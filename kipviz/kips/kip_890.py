@@ -1,0 +1,49 @@
+"""KIP-890: transactions server-side defense."""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+
+KIP = Kip(
+    890,
+    "Transactions server-side defense",
+    "shipped: part 1 since 3.6, part 2 (transaction version 2) since 4.0",
+    (
+        Row(
+            "Part 2: the partition leader enlists itself",
+            "The first batch of a transaction waits until the coordinator has enlisted the partition.",
+            MODELLED,
+            handler="brokers.partition_leader.on_produce",
+            scenario="kip-1289-group-commit",
+            test="brokers/test_partition_leader.py::test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted",
+        ),
+        Row(
+            "Part 2: epoch bump with the decision",
+            "EndTxn version 5 answers with the identity of the next transaction.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_end_txn",
+            scenario="kip-1289-group-commit",
+            test="brokers/test_transaction_coordinator.py::test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written",
+        ),
+        Row(
+            "Verification guard",
+            "The coordinator's yes is void once a marker came by.",
+            MODELLED,
+            handler="brokers.partition_leader.on_enlisted",
+            test="brokers/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
+        ),
+        Row(
+            "Epoch overflow",
+            "At the last epoch the next producer id is taken at prepare and used at completion.",
+            MODELLED,
+            handler="brokers.transaction_metadata.record_of",
+            test="brokers/test_transaction_metadata.py::test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_completion",
+        ),
+        Row(
+            "Part 1: verification of old clients",
+            "A leader asks the coordinator whether the client has added the partition.",
+            OPEN,
+            note="transaction versions 0 and 1",
+        ),
+    ),
+)

@@ -1,0 +1,95 @@
+"""The table of clauses: what a row names is there, and KIPS.md is what the rows give."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from kipviz.command.clauses import HEAD
+from kipviz.command.main import main
+from kipviz.kips.library import KIPS, UnknownKip, kip
+from kipviz.kips.row import HOW, MODELLED, OPEN, Row
+from kipviz.scenarios.library import LIBRARY
+from kipviz.views.kips_page import page
+
+ROOT = Path(__file__).parents[2]
+ROWS = [(known.name, row) for known in KIPS for row in known.rows]
+AS_ROW = pytest.mark.parametrize(
+    ("name", "row"), ROWS, ids=[f"{name}-{row.clause}" for name, row in ROWS]
+)
+
+
+def resolved(dotted: str) -> object:
+    """Give the module, function or class of a dotted name below the package."""
+    parts = f"kipviz.{dotted}".split(".")
+    for cut in range(len(parts), 1, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[cut:]:
+            found = getattr(found, name)
+        return found
+    raise LookupError(dotted)
+
+
+@AS_ROW
+def test_what_a_row_names_is_there(name: str, row: Row) -> None:
+    assert row.how in HOW
+    if row.handler:
+        assert resolved(row.handler) is not None
+    if row.scenario:
+        assert row.scenario in {story.name for story in LIBRARY}
+    if row.test:
+        file, _, test = row.test.partition("::")
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), row.test
+    if row.page:
+        assert (ROOT / "notebooks" / f"{row.page}.ipynb").is_file()
+
+
+@AS_ROW
+def test_a_row_says_who_does_it_and_what_shows_it_or_what_is_missing(name: str, row: Row) -> None:
+    assert row.says.endswith(".")
+    if row.how == MODELLED:
+        assert row.handler
+        assert row.scenario or row.test
+    else:
+        assert row.note
+    if row.how == OPEN:
+        assert not row.handler
+
+
+def test_every_kip_has_rows_and_no_clause_stands_twice() -> None:
+    assert [known.number for known in KIPS] == sorted(known.number for known in KIPS)
+    for known in KIPS:
+        clauses = [row.clause for row in known.rows]
+        assert clauses
+        assert len(clauses) == len(set(clauses))
+
+
+def test_every_story_stands_in_a_row_of_some_kip_or_is_made_for_search() -> None:
+    shown = {row.scenario for _, row in ROWS}
+    assert {s.name for s in LIBRARY if s.beats and "small" not in s.name} <= shown
+
+
+def test_the_page_in_the_project_is_what_the_rows_give() -> None:
+    stored = (ROOT / "KIPS.md").read_text(encoding="utf-8")
+    assert stored == HEAD + page(KIPS), "run `kipviz clauses --into KIPS.md`"
+
+
+def test_the_command_prints_one_kip_and_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["clauses", "--kip", "KIP-98", "--how", "open", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["clauses"]
+    assert {(row["kip"], row["how"]) for row in rows} == {(98, "open")}
+
+
+def test_a_kip_that_is_not_here_is_refused_with_those_that_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(UnknownKip, match="the KIPs are 98, 360"):
+        kip("42")
+    assert main(["clauses", "--kip", "42"]) == 2
+    assert "there is no KIP '42' here" in capsys.readouterr().err
