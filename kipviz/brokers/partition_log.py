@@ -76,17 +76,21 @@ class PartitionLog(Part, frozen=True, dict=True):
     aborted: Log[AbortedTransaction] = Log.of()
 
     @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins whose marker is not below the high watermark."""
+        firsts = [first for first, _ in self.unreplicated]
+        if self.open:
+            firsts.append(self.open[0][0])
+        return min(firsts, default=None)
+
+    @property
     def last_stable_offset(self) -> int:
         """The LSO: a read_committed consumer reads below it.
 
         First unstable offset, if it is below the high watermark, else the high watermark.
         """
-        unstable = self.high_watermark
-        if self.open:
-            unstable = min(unstable, self.open[0][0])
-        for first, _ in self.unreplicated:
-            unstable = min(unstable, first)
-        return unstable
+        unstable = self.first_unstable_offset
+        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
 
 
 def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> bool:

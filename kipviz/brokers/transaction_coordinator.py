@@ -448,7 +448,14 @@ def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ..
 def _send_markers(
     me: TransactionCoordinator, known: TransactionMetadata, partitions: tuple[str, ...], on: Context
 ) -> Effects:
-    """Put markers on the wire, one request per broker; log COMPLETE_* when none is left."""
+    """Put markers on the wire, one request per broker; log COMPLETE_* when none is left.
+
+    A partition that is gone (its topic was deleted) needs no marker; one that nobody leads waits.
+    Source: TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
+    """
+    there = on.image.leaders
+    known = known.but(partitions=tuple(p for p in known.partitions if p in there))
+    partitions = tuple(p for p in partitions if p in there)
     if not known.partitions:
         ready = known.but(sent=(), to_send=(), pending_state=None)
         wait = PendingAppend(
