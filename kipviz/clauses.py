@@ -197,6 +197,15 @@ TAKEN_BY: dict[str, str] = {
     "TxnWriteShareGroupState": "none: our inference",
 }
 
+# The calls that only a TransactionSession has.
+SESSION_CALLS = (
+    "initialize",
+    "resume",
+    "addPartitionsToTransaction",
+    "addShareAcksToTransaction",
+    "close",
+)
+
 
 def clause_of(name: str) -> Clause:
     """Give the clause of a message, or of an action that is no call of an application."""
@@ -207,6 +216,10 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
     """Give the clause of a call of an application thread; `share` says which consumer it has."""
     if call == "sendShareAcknowledgementsToTransaction":
         return Clause(call, "KIP-1289 Pseudo code", DRAFT, "none yet (PR 22357)")
+    if call in SESSION_CALLS:
+        return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
+    if call == "acknowledgeTransactionally":
+        return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
     if call in ("poll", "acknowledge", "commitSync"):
         of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
         return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")

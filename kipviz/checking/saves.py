@@ -18,9 +18,10 @@ from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.runs import Run, judge
 from kipviz.checking.verdicts import BREAKS, cells_of, property_named
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
-from kipviz.designs.design import Design
+from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, Option, Slot
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
 from kipviz.scenarios.scenario import PROPERTIES
@@ -67,7 +68,7 @@ def decisions(
     """
     going = True
     found = []
-    for slot, option in _others(made.run.design):
+    for slot, option in _others(made.run.design, made.run.scenario.spec):
         decision = _tried(made, slot, option)
         if decision.saves and bounds is not None and going:
 
@@ -96,12 +97,13 @@ def under(made: Breaking, design: Design) -> tuple[Run, tuple[Missing, ...]]:
     return Run(run.scenario, design, model, course.trace, settings=run.settings), missing
 
 
-def _others(design: Design) -> list[tuple[Slot, Option]]:
+def _others(design: Design, spec: ClusterSpec) -> list[tuple[Slot, Option]]:
     """Give what could be decided otherwise; a design without staging has only Kafka's own rules."""
     return [
         (slot, option)
         for slot, chosen in zip(SLOTS, design.chosen, strict=True)
         if design.stages_shares or slot.finding == KAFKAS_OWN
+        if comes_up(slot, spec)
         for option in slot.options
         if option.name != chosen
     ]

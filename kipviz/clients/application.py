@@ -19,6 +19,7 @@ from kipviz.clients.consumer import Consumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.producing import FetchedRecord
@@ -38,6 +39,12 @@ class Call(StrEnum):
     ABORT_TRANSACTION = "abortTransaction"
     ACKNOWLEDGE = "acknowledge"
     COMMIT_SYNC = "commitSync"
+    INITIALIZE = "initialize"
+    RESUME = "resume"
+    ADD_PARTITIONS = "addPartitionsToTransaction"
+    ADD_SHARE_ACKS = "addShareAcksToTransaction"
+    ACKNOWLEDGE_TRANSACTIONALLY = "acknowledgeTransactionally"
+    CLOSE = "close"
 
 
 class Line(Value, frozen=True):
@@ -80,6 +87,16 @@ class Application(Part, frozen=True, dict=True):
     def clients(self) -> tuple[Client, ...]:
         """Every client of the process, in the order in which their senders are listed."""
         return (self.consumer, self.producer, *self.others.values())
+
+    @property
+    def session(self) -> TransactionSession | None:
+        """The TransactionSession of the process, if it has one (KIP-1310, draft)."""
+        return next((c for c in self.others.values() if isinstance(c, TransactionSession)), None)
+
+    @property
+    def manager(self) -> Producer:
+        """The client that has the transactions of the process: its session, else its producer."""
+        return self.session or self.producer
 
     def client_at(self, source: str) -> Client | None:
         """Give the client that sends under this name, such as "app-1/producer"; None if none does."""

@@ -10,17 +10,20 @@ from collections.abc import Callable
 from kipviz.clients import consumer as regular
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
+from kipviz.clients import transaction_session as sessions
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.values import Value
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    TxnShareAcknowledge,
     batches_of,
     batches_of_each,
 )
@@ -104,6 +107,42 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(producer).but(consumer=consumer.but(staged=staged))
 
 
+def _resume(me: Application, line: Line, rules: ClientRules) -> Application:
+    name, producer_id, epoch = line.target.split()
+    return me.with_client(sessions.resume(_session(me), (name, int(producer_id), int(epoch))))
+
+
+def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer = me.consumer
+    assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
+    verdicts = _verdicts(me, line)
+    member = (consumer.member_id, consumer.member_epoch)
+    acks = batches_of_each(verdicts)
+    session = sessions.add_share_acks(
+        _session(me), consumer.group_id, member, consumer.partition, acks
+    )
+    staged = tuple(offset for offset, _ in verdicts)
+    return me.with_client(session).but(consumer=consumer.but(staged=staged))
+
+
+def _add_partitions(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Say that there is something to end; who is in the transaction is said by the brokers.
+
+    Clause: KIP-1310 2.1. Under transaction version 2 no client sends AddPartitionsToTxn.
+    """
+    return me.with_client(_session(me).but(transaction_started=True))
+
+
+def _close(me: Application, line: Line, rules: ClientRules) -> Application:
+    return me.with_client(sessions.close(_session(me)))
+
+
+def _session(me: Application) -> TransactionSession:
+    session = me.session
+    assert session is not None, f"{me.name} has no TransactionSession"
+    return session
+
+
 def _commit_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(transactional.end_transaction(_producer(me, line), committed=True))
 
@@ -120,7 +159,7 @@ def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
 def _poll(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = client_of(me, line)
     if isinstance(consumer, ShareConsumer):
-        stages = any(each.call is C.SEND_SHARE_ACKNOWLEDGEMENTS for each in me.program)
+        stages = any(each.call in STAGING for each in me.program)
         next_poll = rules.next_poll if stages else _accept_all
         return me.with_client(sharing.poll(consumer, next_poll)).but(records=())
     assert isinstance(consumer, Consumer), "poll() is a call of a consumer"
@@ -139,6 +178,27 @@ def _commit_sync(me: Application, line: Line, rules: ClientRules) -> Application
     return me.with_client(sharing.commit_sync(consumer))
 
 
+def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Send the votes over the consumer's own connection, in the session's name (KIP-1310 2.4)."""
+    consumer, session = me.consumer, _session(me)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+    verdicts = _verdicts(me, line)
+    request = TxnShareAcknowledge(
+        session.transactional_id,
+        consumer.group_id,
+        session.producer_id,
+        session.producer_epoch,
+        consumer.member_id,
+        consumer.member_epoch,
+        consumer.partition,
+        batches_of_each(verdicts),
+    )
+    offsets = tuple(offset for offset, _ in verdicts)
+    voted = sharing.acknowledge_transactionally(consumer, request, offsets)
+    # The session has to know that there is something to end.
+    return me.with_client(session.but(transaction_started=True)).but(consumer=voted)
+
+
 def _accept_all(
     batch: tuple[int, ...], staged: tuple[int, ...]
 ) -> tuple[AcknowledgementBatch, ...]:
@@ -154,6 +214,16 @@ def _verdicts(me: Application, line: Line) -> tuple[tuple[int, AcknowledgeType],
 
 
 PRODUCER, CONSUMER = "producer", "consumer"
+# The calls that stage a share group's acknowledgements in a transaction, and those of a session.
+STAGING = (C.SEND_SHARE_ACKNOWLEDGEMENTS, C.ADD_SHARE_ACKS, C.ACKNOWLEDGE_TRANSACTIONALLY)
+OF_SESSIONS = (
+    C.INITIALIZE,
+    C.RESUME,
+    C.ADD_PARTITIONS,
+    C.ADD_SHARE_ACKS,
+    C.ACKNOWLEDGE_TRANSACTIONALLY,
+    C.CLOSE,
+)
 IN_TRANSACTION = (S.IN_TRANSACTION,)
 
 CALLS: dict[Call, Calling] = {
@@ -169,4 +239,10 @@ CALLS: dict[Call, Calling] = {
     C.POLL: Calling(CONSUMER, _poll, True),
     C.ACKNOWLEDGE: Calling(CONSUMER, _acknowledge),
     C.COMMIT_SYNC: Calling(CONSUMER, _commit_sync, True),
+    C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
+    C.RESUME: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
+    C.ADD_PARTITIONS: Calling(PRODUCER, _add_partitions, False, IN_TRANSACTION),
+    C.ADD_SHARE_ACKS: Calling(PRODUCER, _add_share_acks, False, IN_TRANSACTION),
+    C.ACKNOWLEDGE_TRANSACTIONALLY: Calling(CONSUMER, _acknowledge_transactionally),
+    C.CLOSE: Calling(PRODUCER, _close, False, tuple(S)),
 }

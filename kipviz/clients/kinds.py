@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from kipviz.clients import consumer, producer, share_consumer
+from kipviz.clients import consumer, producer, share_consumer, transaction_session
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.message import Message
 
-Client: TypeAlias = Producer | Consumer | ShareConsumer
+Client: TypeAlias = Producer | Consumer | ShareConsumer | TransactionSession
 C = TypeVar("C", bound=Any)
 
 
@@ -42,6 +43,7 @@ KINDS: dict[type, Kind] = {
     Producer: producer,
     Consumer: consumer,
     ShareConsumer: share_consumer,
+    TransactionSession: transaction_session,
 }
 
 

@@ -11,6 +11,7 @@ NOT MODELLED: batching by size and time (what one send() brings is one batch), m
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeVar
 
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -111,7 +112,8 @@ class Producer(Part, frozen=True, dict=True):
     """What the producer holds between two calls.
 
     `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a
-    time, as in Kafka. `done` says that the call the application waits for has ended.
+    time, as in Kafka. `done` says that the call the application waits for has ended. `session` names
+    the TransactionSession that the producer is bound to (KIP-1310, draft), "" where it has its own.
     """
 
     source: str
@@ -128,6 +130,16 @@ class Producer(Part, frozen=True, dict=True):
     on_wire_broker: int = -1
     done: bool = False
     error: str = ""
+    session: str = ""
+
+    @property
+    def state_name(self) -> str:
+        """The state as the client itself calls it."""
+        return self.state.value
+
+
+# A producer, or what has its TransactionManager: a TransactionSession (KIP-1310).
+P = TypeVar("P", bound=Producer)
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -172,13 +184,13 @@ def send_offsets(
 
 
 def send_share_acknowledgements(
-    me: Producer,
+    me: P,
     group_id: str,
     member_id: str,
     member_epoch: int,
     partition: str,
     acknowledgements: tuple[AcknowledgementBatch, ...],
-) -> Producer:
+) -> P:
     """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
 
     Status: draft (KIP-1289). The draft does not say that this starts the transaction; without
@@ -300,7 +312,7 @@ def on_disconnected(me: Producer, broker: int) -> Producer:
 
 def restarted(me: Producer, life: int) -> Producer:
     """Give the producer of the process's next life: it has the transactional id, no identity."""
-    return Producer(me.source, me.transactional_id, me.transaction_timeout_ms)
+    return Producer(me.source, me.transactional_id, me.transaction_timeout_ms, session=me.session)
 
 
 def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
@@ -313,17 +325,21 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
     me = me.but(batches=tuple(b for b in me.batches if b is not batch))
     if answer.error is Errors.NONE or me.state is S.ABORTING_TRANSACTION:
         return me
-    return _fail(me, answer, answer.error)
+    return fail(me, answer, answer.error)
 
 
 def _on_error(me: Producer, request: Message, error: Errors) -> Producer:
-    name = type(request).__name__
-    if error in ABORTABLE.get(name, ()) or error not in RETRIABLE:
-        return _fail(me, request, error)
-    return me.but(queue=(request, *me.queue))
+    if may_be_asked_again(request, error):
+        return me.but(queue=(request, *me.queue))
+    return fail(me, request, error)
 
 
-def _fail(me: Producer, about: Message, error: Errors) -> Producer:
+def may_be_asked_again(request: Message, error: Errors) -> bool:
+    """Say whether a transactional request goes out again after this error."""
+    return error in RETRIABLE and error not in ABORTABLE.get(type(request).__name__, ())
+
+
+def fail(me: P, about: Message, error: Errors) -> P:
     """Enter ABORTABLE_ERROR or FATAL_ERROR and drop what was to be sent.
 
     While an abort is under way an abortable error changes nothing, unless it is the abort's own:
@@ -348,9 +364,12 @@ def _fail(me: Producer, about: Message, error: Errors) -> Producer:
     )
 
 
-def _to(me: Producer, state: ProducerState) -> Producer:
-    """Go to another state; the table says which ones there are from here."""
-    assert state in TRANSITIONS[me.state], (me.state, state)
+def _to(me: P, state: ProducerState) -> P:
+    """Go to another state; the table says which ones there are from here.
+
+    A bound producer has no life cycle of its own: its session has.
+    """
+    assert me.session or state in TRANSITIONS[me.state], (me.state, state)
     return me.but(state=state)
 
 

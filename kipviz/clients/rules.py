@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
+from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgementBatch
+
+# How many records a producer has numbered, per partition.
+Sequences: TypeAlias = Table[str, int]
 
 
 class ClientRules(Value, frozen=True):
@@ -14,3 +19,24 @@ class ClientRules(Value, frozen=True):
     next_poll: Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
     """What does the next poll() say of the batch before it: (offsets of the batch, offsets staged
     through the producer) -> acknowledgements? (KIP-1289 pseudo code; finding X1.)"""
+
+    session_commit: Callable[[tuple[str, ...]], tuple[str, ...]]
+    """For which clients does the EndTxn of a TransactionSession wait: (those with unsent work)?
+    (KIP-1310 2.1: the session knows of no producer; study B17.)"""
+
+    session_failure: Callable[[], bool]
+    """Is what fails at a bound client the session's failure, too? (KIP-1310 3.2; study B18.)"""
+
+    session_identity: Callable[[bool], tuple[bool, bool]]
+    """What does a bound producer take over when its session has the next identity: (has a batch of
+    it been refused?) -> (the identity?, with sequences from 0?) (KIP-1310 3.2; study B19.)"""
+
+    session_sequences: Callable[[tuple[Sequences, ...]], tuple[Sequences, ...]]
+    """With which sequences do the producers of one session go on: (what each has counted)?
+    (KIP-1310 3.2 "sequence numbers"; study B15.)"""
+
+    session_producers: Callable[[int], bool]
+    """May one more producer be bound to a session: (how many are)? (KIP-1310 2.3; study B15.)"""
+
+    resumed_send: Callable[[], bool]
+    """May a producer bound to a resumed session send? (KIP-1310 7.1 "starts in IN_TRANSACTION".)"""

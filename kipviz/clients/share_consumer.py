@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kipviz.clients.producer import may_be_asked_again
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -24,6 +25,8 @@ from kipviz.messages.share_groups import (
     ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
     batches_of,
     batches_of_each,
 )
@@ -38,7 +41,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     `explicit` is share.acknowledgement.mode. `batch` are the offsets of the last poll, `staged`
     those that were staged through a producer, `verdicts` what acknowledge() said of the others,
     `gaps` acquired offsets without a record. `acknowledge_error` is what the acknowledgements
-    sent last came to.
+    sent last came to. `voting` is what acknowledgeTransactionally() has to send (KIP-1310, draft),
+    `vote_error` what the last one came to.
     """
 
     source: str
@@ -60,6 +64,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     records: tuple[FetchedRecord, ...] = ()
     acknowledge_error: Errors = Errors.NONE
     done: bool = False
+    voting: TxnShareAcknowledge | None = None
+    vote_error: Errors = Errors.NONE
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -107,16 +113,31 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
     return me.but(to_send=request, done=False)
 
 
+def acknowledge_transactionally(
+    me: ShareConsumer, request: TxnShareAcknowledge, offsets: tuple[int, ...]
+) -> ShareConsumer:
+    """Stage acknowledgements in the transaction of a session. Returns at once; status: draft.
+
+    Clause: KIP-1310 2.4. The consumer sends them on its own connection, with the identity that the
+    session has now.
+    """
+    return me.but(voting=request, staged=tuple(sorted({*me.staged, *offsets})))
+
+
 # -- the network thread -------------------------------------------------------------------------
 
 
 def next_request(me: ShareConsumer) -> Message | None:
-    """Give what the network thread puts on the wire next, or None."""
-    return me.to_send
+    """Give what the network thread puts on the wire next, or None; votes go before anything else."""
+    if isinstance(me.on_wire, TxnShareAcknowledge):
+        return None
+    return me.voting if me.voting is not None and me.on_wire is None else me.to_send
 
 
 def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
     """Note that a request is on the wire, as it goes out to that broker."""
+    if isinstance(request, TxnShareAcknowledge):
+        return me.but(voting=None, on_wire=request, on_wire_broker=broker), request
     request = _addressed(me, request, broker)
     me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
     if isinstance(request, ShareFetch) and not request.session_epoch:
@@ -138,7 +159,13 @@ def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
 
 def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     """Take the records, or open a new session where this one is not known any more."""
+    request = me.on_wire
     me = me.but(on_wire=None, on_wire_broker=-1)
+    if isinstance(answer, TxnShareAcknowledgeResponse):
+        assert isinstance(request, TxnShareAcknowledge), type(request)
+        if may_be_asked_again(request, answer.error):
+            return me.but(voting=request)
+        return me.but(vote_error=answer.error)
     if isinstance(answer, ShareAcknowledgeResponse):
         lost = answer.error in SESSION_ERRORS
         epoch = 0 if lost else me.session_epoch + 1
@@ -160,6 +187,9 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
 
 def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
     """The share session is gone with its connection; acknowledgements on the wire are lost."""
+    if isinstance(me.on_wire, TxnShareAcknowledge) and me.on_wire_broker == broker:
+        epoch = 0 if broker == me.session_broker else me.session_epoch
+        return me.but(on_wire=None, on_wire_broker=-1, voting=me.on_wire, session_epoch=epoch)
     if me.on_wire is not None and me.on_wire_broker == broker:
         fetching = isinstance(me.on_wire, ShareFetch)
         me = me.but(on_wire=None, on_wire_broker=-1)

@@ -6,6 +6,7 @@ KafkaProducer's and KafkaShareConsumer's.
 
 from __future__ import annotations
 
+from kipviz.clients import binding
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, client_of
@@ -43,7 +44,8 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if me.waiting:
         return _come_back(me, line)
     started = CallStarted(me.name, me.line, line.call.value)
-    raised, illegal = _raised_on_entry(me, line), _why_illegal(me, line)
+    raised = _raised_on_entry(me, line)
+    illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line)
     if raised or illegal:
         return _leave(me, line, raised or illegal, (started,))
     calling = CALLS[line.call]
@@ -67,7 +69,7 @@ def _why_illegal(me: Application, line: Line) -> str:
     """Give the exception of a call that is not legal in this state, or nothing."""
     client = client_of(me, line)
     if isinstance(client, Producer) and client.state not in CALLS[line.call].legal:
-        return f"IllegalStateException: {line.call.value}() in state {client.state.value}"
+        return f"IllegalStateException: {line.call.value}() in state {client.state_name}"
     if isinstance(client, ShareConsumer) and line.call is Call.POLL:
         return sharing.why_no_poll(client) or ""
     return ""
@@ -88,7 +90,7 @@ def _leave(
     """Go to the next line, to the catch block, or end the program."""
     returned = CallReturned(me.name, me.line, line.call.value, raised)
     me = me.but(waiting=False)
-    fatal = me.producer.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
+    fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
     if raised and (fatal or line.on_error < 0):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
-from kipviz.clients import application, kinds, thread
+from kipviz.clients import application, binding, kinds, thread
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     CrashBroker,
@@ -33,7 +33,7 @@ from kipviz.cluster.world import Envelope, host_of
 
 def _step(turn: Turn, a: Step) -> None:
     app, events = thread.step(turn.applications[a.application], turn.client_rules)
-    turn.applications = turn.applications.set(a.application, app)
+    turn.applications = turn.applications.set(a.application, binding.settle(app, turn.client_rules))
     turn.events += events
 
 
@@ -46,7 +46,8 @@ def _send(turn: Turn, a: Send) -> None:
     assert request is not None
     broker = dispatch.destination(request, turn.image)
     sender, request = kinds.sent(client, request, broker)
-    turn.applications = turn.applications.set(name, app.with_client(sender))
+    app = binding.settle(app.with_client(sender), turn.client_rules)
+    turn.applications = turn.applications.set(name, app)
     turn.put_request(a.source, broker, Envelope(request))
 
 

@@ -11,6 +11,10 @@ KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
 
 
+# What the TransactionSession of an application is called among its clients.
+SESSION = "session"
+
+
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
@@ -36,9 +40,22 @@ class Placement(Value, frozen=True):
     others: tuple[int, ...] = ()
 
 
+class SessionSpec(Value, frozen=True):
+    """The TransactionSession of an application (KIP-1310, draft).
+
+    `producers` are the names of the producers bound to it: "producer" is the one that every
+    application has, any other one is made for the session. `session_timeout_ms` is
+    transaction.session.timeout.ms, -1 to have no heartbeat.
+    """
+
+    producers: tuple[str, ...] = ("producer",)
+    session_timeout_ms: int = -1
+
+
 class ApplicationSpec(Value, frozen=True):
     """One application process.
 
+    `session` is there if its transactions are those of a TransactionSession.
     `share` says whether its consumer is in a share group, `explicit` whether that one has to
     acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
     """
@@ -54,6 +71,7 @@ class ApplicationSpec(Value, frozen=True):
     max_records: int = 1
     explicit: bool = False
     transaction_timeout_ms: int = 60_000
+    session: SessionSpec | None = None
 
 
 class ClusterSpec(Value, frozen=True):
@@ -142,6 +160,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} has no program: a program has at least one line")
     if application.max_records < 1:
         raise BadSpec(f"{name} polls at least one record, not {application.max_records}")
+    if application.session is not None and SESSION in application.session.producers:
+        raise BadSpec(f"a producer of {name} is not called {SESSION!r}: that is its session's name")
     members = [(a.group_id, a.member_id) for a in spec.applications]
     if members.count((application.group_id, application.member_id)) > 1:
         raise BadSpec(

@@ -20,6 +20,7 @@ from kipviz.brokers.context import (
 from kipviz.brokers.partition_log import append, rebuild, replicate
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
+from kipviz.clients import binding
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster import dispatch
 from kipviz.cluster.spec import ClusterSpec
@@ -195,7 +196,8 @@ class Turn:
         application = self.applications.get(host)
         if application is not None:
             answered = dispatch.client_response(application, source, envelope.message)
-            self.applications = self.applications.set(host, answered)
+            settled = binding.settle(answered, self.client_rules)
+            self.applications = self.applications.set(host, settled)
             return
         home = int(host[1:])
         key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
@@ -229,7 +231,8 @@ class Turn:
         if application is not None:
             if application.alive:
                 told = dispatch.client_disconnected(application, source, broker)
-                self.applications = self.applications.set(host, told)
+                settled = binding.settle(told, self.client_rules)
+                self.applications = self.applications.set(host, settled)
             return
         home = int(host[1:])
         for envelope in waiting:

@@ -19,9 +19,11 @@ from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget
+from kipviz.clients.transaction_session import TransactionSession
+from kipviz.cluster.spec import SESSION, ApplicationSpec, ClusterSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.message import Message
@@ -215,4 +217,17 @@ def _application(a: ApplicationSpec) -> Application:
     else:
         consumer = Consumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)
     producer = Producer(f"{a.name}/producer", a.transactional_id, a.transaction_timeout_ms)
-    return Application(a.name, a.program, a.output, producer, consumer)
+    if a.session is None:
+        return Application(a.name, a.program, a.output, producer, consumer)
+    others: dict[str, Client] = {
+        SESSION: TransactionSession(
+            f"{a.name}/{SESSION}", a.transactional_id, a.transaction_timeout_ms
+        )
+    }
+    for name in a.session.producers:
+        bound = producer.but(source=f"{a.name}/{name}", session=SESSION)
+        if name == "producer":
+            producer = bound
+        else:
+            others[name] = bound
+    return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))

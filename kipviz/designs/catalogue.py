@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.designs.design import Design
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
+from kipviz.designs.session_options import SESSION_SLOTS, WRITTEN
 
 REPAIRED = Design(
     "repaired",
@@ -35,6 +36,7 @@ AS_WRITTEN = Design(
         "allowed",
         "accept_all",
         *(slot.options[0].name for slot in SLOTS if slot.finding == KAFKAS_OWN),
+        *(WRITTEN[slot.name] for slot in SESSION_SLOTS),
     ),
 )
 
@@ -47,6 +49,7 @@ KAFKA = Design(
     "Kafka 4.4.0, transaction version 2, share version 2",
     AS_WRITTEN.chosen,
     stages_shares=False,
+    sessions=False,
 )
 
 
@@ -61,6 +64,17 @@ def _finding(name: str, title: str, sentence: str, **choices: str) -> Design:
     other = REPAIRED.but(**choices)
     return Design(name, title, "our inference", sentence, REPAIRED.source, other.chosen)
 
+
+KIP_1310 = Design(
+    "kip-1310",
+    "KIP-1310 as written",
+    "our inference",
+    "A TransactionSession with the methods that the page has and no others: it does not know the "
+    "producers that are bound to it, so it does not wait for their batches nor hear of their "
+    "failures.",
+    "KIP-1310, under discussion, on the repaired KIP-1289",
+    REPAIRED.but(**WRITTEN).chosen,
+)
 
 CATALOGUE: tuple[Design, ...] = (
     KAFKA,
@@ -99,6 +113,7 @@ CATALOGUE: tuple[Design, ...] = (
         "broker, which seldom coordinates this transaction.",
         enlistment="own_broker",
     ),
+    KIP_1310,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
+from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 
@@ -14,7 +15,8 @@ class Design(Value, frozen=True):
     `chosen` holds the option's name per slot, in the order of `SLOTS`; a design is equal to
     another one if it chooses the same under the same name, and it travels as its name. `status`
     is that of its least settled part: nothing inferred is shown as written.
-    `stages_shares` says whether share-group acknowledgements can be part of a transaction at all.
+    `stages_shares` says whether share-group acknowledgements can be part of a transaction at all,
+    `sessions` whether there are TransactionSessions.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Design(Value, frozen=True):
     source: str
     chosen: tuple[str, ...]
     stages_shares: bool = True
+    sessions: bool = True
 
     def option(self, slot: str) -> Option:
         """Give what this design chooses for a slot.
@@ -60,6 +63,7 @@ class Design(Value, frozen=True):
             self.source,
             (*self.chosen[:at], name, *self.chosen[at + 1 :]),
             self.stages_shares,
+            self.sessions,
         )
 
     def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:
@@ -92,6 +96,11 @@ def slot_named(name: str) -> Slot:
             return slot
     allowed = ", ".join(s.name for s in SLOTS)
     raise UnknownDesign(f"there is no slot {name!r}; the slots are {allowed}")
+
+
+def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
+    """Say whether a slot's question can come up in a cluster at all."""
+    return slot.only_with != SESSION or any(a.session is not None for a in spec.applications)
 
 
 def _index(slot: str) -> int:

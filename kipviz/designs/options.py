@@ -6,11 +6,18 @@ Status words: "shipped" is in a Kafka release, "draft" is in a KIP's text, "our 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from kipviz.brokers.in_flight import InFlight
-from kipviz.core.values import Value
+from kipviz.designs.session_options import SESSION_SLOTS
+from kipviz.designs.slot import (
+    DRAFT,
+    KAFKAS_OWN,
+    OURS,
+    SHIPPED,
+    STATUSES,
+    Option,
+    Slot,
+    UnknownDesign,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
 from kipviz.records.placement import share_partition_key
@@ -226,54 +233,7 @@ def locks_last_for_ever() -> bool:
     return False
 
 
-class UnknownDesign(ValueError):
-    """A design, slot or option of a name that there is not."""
-
-
-class Option(Value, frozen=True):
-    """One way to fill a slot, and where it comes from."""
-
-    name: str
-    choose: Callable[..., Any]
-    status: str
-    source: str
-
-    @property
-    def sentence(self) -> str:
-        """What the option does, in one sentence."""
-        return (self.choose.__doc__ or "").strip()
-
-
-class Slot(Value, frozen=True):
-    """A question on which designs disagree."""
-
-    name: str
-    question: str
-    finding: str
-    on_brokers: bool
-    options: tuple[Option, ...]
-
-    def option(self, name: str) -> Option:
-        """Give an option by name.
-
-        Raises:
-            UnknownDesign: if there is none of that name; the message lists what there is.
-        """
-        for option in self.options:
-            if option.name == name:
-                return option
-        allowed = ", ".join(o.name for o in self.options)
-        raise UnknownDesign(f"slot {self.name} has no option {name!r}; it has {allowed}")
-
-
-SHIPPED = "shipped"
-DRAFT = "draft"
-OURS = "our inference"
-# From settled to unsettled.
-STATUSES = (SHIPPED, DRAFT, OURS)
-
-# Stands where a slot of the drafts names its finding: a rule that Kafka has and no draft changes.
-KAFKAS_OWN = "Kafka"
+__all__ = ["KAFKAS_OWN", "SLOTS", "STATUSES", "Option", "Slot", "UnknownDesign"]
 
 SLOTS: tuple[Slot, ...] = (
     Slot(
@@ -466,4 +426,5 @@ SLOTS: tuple[Slot, ...] = (
             Option("locks_last_for_ever", locks_last_for_ever, OURS, "a rule switched off"),
         ),
     ),
+    *SESSION_SLOTS,
 )

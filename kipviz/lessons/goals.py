@@ -92,7 +92,7 @@ def _lso_set_free(moment: Moment) -> bool:
 def _answered_before_markers(moment: Moment) -> bool:
     """A producer is READY for its next transaction while the coordinator still owes markers."""
     ready = any(
-        app.alive and app.producer.state is ProducerState.READY and app.producer.producer_id >= 0
+        app.alive and app.manager.state is ProducerState.READY and app.manager.producer_id >= 0
         for app in moment.world.applications.values()
     )
     return ready and any(state in PREPARED for state in _states(moment))

@@ -17,7 +17,7 @@ import msgspec
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.spec import ApplicationSpec, BadSpec, ClusterSpec, FaultBudget, check
 from kipviz.core.values import Value
-from kipviz.designs.design import Design
+from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import SLOTS
 
 KAFKA_NAMES = {
@@ -62,7 +62,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found = [
         Setting(slot.name, slot.question, chosen, tuple((o.name, o.sentence) for o in slot.options))
         for slot, chosen in zip(SLOTS, design.chosen, strict=True)
-        if design.stages_shares
+        if design.stages_shares and comes_up(slot, spec)
     ]
     found += [Setting(n, _WORDS[n], _word(getattr(spec.settings, n))) for n in OF_BROKERS]
     both = (("instant", "at once"), ("stepwise", "as an event of its own"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.application import Call
+from kipviz.clients.calls import OF_SESSIONS, STAGING
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, FaultBudget
 from kipviz.core.trace import Trace
@@ -61,13 +61,16 @@ class Scenario(Value, frozen=True):
         """Give the scenario's cluster under a design, with another fault budget if one is given.
 
         Raises:
-            Unplayable: if the story stages acknowledgements and the design has no such thing.
+            Unplayable: if the story stages acknowledgements, or has a TransactionSession, and the
+                design has no such thing.
         """
-        stages = any(
-            line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
-            for app in self.spec.applications
-            for line in app.program
-        )
+        calls = {line.call for app in self.spec.applications for line in app.program}
+        stages = not calls.isdisjoint(STAGING)
+        if not design.sessions and not calls.isdisjoint(OF_SESSIONS):
+            raise Unplayable(
+                f"{self.name} has a TransactionSession, which design {design.name} does not have; "
+                f"play it under {', '.join(self.designs)}"
+            )
         if stages and not design.stages_shares:
             raise Unplayable(
                 f"{self.name} stages share-group acknowledgements in a transaction, which design "

@@ -111,7 +111,7 @@ def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
             case CallStarted(application=app.name, call=call) if call in ENTERED:
                 heard = heard.but(belief=ENTERED[call])
                 if call == "beginTransaction":
-                    producer = app.producer
+                    producer = app.manager
                     heard = heard.but(
                         producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
                     )
@@ -142,7 +142,7 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
         _held(app, world) if isinstance(app.consumer, ShareConsumer) else _position(app, world)
     )
     rows.append(_answers(heard, app, world))
-    if app.producer.error or heard.error is not Errors.NONE:
+    if app.manager.error or heard.error is not Errors.NONE:
         rows.append(_exception(app, heard, known))
     return tuple(rows)
 
@@ -223,9 +223,9 @@ def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str)
 
 
 def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) -> Row:
-    producer = app.producer
+    producer = app.manager
     client = (
-        f"{producer.state.value}, {_identity_words(producer.producer_id, producer.producer_epoch)}"
+        f"{producer.state_name}, {_identity_words(producer.producer_id, producer.producer_epoch)}"
     )
     if isinstance(known, str):
         return Row(
@@ -349,8 +349,8 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
 
 
 def _exception(app: Application, heard: Heard, known: TransactionMetadata | str) -> Row:
-    if app.producer.error:
-        request, _, name = app.producer.error.partition(": ")
+    if app.manager.error:
+        request, _, name = app.manager.error.partition(": ")
         client = thrown(request, Errors[name]).words
     else:
         client = thrown(heard.request, heard.error).words

@@ -93,7 +93,7 @@ class Cards:
     def _producers_move(self, world: World) -> None:
         """Follow the producers' states; a new process begins anew, which is no transition."""
         for name, app in world.applications.items():
-            now = (app.life, app.producer.state.name)
+            now = (app.life, app.manager.state.name)
             before = self._producers.get(name, now)
             if before != now and before[0] == now[0]:
                 for pair in machines.way(machines.PRODUCER, before[1], now[1]):
@@ -159,7 +159,7 @@ class Cards:
             return (world.applications[name],)
 
         def states(world: World) -> Parts:
-            return (world.applications[name].producer.state, self._taken.get(f"producer {name}"))
+            return (world.applications[name].manager.state, self._taken.get(f"producer {name}"))
 
         self._add(
             CardHead(f"program:{name}", "The application", name, "application", name, 40),

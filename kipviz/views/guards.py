@@ -123,7 +123,7 @@ def _call(app: Application) -> Iterator[Guard]:
         yield "call", f"{line.call.value}() has ended"
     client = client_of(app, line)
     if isinstance(client, Producer):
-        yield "producer state", client.state.value
+        yield "producer state", client.state_name
         if not app.waiting:
             yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
         if client.error:
@@ -153,7 +153,7 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
     under_way = len(connection.requests) if connection is not None and connection.open else 0
     yield "requests on this connection", str(under_way)
     if isinstance(client, Producer):
-        yield "producer state", client.state.value
+        yield "producer state", client.state_name
 
 
 # -- the wire ----------------------------------------------------------------------------------
@@ -371,12 +371,13 @@ def _enlisting(role: Any, message: Any) -> Iterator[Guard]:
 
 
 def _answered_client(app: Application, source: str, message: Any) -> Iterator[Guard]:
-    if source == app.producer.source:
-        yield "producer state", app.producer.state.value
+    client = app.client_at(source)
+    if isinstance(client, Producer):
+        yield "producer state", client.state_name
         if getattr(message, "producer_epoch", -1) >= 0:
             yield (
                 "epoch",
-                _both("answer", message.producer_epoch, "client", app.producer.producer_epoch),
+                _both("answer", message.producer_epoch, "client", client.producer_epoch),
             )
         return
     if hasattr(message, "records"):
@@ -465,7 +466,7 @@ def _accident(
         case CrashClient(application=name):
             app = world.applications[name]
             yield "at", f"{app.program[app.line].call.value}()"
-            yield "producer state", app.producer.state.value
+            yield "producer state", app.manager.state_name
             if isinstance(app.consumer, ShareConsumer):
                 yield "records held", listed(app.consumer.batch)
             yield from _lost(
@@ -489,7 +490,7 @@ def _repair(world: World, action: StartBroker | Heal | StartClient) -> Iterator[
         case StartClient(application=name):
             app = world.applications[name]
             yield "life", f"{app.life + 1}: it remembers nothing but names"
-            yield "transactional id", app.producer.transactional_id
+            yield "transactional id", app.manager.transactional_id
             yield "starts at line", f"1: {app.program[0].text}"
 
 

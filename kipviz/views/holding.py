@@ -21,6 +21,7 @@ from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
 from kipviz.clients.application import Application, Call
 from kipviz.clients.kinds import next_request
 from kipviz.clients.thread import why_no_step
+from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster import dispatch
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, role_key
@@ -200,7 +201,7 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     if app.ended:
         text = f"It waits for {app.name}, whose program is over ({app.ended}): nobody will say so."
         return Reason(text, f"{timeout}.", SOMEONE, see)
-    if app.producer.producer_epoch != known.producer_epoch:
+    if app.manager.producer_epoch != known.producer_epoch:
         text = f"It waits for a producer that is no more: {app.name} was started again."
         return Reason(text, f"{app.name} calls initTransactions(); or {timeout}.", SOMEONE, see)
     line = app.program[app.line]
@@ -441,7 +442,9 @@ def _of_consumer(world: World, app: Application) -> Reason:
 
 
 def _of_producer(world: World, app: Application) -> Reason:
-    producer = app.producer
+    producer = app.manager
+    if isinstance(producer, TransactionSession) and producer.held_back_by:
+        return _of_bound(world, app, producer.held_back_by[0])
     if producer.on_wire is not None:
         name = type(producer.on_wire).__name__
         return _asked(world, producer.source, producer.on_wire_broker, name)
@@ -449,6 +452,21 @@ def _of_producer(world: World, app: Application) -> Reason:
         if batch.broker >= 0:
             return _asked(world, producer.source, batch.broker, "Produce")
     return _unsent(world, app, producer.source)
+
+
+def _of_bound(world: World, app: Application, source: str) -> Reason:
+    """Say what a session waits for that a client bound to it has not finished."""
+    client = app.client_at(source)
+    batches = getattr(client, "batches", ())
+    asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
+    if asked != NOBODY:
+        return _asked(world, source, asked, "Produce")
+    on_wire = getattr(client, "on_wire", None)
+    if on_wire is not None:
+        return _asked(
+            world, source, getattr(client, "on_wire_broker", NOBODY), type(on_wire).__name__
+        )
+    return _unsent(world, app, source)
 
 
 def _unsent(world: World, app: Application, source: str) -> Reason:

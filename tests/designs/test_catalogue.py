@@ -166,8 +166,8 @@ def test_an_unknown_design_is_answered_with_the_designs_there_are() -> None:
     with pytest.raises(UnknownDesign) as wrong:
         design("perfect")
     assert str(wrong.value) == (
-        "there is no design 'perfect'; the designs are kafka, repaired, finding-I, finding-D, "
-        "as-written, as-written-broadcast, as-written-available, as-written-local"
+        "there is no design 'perfect'; the designs are "
+        + ", ".join(known.name for known in CATALOGUE)
     )
 
 

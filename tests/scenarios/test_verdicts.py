@@ -49,9 +49,11 @@ CELLS = [
 ]
 
 
-def test_the_table_has_every_scenario_and_every_design() -> None:
-    assert set(TABLE) == {story.name for story in LIBRARY}
-    assert tuple(known.name for known in CATALOGUE if known.stages_shares) == DESIGNS
+def test_the_table_has_every_story_of_kip_1289_and_designs_that_there_are() -> None:
+    """Stories and designs of other KIPs have tables of their own."""
+    assert {story.name for story in LIBRARY if story.name.startswith("kip-1289")} <= set(TABLE)
+    assert set(TABLE) <= {story.name for story in LIBRARY}
+    assert set(DESIGNS) <= {known.name for known in CATALOGUE if known.stages_shares}
 
 
 @pytest.mark.parametrize(("story", "name", "row"), CELLS, ids=[f"{s}-{d}" for s, d, _ in CELLS])

@@ -1,0 +1,156 @@
+"""What a TransactionSession and the clients that are bound to it owe each other.
+
+WHO: a client process. STATUS: draft (KIP-1310); what the page leaves open is asked of
+`ClientRules`. WHERE IN KAFKA: today one object has both halves, and one lock (TransactionManager,
+  Sender), so that the questions do not come up.
+
+A session and its clients are objects of one process, so what one says to another needs no message.
+After every step of a process `settle` carries over what they say: a producer tells its session that
+something was sent, and what failed; the session tells the producers its identity and its state.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients import producer as transactional
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import client_of
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.transaction_session import TransactionSession
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.transactions import EndTxn
+
+S = ProducerState
+IN_ERROR = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
+ENDING = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
+
+
+def bound_producers(me: Application) -> tuple[Producer, ...]:
+    """Give the producers that are bound to the session of a process, in the order of its clients."""
+    return tuple(c for c in me.clients if type(c) is Producer and c.session)
+
+
+def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the IllegalStateException of a call on a session or on a bound client, or nothing.
+
+    Clause: KIP-1310 2.3 "Lifecycle methods throw IllegalStateException". The page leaves a bound
+    producer nothing but send().
+    """
+    session, client = me.session, client_of(me, line)
+    if session is None:
+        return ""
+    call = f"{line.call.value}()"
+    if session.closed and (client is session or line.call is Call.ACKNOWLEDGE_TRANSACTIONALLY):
+        return f"IllegalStateException: {call} of a session that is closed"
+    if type(client) is not Producer or not client.session:
+        return ""
+    if line.call is not Call.SEND:
+        return f"IllegalStateException: {call} is for the session that this producer is bound to"
+    before = [p.source for p in bound_producers(me)].index(client.source)
+    if not rules.session_producers(before):
+        return "IllegalStateException: this session has a producer already"
+    if session.resumed and not rules.resumed_send():
+        return "IllegalStateException: a resumed session can only end its transaction"
+    return ""
+
+
+def settle(me: Application, rules: ClientRules) -> Application:
+    """Carry over between a session and its clients what they have to say to each other."""
+    session = me.session
+    if session is None:
+        return me
+    producers = bound_producers(me)
+    session, me = _votes(session, me, rules)
+    session = _failures(session, producers, rules)
+    if session.state is S.IN_TRANSACTION and any(p.transaction_started for p in producers):
+        session = session.but(transaction_started=True)
+    counted = rules.session_sequences(tuple(p.sequences for p in producers))
+    told = tuple(
+        _told(p.but(sequences=c), session, rules) for p, c in zip(producers, counted, strict=True)
+    )
+    for client in told:
+        me = me.with_client(client)
+    return me.with_client(session.but(held_back_by=rules.session_commit(_unsent(me, told))))
+
+
+def _votes(
+    session: TransactionSession, me: Application, rules: ClientRules
+) -> tuple[TransactionSession, Application]:
+    """Let the session have the error of acknowledgements that the consumer sent for it."""
+    consumer = me.consumer
+    if not isinstance(consumer, ShareConsumer) or consumer.vote_error is Errors.NONE:
+        return session, me
+    answer = TxnShareAcknowledgeResponse(consumer.vote_error, consumer.partition)
+    me = me.but(consumer=consumer.but(vote_error=Errors.NONE))
+    if not rules.session_failure():
+        return session, me
+    return _failed(session, transactional.fail(session, answer, answer.error)), me
+
+
+def _failures(
+    session: TransactionSession, producers: tuple[Producer, ...], rules: ClientRules
+) -> TransactionSession:
+    """Let the session have the failure of a batch, if the rules say that it is its business."""
+    for client in producers:
+        if client.state in IN_ERROR and rules.session_failure():
+            session = _failed(session, session.but(state=client.state, error=client.error))
+    return session
+
+
+def _failed(session: TransactionSession, failed: TransactionSession) -> TransactionSession:
+    """Give the session in its error state, unless it was in one, aborts, or has asked to end."""
+    over = session.state in IN_ERROR or session.state is S.ABORTING_TRANSACTION
+    if over or isinstance(session.on_wire, EndTxn):
+        return session
+    return failed.but(queue=(), done=True)
+
+
+def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:
+    """Tell a bound producer the identity and the state of its session."""
+    identity = (session.producer_id, session.producer_epoch)
+    if (me.producer_id, me.producer_epoch) != identity:
+        me = _next_identity(me, identity, rules)
+    apart = me.state in IN_ERROR and session.state not in IN_ERROR
+    if apart and session.state is not S.READY:
+        return me
+    if session.state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
+        me = me.but(batches=tuple(b for b in me.batches if b.broker >= 0))
+    started = me.transaction_started and session.state in (S.IN_TRANSACTION, *ENDING)
+    return me.but(state=session.state, error=session.error, transaction_started=started)
+
+
+def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:
+    """Let a producer take over the next identity of its session, as far as the rules let it.
+
+    A batch that was never sent gets its sequence when it is drained, so it counts anew with the
+    rest (RecordAccumulator.drainBatchesForOneNode).
+    """
+    first = me.producer_id < 0
+    refused = me.state in IN_ERROR
+    takes, anew = (True, True) if first else rules.session_identity(refused)
+    if not takes:
+        return me
+    me = me.but(producer_id=identity[0], producer_epoch=identity[1])
+    if not anew:
+        return me
+    batches, sequences = [], Table[str, int].of()
+    for batch in me.batches:
+        at = sequences.get(batch.partition, 0)
+        if batch.broker < 0:
+            sequences = sequences.set(batch.partition, at + len(batch.records))
+        batches.append(batch.but(base_sequence=at) if batch.broker < 0 else batch)
+    return me.but(batches=tuple(batches), sequences=sequences)
+
+
+def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
+    """Give the clients with work of the session's transaction that is not done yet."""
+    waiting = tuple(p.source for p in producers if p.batches)
+    consumer = me.consumer
+    if isinstance(consumer, ShareConsumer) and (
+        consumer.voting is not None or isinstance(consumer.on_wire, TxnShareAcknowledge)
+    ):
+        return (*waiting, consumer.source)
+    return waiting

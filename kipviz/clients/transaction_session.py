@@ -1,0 +1,140 @@
+"""The transaction session: one identity and one life cycle, to which other clients are bound.
+
+WHO: a client process. WHERE IN KAFKA: nowhere; KIP-1310 takes it out of the TransactionManager
+  that every transactional producer has today.
+STATUS: draft (KIP-1310, under discussion).
+KIPS: KIP-1310; its requests are those of KIP-98, KIP-447, KIP-890 and KIP-1289.
+DURABILITY: none. resume() starts from an identity that somebody else kept.
+NOT MODELLED: what the producer leaves out of its TransactionManager; close() ends the object, its
+  connections stay until they break.
+
+A session is a producer's TransactionManager without an accumulator, so it is that value and has
+its calls; what it has no use for (batches, sequences) stays empty. What the session and the
+clients bound to it owe each other is in `kipviz.clients.binding`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.clients import producer
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import AcknowledgementBatch
+from kipviz.messages.transactions import EndTxn
+
+S = ProducerState
+
+# KIP-1310 3.2 "State mapping": today's state of the TransactionManager -> the session's.
+STATES: dict[ProducerState, str] = {
+    S.COMMITTING_TRANSACTION: "COMMITTING",
+    S.ABORTING_TRANSACTION: "ABORTING",
+}
+
+
+class Sender(Value, frozen=True):
+    """One row of KIP-1310 3.3: who sends a request today, and who would."""
+
+    request: str
+    today: str
+    draft: str
+
+
+MANAGER, SESSION, NOBODY = "TransactionManager", "TransactionSession", "N/A"
+
+# KIP-1310 3.3, row by row, in the page's own names. `views.ledger` counts who really sends what.
+SENDERS: tuple[Sender, ...] = (
+    Sender("FindCoordinator", MANAGER, SESSION),
+    Sender("InitProducerId", MANAGER, SESSION),
+    Sender("AddPartitionsToTxn", MANAGER, SESSION),
+    Sender("EndTxn", MANAGER, SESSION),
+    Sender("AddOffsetsToTxn", MANAGER, SESSION),
+    Sender("TxnOffsetCommit", MANAGER, SESSION),
+    Sender("TxnHeartbeat", NOBODY, SESSION),
+    # KIP-1310 calls it AddShareAcksToTxn; KIP-1289, whose request it is, calls it this.
+    Sender("TxnShareAcknowledge", NOBODY, SESSION),
+)
+
+
+class TransactionSession(Producer, frozen=True, dict=True):
+    """An identity and the life cycle of its transactions.
+
+    `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is
+    still unsent: EndTxn waits for them. `closed` says that close() was called.
+    """
+
+    NAMES: ClassVar[dict[ProducerState, str]] = STATES
+    resumed: bool = False
+    held_back_by: tuple[str, ...] = ()
+    closed: bool = False
+
+    @property
+    def state_name(self) -> str:
+        """The state in the session's own words."""
+        return state_name(self.state)
+
+
+def state_name(state: ProducerState) -> str:
+    """Give what a session calls a state of the TransactionManager."""
+    return STATES.get(state, state.value)
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def resume(me: TransactionSession, identity: tuple[str, int, int]) -> TransactionSession:
+    """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
+
+    KIP-1310 7.1 "Session Resume": it starts IN_TRANSACTION. Nobody is asked, nobody is fenced.
+    """
+    name, producer_id, epoch = identity
+    return me.but(
+        transactional_id=name,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        state=S.IN_TRANSACTION,
+        transaction_started=True,
+        resumed=True,
+    )
+
+
+def add_share_acks(
+    me: TransactionSession,
+    group_id: str,
+    member: tuple[str, int],
+    partition: str,
+    acknowledgements: tuple[AcknowledgementBatch, ...],
+) -> TransactionSession:
+    """Stage a share group's acknowledgements, sent by the session. Returns at once.
+
+    The page's method has no member id and no epoch (KIP-1310 2.1), the request of KIP-1289 has
+    both: they are taken from the consumer.
+    """
+    return producer.send_share_acknowledgements(me, group_id, *member, partition, acknowledgements)
+
+
+def close(me: TransactionSession) -> TransactionSession:
+    """End the object. What is open at the coordinator stays open."""
+    return me.but(closed=True)
+
+
+# -- the network thread -------------------------------------------------------------------------
+
+
+def next_request(me: TransactionSession) -> Message | None:
+    """Give what the session puts on the wire next; EndTxn waits for what the others have unsent."""
+    if me.closed:
+        return None
+    request = producer.next_request(me)
+    return None if isinstance(request, EndTxn) and me.held_back_by else request
+
+
+sent = producer.sent
+on_response = producer.on_response
+on_disconnected = producer.on_disconnected
+
+
+def restarted(me: TransactionSession, life: int) -> TransactionSession:
+    """Give the session of the process's next life: it has the transactional id, no identity."""
+    return TransactionSession(me.source, me.transactional_id, me.transaction_timeout_ms)

@@ -1,0 +1,200 @@
+"""The options of TransactionSession (KIP-1310): what its page says or leaves open, and repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipviz.cluster.spec import SESSION
+from kipviz.core.table import Table
+from kipviz.designs.slot import DRAFT, OURS, Option, Slot
+
+Counted = Table[str, int]
+
+# -- session_commit: for which bound clients does EndTxn wait? ----------------------------------
+
+
+def for_all_unsent_work(unsent: tuple[str, ...]) -> tuple[str, ...]:
+    """It waits until every bound client has sent what it has and knows what became of it."""
+    return unsent
+
+
+def for_nobody(unsent: tuple[str, ...]) -> tuple[str, ...]:
+    """It waits for nobody: a producer knows its session, the session knows no producer."""
+    return ()
+
+
+# -- session_failure: is the failure of a bound client the session's? ----------------------------
+
+
+def shared_failure() -> bool:
+    """Yes: the session goes into the error state, and its transaction can only be aborted."""
+    return True
+
+
+def separate_failure() -> bool:
+    """No: the producer is in its error state, and the session can commit what arrived."""
+    return False
+
+
+# -- session_identity: what does a bound producer take over, and when? ---------------------------
+
+
+def at_once_from_zero(refused: bool) -> tuple[bool, bool]:
+    """The next identity as soon as the session has it, with sequences from 0."""
+    return True, True
+
+
+def at_once_counting_on(refused: bool) -> tuple[bool, bool]:
+    """The next identity as soon as the session has it; the sequences are the producer's, and go on."""
+    return True, False
+
+
+def when_refused(refused: bool) -> tuple[bool, bool]:
+    """The next identity only after a batch under the old one was refused."""
+    return refused, refused
+
+
+# -- session_sequences: who counts what several producers of a session send? ---------------------
+
+
+def counted_together(counted: Sequence[Counted]) -> tuple[Counted, ...]:
+    """The session: every producer goes on where the last one stopped."""
+    most: dict[str, int] = {}
+    for each in counted:
+        for partition, count in each.items():
+            most[partition] = max(count, most.get(partition, 0))
+    together = Counted.of(dict(sorted(most.items())))
+    return tuple(together for _ in counted)
+
+
+def counted_apart(counted: Sequence[Counted]) -> tuple[Counted, ...]:
+    """Each producer for itself."""
+    return tuple(counted)
+
+
+# -- session_producers: how many producers may be bound to a session? ----------------------------
+
+
+def one_producer(bound: int) -> bool:
+    """One: a second one is refused with an IllegalStateException."""
+    return bound == 0
+
+
+def any_number_of_producers(bound: int) -> bool:
+    """Any number of them."""
+    return True
+
+
+# -- resumed_send: may a producer of a resumed session send? -------------------------------------
+
+
+def a_resumed_session_only_ends() -> bool:
+    """No: it was resumed to be committed or aborted, as in KIP-939."""
+    return False
+
+
+def a_resumed_session_goes_on() -> bool:
+    """Yes: it is in its transaction, and a producer may be bound to it."""
+    return True
+
+
+SESSION_SLOTS: tuple[Slot, ...] = (
+    Slot(
+        "session_commit",
+        "For which clients does the EndTxn of a session wait?",
+        "B17",
+        False,
+        (
+            Option("for_all_unsent_work", for_all_unsent_work, OURS, "study B17"),
+            Option("for_nobody", for_nobody, DRAFT, "KIP-1310 2.1, no method names a producer"),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_failure",
+        "Is what fails at a bound client the session's failure, too?",
+        "B18",
+        False,
+        (
+            Option("shared_failure", shared_failure, OURS, "study B18"),
+            Option(
+                "separate_failure",
+                separate_failure,
+                DRAFT,
+                "KIP-1310 3.2, in-flight batches stay with the TransactionManager",
+            ),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_identity",
+        "What does a bound producer take over when its session has the next identity?",
+        "B19",
+        False,
+        (
+            Option("at_once_from_zero", at_once_from_zero, OURS, "TransactionManager, EndTxn"),
+            Option(
+                "at_once_counting_on",
+                at_once_counting_on,
+                DRAFT,
+                "KIP-1310 3.2, identity in the session, sequence numbers in the producer",
+            ),
+            Option("when_refused", when_refused, OURS, "study B19, lazily on an error"),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_sequences",
+        "Who counts the records that several producers of a session send to a partition?",
+        "B15",
+        False,
+        (
+            Option("counted_together", counted_together, OURS, "study B15"),
+            Option("counted_apart", counted_apart, DRAFT, "KIP-1310 3.2, TransactionManager"),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_producers",
+        "How many producers may be bound to a session?",
+        "B15",
+        False,
+        (
+            Option("one_producer", one_producer, OURS, "study B15"),
+            Option(
+                "any_number_of_producers",
+                any_number_of_producers,
+                DRAFT,
+                "KIP-1310 2.3 and 6.2, 'regardless of how many clients use it'",
+            ),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "resumed_send",
+        "May a producer that is bound to a resumed session send?",
+        "B12",
+        False,
+        (
+            Option(
+                "a_resumed_session_only_ends",
+                a_resumed_session_only_ends,
+                OURS,
+                "KIP-939 keepPreparedTxn",
+            ),
+            Option(
+                "a_resumed_session_goes_on",
+                a_resumed_session_goes_on,
+                DRAFT,
+                "KIP-1310 7.1 Session Resume, 'starts in IN_TRANSACTION'",
+            ),
+        ),
+        SESSION,
+    ),
+)
+
+# What the page says, or does if nothing is added to it: for every slot its option of the draft.
+WRITTEN: dict[str, str] = {
+    slot.name: next(option.name for option in slot.options if option.status == DRAFT)
+    for slot in SESSION_SLOTS
+}

@@ -1,0 +1,63 @@
+"""What a slot and an option are: a question on which designs disagree, and one answer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.core.values import Value
+
+
+class UnknownDesign(ValueError):
+    """A design, slot or option of a name that there is not."""
+
+
+class Option(Value, frozen=True):
+    """One way to fill a slot, and where it comes from."""
+
+    name: str
+    choose: Callable[..., Any]
+    status: str
+    source: str
+
+    @property
+    def sentence(self) -> str:
+        """What the option does, in one sentence."""
+        return (self.choose.__doc__ or "").strip()
+
+
+class Slot(Value, frozen=True):
+    """A question on which designs disagree.
+
+    `only_with` names what a cluster must have for the question to come up: "session" for a
+    TransactionSession; "" where it comes up everywhere.
+    """
+
+    name: str
+    question: str
+    finding: str
+    on_brokers: bool
+    options: tuple[Option, ...]
+    only_with: str = ""
+
+    def option(self, name: str) -> Option:
+        """Give an option by name.
+
+        Raises:
+            UnknownDesign: if there is none of that name; the message lists what there is.
+        """
+        for option in self.options:
+            if option.name == name:
+                return option
+        allowed = ", ".join(o.name for o in self.options)
+        raise UnknownDesign(f"slot {self.name} has no option {name!r}; it has {allowed}")
+
+
+SHIPPED = "shipped"
+DRAFT = "draft"
+OURS = "our inference"
+# From settled to unsettled.
+STATUSES = (SHIPPED, DRAFT, OURS)
+
+# Stands where a slot of the drafts names its finding: a rule that Kafka has and no draft changes.
+KAFKAS_OWN = "Kafka"

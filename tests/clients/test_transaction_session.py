@@ -1,0 +1,266 @@
+"""KIP-1310 7, the page's test plan, row by row; what it leaves open is under the two designs.
+
+A test that has the name of a row is that row.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import binding, thread
+from kipviz.clients import producer as p
+from kipviz.clients import transaction_session as s
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import OF_SESSIONS
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.transaction_session import TransactionSession
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned
+from kipviz.messages.producing import FetchedRecord, Produce, ProduceResponse
+from kipviz.messages.transactions import (
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+
+S, C = ProducerState, Call
+REPAIRED = design("repaired").client_rules()
+WRITTEN = design("kip-1310").client_rules()
+RECORD = (FetchedRecord("src-0", 100, "a", 1),)
+ON = "session"
+
+
+def on_session(call, **changes):
+    return Line(call.value, call, client=ON, **changes)
+
+
+def process(*program, producers=1):
+    """An application with a session and some producers bound to it."""
+    bound = {
+        f"producer-{n}": Producer(f"app-1/producer-{n}", "t", session=ON)
+        for n in range(2, producers + 1)
+    }
+    return Application(
+        "app-1",
+        program,
+        "out-0",
+        Producer("app-1/producer", "t", session=ON),
+        Consumer("app-1/consumer", "g1", "C1", 2, "src-0", 10),
+        records=RECORD,
+        others=Table.of({ON: TransactionSession("app-1/session", "t"), **bound}),
+    )
+
+
+def step(me, rules=REPAIRED):
+    """Enter a line, or come back; give the application and what the call threw."""
+    me, events = thread.step(me, rules)
+    raised = [e.raised for e in events if isinstance(e, CallReturned)]
+    return binding.settle(me, rules), raised
+
+
+def answered(me, source, answer, rules=REPAIRED, broker=1):
+    """Put the next request of a client on the wire and answer it."""
+    client = me.client_at(source)
+    module = s if isinstance(client, TransactionSession) else p
+    request = module.next_request(client)
+    client, _ = module.sent(client, request, broker)
+    me = me.with_client(module.on_response(client, answer))
+    return request, binding.settle(me, rules)
+
+
+def initialized(*program, rules=REPAIRED, **more):
+    me = process(on_session(C.INITIALIZE), *program, **more)
+    me, _ = step(me, rules)
+    given = InitProducerIdResponse(Errors.NONE, 9, 4)
+    request, me = answered(me, "app-1/session", given, rules)
+    assert isinstance(request, InitProducerId)
+    return step(me, rules)[0]
+
+
+LOOP = (on_session(C.BEGIN_TRANSACTION), Line("send", C.SEND), on_session(C.COMMIT_TRANSACTION))
+
+
+def sent_one(rules=REPAIRED):
+    """A session in a transaction whose producer has one batch to send."""
+    me = initialized(*LOOP, rules=rules)
+    me, _ = step(me, rules)
+    me, raised = step(me, rules)
+    assert raised == [""]
+    return me
+
+
+# -- 7.1 Unit Tests, by their names -------------------------------------------------------------
+
+
+def test_session_lifecycle() -> None:
+    """UNINITIALIZED, INITIALIZING, READY, IN_TRANSACTION, COMMITTING, READY."""
+    me = process(on_session(C.INITIALIZE), *LOOP)
+    seen = [me.session.state_name]
+    me, _ = step(me)
+    seen.append(me.session.state_name)
+    _, me = answered(me, "app-1/session", InitProducerIdResponse(Errors.NONE, 9, 4))
+    me, _ = step(me)
+    seen.append(me.session.state_name)
+    me, _ = step(me)
+    seen.append(me.session.state_name)
+    me, _ = step(me)
+    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
+    me, _ = step(me)
+    seen.append(me.session.state_name)
+    request, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
+    assert request == EndTxn("t", 9, 4, True)
+    seen.append(me.session.state_name)
+    assert seen == [
+        "UNINITIALIZED",
+        "INITIALIZING",
+        "READY",
+        "IN_TRANSACTION",
+        "COMMITTING",
+        "READY",
+    ]
+
+
+def test_session_resume() -> None:
+    """resume() starts in IN_TRANSACTION and commitTransaction() can be called."""
+    me = process(on_session(C.RESUME, target="t 9 4"), on_session(C.COMMIT_TRANSACTION))
+    me, raised = step(me)
+    assert (me.session.state_name, raised) == ("IN_TRANSACTION", [""])
+    assert s.next_request(me.session) is None  # nobody is asked, nobody is fenced
+    me, _ = step(me)
+    request, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
+    assert request == EndTxn("t", 9, 4, True)
+    assert me.session.state_name == "READY"
+
+
+LIFECYCLE = (
+    C.INIT_TRANSACTIONS,
+    C.BEGIN_TRANSACTION,
+    C.COMMIT_TRANSACTION,
+    C.ABORT_TRANSACTION,
+    C.SEND_OFFSETS,
+)
+
+
+@pytest.mark.parametrize("call", LIFECYCLE)
+def test_producer_fencing(call: Call) -> None:
+    """KafkaProducer throws IllegalStateException on lifecycle calls with an external session."""
+    me = initialized(Line(call.value, call))
+    me, (raised,) = step(me)
+    assert raised == (
+        f"IllegalStateException: {call.value}() is for the session that this producer is bound to"
+    )
+    assert me.ended.endswith(raised)
+
+
+def test_identity_accessors() -> None:
+    """producerId(), producerEpoch() and transactionalId() are right after initialize()."""
+    me = initialized(*LOOP)
+    session = me.session
+    assert (session.transactional_id, session.producer_id, session.producer_epoch) == ("t", 9, 4)
+    assert (me.producer.producer_id, me.producer.producer_epoch) == (9, 4)
+
+
+# -- 3.2 State mapping --------------------------------------------------------------------------
+
+
+def test_the_state_mapping_is_the_pages() -> None:
+    named = {state.value: s.state_name(state) for state in S}
+    renamed = {old: new for old, new in named.items() if old != new}
+    assert renamed == {"COMMITTING_TRANSACTION": "COMMITTING", "ABORTING_TRANSACTION": "ABORTING"}
+
+
+def test_a_restarted_session_remembers_nothing_but_its_name() -> None:
+    session = initialized(*LOOP).session
+    assert s.restarted(session, 2) == TransactionSession("app-1/session", "t")
+
+
+@pytest.mark.parametrize("call", [c for c in OF_SESSIONS if c is not C.ACKNOWLEDGE_TRANSACTIONALLY])
+def test_nothing_can_be_called_after_close(call: Call) -> None:
+    me = initialized(on_session(C.CLOSE), on_session(call, target="t 9 4"))
+    me, raised = step(me)
+    assert raised == [""]
+    assert s.next_request(me.session) is None
+    _, (raised,) = step(me)
+    assert raised == f"IllegalStateException: {call.value}() of a session that is closed"
+
+
+# -- what the page leaves open ------------------------------------------------------------------
+
+
+def test_a_commit_waits_for_the_unsent_batch_of_a_bound_producer_or_does_not_know_of_it() -> None:
+    for rules, waits in ((REPAIRED, True), (WRITTEN, False)):
+        me, _ = step(sent_one(rules), rules)
+        assert me.session.state_name == "COMMITTING"
+        assert (s.next_request(me.session) is None) is waits
+        assert me.session.held_back_by == (("app-1/producer",) if waits else ())
+
+
+def test_the_failure_of_a_batch_is_the_sessions_or_the_producers_alone() -> None:
+    refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
+    for rules, state in ((REPAIRED, "ABORTABLE_ERROR"), (WRITTEN, "IN_TRANSACTION")):
+        _, me = answered(sent_one(rules), "app-1/producer", refused, rules)
+        assert me.producer.state is S.ABORTABLE_ERROR
+        assert me.session.state_name == state
+        me, raised = step(me, rules)
+        assert raised == (["Produce: INVALID_TXN_STATE"] if rules is REPAIRED else [])
+
+
+def committed(rules):
+    me = sent_one(rules)
+    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0), rules)
+    me, _ = step(me, rules)
+    _, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5), rules)
+    return step(me, rules)[0]
+
+
+@pytest.mark.parametrize(
+    ("under", "epoch", "sequence"),
+    [
+        ("repaired", 5, 0),
+        ("kip-1310", 5, 1),
+        ("repaired+session_identity=when_refused", 4, 1),
+    ],
+)
+def test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit(
+    under: str, epoch: int, sequence: int
+) -> None:
+    rules = design(under).client_rules()
+    me = committed(rules)
+    me = me.but(program=LOOP[:2], line=0, ended="")
+    me, _ = step(me, rules)
+    me, _ = step(me, rules)
+    request = p.next_request(me.producer)
+    assert isinstance(request, Produce)
+    assert (request.producer_epoch, request.base_sequence) == (epoch, sequence)
+
+
+def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> None:
+    def first_sequences(under):
+        rules = design(under).client_rules()
+        second = Line("producer2.send", C.SEND, client="producer-2")
+        me = initialized(*LOOP[:2], second, producers=2, rules=rules)
+        raised = [""]
+        for _ in range(3):
+            me, raised = step(me, rules)
+        both = binding.bound_producers(me)
+        return [b.base_sequence for client in both for b in client.batches], raised
+
+    assert first_sequences("kip-1310") == ([0, 0], [""])
+    together = "kip-1310+session_sequences=counted_together"
+    assert first_sequences(together) == ([0, 1], [""])
+    sequences, (raised,) = first_sequences("repaired")
+    assert sequences == [0]
+    assert raised == "IllegalStateException: this session has a producer already"
+
+
+def test_a_producer_of_a_resumed_session_sends_from_sequence_0_or_not_at_all() -> None:
+    for rules, text in ((WRITTEN, ""), (REPAIRED, "can only end its transaction")):
+        me = process(on_session(C.RESUME, target="t 9 4"), Line("send", C.SEND))
+        me, _ = step(me, rules)
+        me, (raised,) = step(me, rules)
+        assert text in raised
+        assert [b.base_sequence for b in me.producer.batches] == ([] if text else [0])
