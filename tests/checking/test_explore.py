@@ -70,8 +70,13 @@ def test_the_repaired_design_holds_in_every_state_and_there_are_just_so_many(spa
     check_that_it_holds(space)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("space", LARGE, ids=lambda s: s.faults)
+def _by_size(space: Space) -> object:
+    """Leave the largest ones to `make thorough`."""
+    mark = pytest.mark.thorough if space.states > 40_000 else pytest.mark.slow
+    return pytest.param(space, id=space.faults, marks=mark)
+
+
+@pytest.mark.parametrize("space", map(_by_size, LARGE))
 def test_the_repaired_design_holds_in_the_large_spaces_too(space: Space) -> None:
     check_that_it_holds(space)
 

@@ -141,7 +141,7 @@ def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions(
     assert (found.states, found.transitions, found.depth) == SMALL_TWO_BY_BOTH
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_members_who_want_one_record_without_any_reduction() -> None:
     model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
     full, less = explore(model), reduced(model, LoneSteps())

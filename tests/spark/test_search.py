@@ -152,7 +152,7 @@ def test_the_counterexample_is_the_very_same_with_every_level_a_job_of_its_own(s
 @pytest.mark.parametrize(
     "space",
     [
-        pytest.param(FINDING_I, id="stuck"),
+        pytest.param(FINDING_I, id="stuck", marks=pytest.mark.thorough),
         pytest.param(FINDING_D, id="broken", marks=pytest.mark.slow),
     ],
 )
@@ -179,7 +179,9 @@ def test_a_reduction_counts_the_same_on_spark(spark):
 
 
 @spark_test
-@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize(
+    "narrow", [True, pytest.param(False, marks=pytest.mark.thorough)]
+)
 def test_a_worker_that_dies_in_the_middle_of_a_level_changes_no_count(
     spark, monkeypatch, tmp_path, narrow
 ):
