@@ -76,7 +76,7 @@ def _by_size(space: Space) -> object:
     return pytest.param(space, id=space.faults, marks=mark)
 
 
-@pytest.mark.parametrize("space", map(_by_size, LARGE))
+@pytest.mark.parametrize("space", [_by_size(space) for space in LARGE])
 def test_the_repaired_design_holds_in_the_large_spaces_too(space: Space) -> None:
     check_that_it_holds(space)
 

@@ -179,9 +179,7 @@ def test_a_reduction_counts_the_same_on_spark(spark):
 
 
 @spark_test
-@pytest.mark.parametrize(
-    "narrow", [True, pytest.param(False, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("narrow", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_worker_that_dies_in_the_middle_of_a_level_changes_no_count(
     spark, monkeypatch, tmp_path, narrow
 ):
