@@ -15,6 +15,7 @@ from kipviz.checking.found import Bounds, Explored
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.promises import PROMISES
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.library import scenario as scenario_named
@@ -25,6 +26,8 @@ SO_FAR = "holds so far"
 BREAKS = "breaks"
 
 EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES)
+# Asked by name only: below a state in which one of these is broken nothing more would be asked.
+ASKED_BY_NAME: tuple[Property, ...] = EXPECTATIONS
 
 
 class UnknownProperty(ValueError):
@@ -37,10 +40,10 @@ def property_named(name: str) -> Property:
     Raises:
         UnknownProperty: if there is none; the message lists what there is.
     """
-    for known in EVERY_PROPERTY:
+    for known in (*EVERY_PROPERTY, *ASKED_BY_NAME):
         if known.name == name:
             return known
-    allowed = ", ".join(prop.name for prop in EVERY_PROPERTY)
+    allowed = ", ".join(prop.name for prop in (*EVERY_PROPERTY, *ASKED_BY_NAME))
     raise UnknownProperty(f"there is no property {name!r}; the properties are {allowed}")
 
 

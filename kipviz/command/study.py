@@ -6,17 +6,34 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
-from kipviz.command.output import Progress, answer
+from kipviz.command.output import Progress, answer, check_place, write_whole
+from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.studies.study import Answer
 
 HELP = "answer a debated question about the drafts, such as B8; list them if none is named"
+FINDINGS = "findings"
+HEAD = """# The findings of our review of KIP-1289, each shown alone
+
+Made by `kipviz study findings --into FINDINGS.md`; a test makes it again. The KIP is a draft; what
+is the matter with it is our inference, and the run decides. Each design is the repaired one with
+what is named as the text has it.
+
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("study", nargs="?", metavar="STUDY", help="B1, B2, …; all if left out")
+    parser.add_argument(
+        "study",
+        nargs="?",
+        metavar="STUDY",
+        help="B1, B2, …, or `findings` for the review of KIP-1289; a list if left out",
+    )
+    parser.add_argument(
+        "--into", metavar="FILE", help="write the findings as a page, such as FINDINGS.md"
+    )
     add_json(parser)
 
 
@@ -28,12 +45,17 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.studies.study import answer as answered
     from kipviz.views.review import study_page
 
+    if arguments.into is not None and arguments.study != FINDINGS:
+        raise Refused("--into writes the page of `kipviz study findings`, and of no other study")
+    if arguments.study == FINDINGS:
+        return _findings(arguments)
     if arguments.study is None:
         listed = [{"name": s.name, "question": s.question, "source": s.source} for s in STUDIES]
         missing = [{"name": n.name, "question": n.question, "needs": n.needs} for n in NOT_YET]
         lines = [f"{s.name:<10} {s.question}" for s in STUDIES]
         lines += ["", "Not yet:"]
         lines += [f"{n.name:<10} {n.question} Needs {n.needs}." for n in NOT_YET]
+        lines += ["", f"{FINDINGS:<10} What is the matter with KIP-1289, each finding shown alone"]
         answer({"studies": listed, "not_yet": missing}, lines, as_json=arguments.json)
         return 0
     with telling.refusing():
@@ -41,6 +63,41 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         found = answered(chosen, progress=progress.states)
     answer(_document(found), study_page(found).splitlines(), as_json=arguments.json)
+    return 0
+
+
+def _findings(arguments: argparse.Namespace) -> int:
+    """Show every finding of the review; the status is 0, because a finding is no failure."""
+    from kipviz.studies.findings import shown_all
+    from kipviz.studies.kip_1289_findings import FINDINGS as ALL
+    from kipviz.views.review import findings_page, link_of
+
+    check_place(arguments.into)
+    with Progress() as progress:
+        told = tuple(shown_all(ALL, progress.states))
+    document = {
+        "findings": [
+            {
+                "finding": each.finding.name,
+                "says": each.finding.says,
+                "clause": each.finding.clause,
+                "design": each.finding.design,
+                "slots": each.finding.slots,
+                "scenario": each.finding.scenario if each.run is not None else "",
+                "faults": each.finding.faults,
+                "asked": each.finding.promise,
+                "verdict": each.verdict,
+                "steps": each.steps,
+                "reason": each.reason,
+                "link": link_of(each.run) if each.run is not None else "",
+            }
+            for each in told
+        ]
+    }
+    page = findings_page(told)
+    if arguments.into is not None:
+        write_whole(arguments.into, HEAD + page)
+    answer(document, page.splitlines(), as_json=arguments.json)
     return 0
 
 

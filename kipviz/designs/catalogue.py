@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.designs.design import Design
+from kipviz.designs.findings import CHANGES
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 from kipviz.designs.session_options import SESSION_SLOTS, WRITTEN
 
@@ -116,6 +117,11 @@ CATALOGUE: tuple[Design, ...] = (
     KIP_1310,
 )
 
+# A design for each finding of the review that one can show; they are found by name, not listed.
+FINDINGS: tuple[Design, ...] = tuple(
+    _finding(name, title, sentence, **choices) for name, title, sentence, choices in CHANGES
+)
+
 
 def design(name: str) -> Design:
     """Give a design by name, or made from one: "repaired", "repaired+lock_expiry=back_to_available".
@@ -124,11 +130,12 @@ def design(name: str) -> Design:
         UnknownDesign: if there is no such design, slot or option.
     """
     base, *choices = name.split("+")
-    for known in CATALOGUE:
+    for known in (*CATALOGUE, *FINDINGS):
         if known.name == base:
             break
     else:
         allowed = ", ".join(d.name for d in CATALOGUE)
+        allowed += f", and those of the findings, {', '.join(d.name for d in FINDINGS)}"
         raise UnknownDesign(f"there is no design {base!r}; the designs are {allowed}")
     for choice in choices:
         slot, equals, option = choice.partition("=")

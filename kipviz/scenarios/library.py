@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.stories import kip_98, kip_1289, kip_1310
+from kipviz.scenarios.stories import (
+    kip_98,
+    kip_1289,
+    kip_1289_findings,
+    kip_1310,
+)
 
 
 class UnknownScenario(ValueError):
@@ -11,7 +16,12 @@ class UnknownScenario(ValueError):
 
 
 # In the order in which a list shows them: what a release ships first, then the drafts.
-LIBRARY: tuple[Scenario, ...] = (*kip_1289.STORIES, *kip_98.STORIES, *kip_1310.STORIES)
+LIBRARY: tuple[Scenario, ...] = (
+    *kip_1289.STORIES,
+    *kip_1289_findings.STORIES,
+    *kip_98.STORIES,
+    *kip_1310.STORIES,
+)
 
 
 def scenario(name: str) -> Scenario:

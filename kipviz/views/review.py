@@ -18,6 +18,7 @@ from kipviz.checking.verdicts import BREAKS, Cell, Judged
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.claims import Entry
+from kipviz.studies.findings import Shown
 from kipviz.studies.study import Answer
 from kipviz.views.markdown import plain
 
@@ -25,6 +26,8 @@ HONEST = (
     '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
     "says nothing of larger ones. The clock is untimed: a timer may run out at any moment."
 )
+
+HOW_TO_OPEN = 'A run opens with `kipviz open kv1.…`, or `kipviz.open("kv1.…")` in a notebook.'
 
 # A longer link than this makes the row of a table hard to read.
 LINK_MAX = 400
@@ -67,15 +70,44 @@ def ledger(entries: Iterable[Entry]) -> str:
         for entry in entries
     ]
     heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it", "the run")
-    how = 'A run opens with `kipviz open kv1.…`, or `kipviz.open("kv1.…")` in a notebook.'
-    return "\n\n".join((table(heads, rows), plain(HONEST), how)) + "\n"
+    return "\n\n".join((table(heads, rows), plain(HONEST), HOW_TO_OPEN)) + "\n"
+
+
+def findings_page(all_shown: Iterable[Shown]) -> str:
+    """Give the findings of a review as one table: what the text says, and the run that shows it."""
+    rows = [
+        (
+            shown.finding.name,
+            f"{shown.finding.says} ({shown.finding.clause})",
+            shown.finding.slots,
+            _where(shown),
+            shown.words,
+            shown.reason,
+            link_of(shown.run) if shown.run is not None else "",
+        )
+        for shown in all_shown
+    ]
+    heads = ("finding", "the text", "as the text has it", "where", "verdict", "what", "the run")
+    return "\n\n".join((table(heads, rows), plain(HONEST), HOW_TO_OPEN)) + "\n"
+
+
+def _where(shown: Shown) -> str:
+    finding = shown.finding
+    if not finding.promise and finding.look is None:
+        return ""
+    asked = f"“{finding.promise}” in " if finding.promise else ""
+    return f"{asked}{finding.scenario}" + (f", {finding.faults}" if finding.faults else "")
 
 
 def _link(entry: Entry) -> str:
     """Give the permalink to where a claim breaks, if it is short enough for a table."""
     if entry.cell.verdict != BREAKS:
         return ""
-    made = counterexample(entry.judged, entry.cell)
+    return link_of(counterexample(entry.judged, entry.cell))
+
+
+def link_of(made: Run) -> str:
+    """Give the permalink to the end of a run, if it is short enough for a table."""
     try:
         link = permalink(made.at(made.trace.last()))
     except ValueError:

@@ -100,3 +100,24 @@ def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
     assert saved["marker_epoch=greater"]["on_this_course"] == "holds"
     assert saved["marker_epoch=greater"]["every_interleaving"] == "holds, 664 states"
     assert saved["next_poll=accept_all"]["every_interleaving"] == "not searched"
+
+
+def test_the_findings_of_the_review_are_written_as_a_page(kipviz, tmp_path, monkeypatch):
+    from kipviz.studies import kip_1289_findings as rows
+
+    monkeypatch.setattr(rows, "FINDINGS", tuple(map(rows.finding, ("A", "N", "X1"))))
+    page = tmp_path / "FINDINGS.md"
+    done = kipviz("study", "findings", "--into", str(page), "--json")
+    assert done.status == 0
+    told = {each["finding"]: each for each in done.document["findings"]}
+    assert (told["A"]["slots"], told["A"]["verdict"]) == ("participant=nowhere", "breaks")
+    assert told["N"]["verdict"] == "text only"
+    text = page.read_text()
+    assert text.startswith("# The findings of our review of KIP-1289, each shown alone")
+    assert told["X1"]["link"] in text
+
+
+def test_no_other_study_is_written_as_a_page(kipviz, tmp_path):
+    done = kipviz("study", "B1", "--into", str(tmp_path / "page.md"))
+    assert done.status == 2
+    assert "--into writes the page of `kipviz study findings`" in done.err

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
-from kipviz.designs.catalogue import AS_WRITTEN, CATALOGUE, REPAIRED, design
+from kipviz.designs.catalogue import AS_WRITTEN, CATALOGUE, FINDINGS, REPAIRED, design
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 
 OPTIONS = [(slot, option) for slot in SLOTS for option in slot.options]
@@ -96,6 +96,25 @@ def test_a_finding_is_the_repaired_design_with_one_slot_as_written(finding: str,
     assert design(finding).differs_from(REPAIRED) == ((slot, own, repaired),)
 
 
+@pytest.mark.parametrize("known", FINDINGS, ids=lambda known: known.name)
+def test_the_design_of_a_finding_is_the_repaired_one_but_for_what_the_text_or_kafka_says(
+    known: object,
+) -> None:
+    assert isinstance(known, type(REPAIRED))
+    assert design(known.name) is known
+    changed = known.differs_from(REPAIRED)
+    assert changed
+    as_written = [AS_WRITTEN, *(d for d in CATALOGUE if d.name.startswith("as-written"))]
+    for slot, mine, _ in changed:
+        assert mine in {text.option(slot).name for text in as_written}, (slot, mine)
+
+
+def test_the_designs_of_findings_have_names_and_sentences_of_their_own() -> None:
+    every = (*CATALOGUE, *FINDINGS)
+    assert len({known.name for known in every}) == len(every)
+    assert len({known.sentence for known in every}) == len(every)
+
+
 # -- made from another one --------------------------------------------------------------------
 
 
@@ -168,6 +187,7 @@ def test_an_unknown_design_is_answered_with_the_designs_there_are() -> None:
     assert str(wrong.value) == (
         "there is no design 'perfect'; the designs are "
         + ", ".join(known.name for known in CATALOGUE)
+        + f", and those of the findings, {', '.join(known.name for known in FINDINGS)}"
     )
 
 

@@ -39,6 +39,9 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-98-stuck-lso": (LATE, LATE, LATE, LATE, LATE, LATE, LATE),
     "kip-1289-small": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-small-apart": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    "kip-1289-small-together": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    "kip-1289-small-abort": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
+    "kip-1289-small-last-delivery": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-two": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
 }

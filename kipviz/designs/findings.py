@@ -1,0 +1,89 @@
+"""The findings of our review of KIP-1289 that a design can show, each as a change of the repaired one.
+
+A finding is the repaired design with one slot as the KIP writes it. Where the KIP's words only mean
+something together, such as a vote in memory and the marker that is to find it there, the finding
+has both: with the one alone nothing would work at all, and nothing would be shown. I and D
+stand in the catalogue among the designs that lessons are made of.
+"""
+
+from __future__ import annotations
+
+# A vote that only the share-partition leader knows, resolved by whatever marker its broker gets:
+# the smallest change that makes an acknowledgement work as the KIP describes it.
+IN_MEMORY = {"staged_acks": "memory_only", "marker_reach": "every_one_on_the_broker"}
+
+# name, title, sentence, the slots that differ from the repaired design.
+CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    (
+        "finding-A",
+        "repaired, but nothing is enlisted",
+        "The coordinator is told of no share-partition, so no marker of the transaction comes to it.",
+        {"participant": "nowhere"},
+    ),
+    (
+        "finding-B",
+        "repaired, but the vote is where no marker comes",
+        "The vote is in the source leader's memory, the marker goes to who leads the state.",
+        IN_MEMORY,
+    ),
+    (
+        "finding-C",
+        "repaired, but the participant is chosen by the group alone",
+        "The partition that the group id hashes to is enlisted, and the vote lies in another one.",
+        {"participant": "state_partition_by_group"},
+    ),
+    (
+        "finding-E",
+        "repaired, but the vote dies with its leader",
+        "The vote is in memory alone: the next share-partition leader knows nothing of it.",
+        IN_MEMORY,
+    ),
+    (
+        "finding-F",
+        "repaired, but an abort gives the record back to its member",
+        "A record of an aborted transaction is ACQUIRED again by a member that does not know it.",
+        {"abort_target": "acquired"},
+    ),
+    (
+        "finding-K",
+        "repaired, but a repeated staging is refused",
+        "A staging whose answer was lost is sent again and told INVALID_RECORD_STATE.",
+        {"stage_retry": "invalid_record_state"},
+    ),
+    (
+        "finding-M",
+        "repaired, but an aborted delivery counts up to the limit",
+        "A record of an aborted transaction waits for its lock, which archives it at the limit.",
+        {"abort_target": "acquired"},
+    ),
+    (
+        "finding-R",
+        "repaired, but the next poll() speaks for staged records, too",
+        "The implicit acknowledgement names staged records, and one wrong name refuses all of them.",
+        {"next_poll": "accept_all"},
+    ),
+    (
+        "finding-X1",
+        "repaired, but the next poll() accepts what is not committed",
+        "In implicit mode the next poll() accepts the whole batch, whatever became of it.",
+        {"next_poll": "accept_all"},
+    ),
+    (
+        "finding-X2",
+        "repaired, but the enlistment stays on the broker",
+        "The share-partition leader enlists with the coordinator object of its own broker.",
+        {"enlistment": "own_broker"},
+    ),
+    (
+        "finding-X4",
+        "repaired, but nothing guards a staging against its own abort",
+        "A vote is staged in memory after the marker that should have ended it.",
+        IN_MEMORY,
+    ),
+    (
+        "finding-X5",
+        "repaired, but a vote in memory may be evicted",
+        "The last member of a group on a broker takes the votes that are in its memory along.",
+        IN_MEMORY | {"eviction": "allowed"},
+    ),
+)

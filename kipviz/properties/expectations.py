@@ -1,0 +1,235 @@
+"""What an application may expect while nothing is wrong with it: no loss, but no nuisance either.
+
+The promises are about what is lost or doubled. These are about work that is thrown away, and
+about records that wait for nobody. They look at the world after a step and remember little, and
+are asked by name only: the searches that judge all promises do not ask them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.cluster.world import World
+from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
+from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.records.share_group_state import RecordState
+
+S = RecordState
+
+
+class Seen(Part, frozen=True, dict=True):
+    """What an expectation remembers: why it is broken, and records it has an eye on."""
+
+    broken: str = ""
+    watched: Table[str, bool] = Table.of()
+
+
+class Expectation:
+    """One expectation: a property with its name, its sentence and its source.
+
+    `breaks` gives the reason why an event breaks it, or nothing; `learned` takes the event in.
+    """
+
+    name = ""
+    sentence = ""
+    source = ""
+
+    def initial(self, world: World) -> Seen:
+        """Start with nothing seen."""
+        return Seen()
+
+    def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
+        """Take in one step."""
+        if seen.broken:
+            return seen
+        for event in outcome.events:
+            reason = self.breaks(seen, event, outcome.world)
+            if reason:
+                return seen.but(broken=reason)
+            seen = self.learned(seen, event)
+        return seen
+
+    def finding(self, seen: Seen) -> Finding:
+        """Say whether it still holds."""
+        return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """Give the reason why an event breaks it, or nothing."""
+        raise NotImplementedError
+
+    def learned(self, seen: Seen, event: Event) -> Seen:
+        """Take an event in; most expectations have nothing to remember."""
+        return seen
+
+
+class OwnVote(Expectation):
+    """Finding K: the answer to a staging was lost, and its repetition is refused."""
+
+    name = "own vote counts"
+    sentence = "A producer is not refused for records that are staged in its own transaction."
+    source = "KIP-1289 State machine additions; finding K"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A refused staging whose records are all pending for the producer that asked."""
+        match event:
+            case MessageSent(source=source, message=TxnShareAcknowledgeResponse() as answer):
+                refused = answer.error is Errors.INVALID_RECORD_STATE
+            case _:
+                return ""
+        for app in world.applications.values() if refused else ():
+            if app.producer.source != source:
+                continue
+            mine = (app.producer.producer_id, app.producer.producer_epoch)
+            for share, offset, record in _records(world):
+                vote = (record.staged_producer_id, record.staged_producer_epoch)
+                if record.state is S.TX_PENDING and vote == mine:
+                    return (
+                        f"{share.partition}@{offset} is staged by producer {mine[0]}, epoch "
+                        f"{mine[1]}, and the same producer is told INVALID_RECORD_STATE: it has "
+                        "to abort a transaction with which nothing is wrong"
+                    )
+        return ""
+
+
+class CommitIsTrue(Expectation):
+    """Finding X11: a transaction of acknowledgements alone sends no EndTxn."""
+
+    name = "commit is true"
+    sentence = "When commitTransaction() returns, what was staged in it is decided."
+    source = "KIP-1289 Pseudo code, 'true synchronisation point'; findings X7 and X11"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A commit that returned while a record is staged at the epoch that the producer still has.
+
+        Under transaction version 2 every decision gives the producer its next epoch.
+        """
+        if not isinstance(event, CallReturned) or event.call != "commitTransaction":
+            return ""
+        if event.raised:
+            return ""
+        producer = world.applications[event.application].producer
+        mine = (producer.producer_id, producer.producer_epoch)
+        for share, offset, record in _records(world):
+            vote = (record.staged_producer_id, record.staged_producer_epoch)
+            if record.state is S.TX_PENDING and vote == mine:
+                return (
+                    f"commitTransaction() of {event.application} has returned, and "
+                    f"{share.partition}@{offset} is staged in a transaction that nobody has decided"
+                )
+        return ""
+
+
+class NoWaitForOneself(Expectation):
+    """A member waits for records that the broker thinks it holds.
+
+    The repaired design does not keep this: a staging that the sender has not sent when the
+    application aborts is dropped, and the consumer counts the record as staged all the same. The
+    lock brings it back. Found by search; to be told from finding F, where every abort does it.
+    """
+
+    name = "nobody waits for itself"
+    sentence = "A member that waits in poll() does not hold the records that it waits for."
+    source = "KIP-1289 'Records will be re-delivered on next poll()'"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A fetch that waits, by a member that holds records of the very share-partition."""
+        if not isinstance(event, RecordsMoved | MessageSent):
+            return ""
+        return next((_waiting(name, member) for name, member in _waiting_for_itself(world)), "")
+
+
+class _GivenBack(Expectation):
+    """An expectation about records that an abort gave back to their member."""
+
+    def learned(self, seen: Seen, event: Event) -> Seen:
+        """Have an eye on what goes from TX_PENDING to ACQUIRED until it moves on."""
+        if not isinstance(event, RecordsMoved):
+            return seen
+        watched = seen.watched
+        given_back = event.before is S.TX_PENDING and event.after is S.ACQUIRED
+        for name in _names(event):
+            watched = watched.set(name, True) if given_back else watched.without(name)
+        return seen.but(watched=watched)
+
+
+class AbortBringsAgain(_GivenBack):
+    """Finding F: the next poll() waits for the record that the abort gave to its own member."""
+
+    name = "an abort brings it again"
+    sentence = "After an abort the next poll() gets the record, it does not wait for its lock."
+    source = "KIP-1289 'Records will be re-delivered on next poll()'; finding F"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A member that waits while an abort has given it the record, unknown to it."""
+        if not isinstance(event, RecordsMoved | MessageSent):
+            return ""
+        given = seen.watched
+        return next((_waiting(n, m) for n, m in _waiting_for_itself(world) if n in given), "")
+
+
+class AbortIsNoFailure(_GivenBack):
+    """Finding M: an aborted transaction uses up the last delivery of a record."""
+
+    name = "an abort is no failure"
+    sentence = "A record of an aborted transaction is delivered again, not archived."
+    source = "KIP-1289 Test Plan; KIP-932 group.share.delivery.count.limit; finding M"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A record that is archived after an abort gave it back to its member."""
+        if not isinstance(event, RecordsMoved) or event.after is not S.ARCHIVED:
+            return ""
+        for name in _names(event):
+            if name in seen.watched:
+                return (
+                    f"{name} was given back by an aborted transaction and is ARCHIVED, because "
+                    f"{event.because} after delivery {event.delivery_count}: nobody ever failed "
+                    "to process it"
+                )
+        return ""
+
+
+EXPECTATIONS: tuple[Expectation, ...] = (
+    OwnVote(),
+    CommitIsTrue(),
+    NoWaitForOneself(),
+    AbortBringsAgain(),
+    AbortIsNoFailure(),
+)
+
+
+def _shares(world: World) -> Iterator[Any]:
+    for role in world.roles.values():
+        yield from getattr(role, "shares", Table.of()).values()
+
+
+def _records(world: World) -> Iterator[tuple[Any, int, Any]]:
+    for share in _shares(world):
+        for offset, record in share.records.items():
+            yield share, offset, record
+
+
+def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
+    """Give (record, member) wherever a member's fetch waits and the member holds the record."""
+    for share in _shares(world):
+        waiting = {p.request.member_id for p in share.parked if not p.acknowledging}
+        for offset, record in share.records.items() if waiting else ():
+            held = record.state is S.ACQUIRED and not record.ongoing
+            if held and record.member_id in waiting:
+                yield f"{share.partition}@{offset}", record.member_id
+
+
+def _waiting(name: str, member: str) -> str:
+    return (
+        f"{member} waits in poll(), and {name} is ACQUIRED by {member}, which does not know it: "
+        "nothing but the lock of the record brings it back"
+    )
+
+
+def _names(event: RecordsMoved) -> list[str]:
+    return [f"{event.partition}@{offset}" for offset in range(event.first, event.last + 1)]

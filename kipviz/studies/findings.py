@@ -1,0 +1,149 @@
+"""The findings of our review of KIP-1289, each shown alone: a run, a count, or why there is none.
+
+A finding that a design can have is searched for: the repaired design with what the text says, the
+shortest run that breaks a promise. One that every design has is looked for in a story. One that is
+about numbers is counted. What is about the words alone, or needs what the model does not have,
+says so. Nothing here says how it comes out: `shown` computes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from kipviz.checking import runs
+from kipviz.checking.budgets import budget_of, budget_words
+from kipviz.checking.explore import ProgressTold, Search
+from kipviz.checking.found import Bounds, Counterexample, Explored
+from kipviz.checking.runs import Run
+from kipviz.checking.verdicts import property_named
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import REPAIRED
+from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.verdict import Property
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.studies.looks import Look
+
+SMALL = "kip-1289-small"
+LIVE = "nothing pending for ever"
+BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
+SEEN, COUNTED, TEXT, NEEDS = "seen", "counted", "text only", "not in the model"
+
+
+class Finding(Value, frozen=True):
+    """One finding: what the text says, what is the matter, and how it is to be shown.
+
+    `promise` is searched for in `scenario` under `design` with `faults`; `look` is looked for in
+    the story itself; `counting` gives a sentence with figures. `because` says why there is no run:
+    it is about the text alone, or, with `needs`, about what the model does not have.
+    """
+
+    name: str
+    says: str
+    clause: str
+    matter: str
+    design: str = ""
+    scenario: str = SMALL
+    faults: str = ""
+    promise: str = ""
+    look: Look | None = None
+    counting: Callable[[], str] | None = None
+    because: str = ""
+    needs: bool = False
+
+    @property
+    def slots(self) -> str:
+        """What of the repaired design is as the text has it, in words."""
+        if not self.design:
+            return ""
+        differs = design_named(self.design).differs_from(REPAIRED)
+        return ", ".join(f"{slot}={mine}" for slot, mine, _ in differs)
+
+
+class Shown(msgspec.Struct, frozen=True, eq=False):
+    """What came of a finding: a word, what was found, and the run that shows it, if there is one."""
+
+    finding: Finding
+    verdict: str
+    reason: str
+    run: Run | None = None
+    states: int = 0
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run takes."""
+        return self.run.trace.last().depth if self.run is not None else 0
+
+    @property
+    def words(self) -> str:
+        """The verdict in words: "breaks after 21 steps"."""
+        return f"{self.verdict} after {self.steps} steps" if self.run is not None else self.verdict
+
+
+def shown(
+    finding: Finding,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+) -> Shown:
+    """Compute what a finding comes to."""
+    if finding.promise:
+        return _searched(finding, bounds, progress)
+    if finding.look is not None:
+        return _seen(finding, finding.look)
+    if finding.counting is not None:
+        return Shown(finding, COUNTED, finding.counting())
+    return Shown(finding, NEEDS if finding.needs else TEXT, finding.because)
+
+
+def shown_all(findings: Iterable[Finding], progress: ProgressTold | None = None) -> Iterator[Shown]:
+    """Compute findings one by one; a caller may stop between two of them."""
+    for finding in findings:
+        yield shown(finding, progress=progress)
+
+
+def first_break(
+    model: ClusterModel,
+    prop: Property,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+) -> tuple[Counterexample | None, Explored]:
+    """Search breadth first until a property breaks: the first run found is a shortest one."""
+    search = Search(model, (prop,))
+
+    def go_on(states: int, depth: int) -> bool:
+        return not search.found and (progress is None or progress(states, depth))
+
+    explored = search.run(bounds, go_on)
+    return search.found.get(prop.name), explored
+
+
+def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -> Shown:
+    scenario, chosen = scenario_named(finding.scenario), design_named(finding.design)
+    budget = budget_of(finding.faults)
+    prop = property_named(finding.promise)
+    found, explored = first_break(scenario.model(chosen, budget), prop, bounds, progress)
+    if found is not None:
+        run = runs.follow(scenario, chosen, budget, found.actions)
+        return Shown(finding, BREAKS, found.reason, run, explored.states)
+    if not explored.complete or explored.undecided:
+        return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states)
+    where = budget_words(budget) or "no fault"
+    all_of = f"every interleaving of {finding.scenario}, {where}: {explored.states:,} states"
+    reason = f"{finding.because} ({all_of})" if finding.because else all_of
+    return Shown(finding, NOT_BROKEN, reason, states=explored.states)
+
+
+def _seen(finding: Finding, look: Look) -> Shown:
+    """Play the story up to the first moment that is looked for."""
+    run = runs.play(finding.scenario, finding.design)
+    trace, actions = run.trace, []
+    for step, number in enumerate(trace.line):
+        node: Any = trace.node(number)
+        actions += [node.action] if step else []
+        if look(node.world, node.events):
+            told = runs.follow(run.scenario, run.design, run.budget, tuple(actions))
+            return Shown(finding, SEEN, finding.matter, told)
+    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} does not come to it")

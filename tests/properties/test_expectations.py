@@ -1,0 +1,88 @@
+"""What an application may expect: over hand-made histories, and over whole searches."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.verdicts import EVERY_PROPERTY, property_named
+from kipviz.core.model import Event, Outcome
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import RecordsMoved
+from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
+from kipviz.properties.verdict import BROKEN, HOLDS
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.studies.findings import first_break
+from tests.properties.history import WORLD
+
+S = RecordState
+
+
+def moved(before: RecordState, after: RecordState) -> Event:
+    return RecordsMoved("src-0", "g1", 100, 100, before, after, 1, "M1", "of a test", 9, 0)
+
+
+def verdict(prop: Expectation, *events: Event) -> str:
+    seen = prop.initial(WORLD)
+    for event in events:
+        seen = prop.observe(seen, None, Outcome(WORLD, (event,)))
+    return prop.finding(seen).status
+
+
+BACK = moved(S.TX_PENDING, S.ACQUIRED)
+GIVEN_UP = moved(S.ACQUIRED, S.ARCHIVED)
+
+
+def test_a_record_that_an_abort_gave_back_is_not_to_be_archived() -> None:
+    assert verdict(AbortIsNoFailure(), BACK, GIVEN_UP) == BROKEN
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (GIVEN_UP,),
+        (BACK, moved(S.ACQUIRED, S.AVAILABLE), moved(S.AVAILABLE, S.ACQUIRED), GIVEN_UP),
+        (moved(S.TX_PENDING, S.ARCHIVED),),
+    ],
+    ids=["never staged", "delivered again", "rejected in a transaction"],
+)
+def test_what_is_archived_for_another_reason_is_no_failure_of_an_abort(
+    events: tuple[Event, ...],
+) -> None:
+    assert verdict(AbortIsNoFailure(), *events) == HOLDS
+
+
+@pytest.mark.parametrize("prop", EXPECTATIONS, ids=[p.name for p in EXPECTATIONS])
+def test_an_expectation_is_found_by_name_and_not_asked_of_every_search(prop: Expectation) -> None:
+    assert property_named(prop.name) is prop
+    assert prop not in EVERY_PROPERTY
+    assert prop.sentence.endswith(".")
+    assert prop.source
+    assert prop.finding(prop.initial(WORLD)).status == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("story", "faults", "name"),
+    [
+        ("kip-1289-small", "time_out=1", "own vote counts"),
+        ("kip-1289-small", "", "commit is true"),
+        ("kip-1289-small-abort", "", "an abort brings it again"),
+    ],
+)
+def test_the_repaired_design_does_what_an_application_may_expect(
+    story: str, faults: str, name: str
+) -> None:
+    model = scenario(story).model(design("repaired"), budget_of(faults))
+    found, explored = first_break(model, property_named(name))
+    assert found is None
+    assert explored.complete
+
+
+def test_in_the_repaired_design_a_staging_that_was_never_sent_leaves_a_record_to_its_lock() -> None:
+    """What the search found out about our own repair: it costs time, and nothing is lost."""
+    model = scenario("kip-1289-small-abort").model(design("repaired"), budget_of(""))
+    found, _ = first_break(model, property_named("nobody waits for itself"))
+    assert found is not None
+    assert len(found.actions) == 29
+    assert "M1 waits in poll(), and src-0@100 is ACQUIRED by M1" in found.reason
