@@ -28,6 +28,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "TransactionCoordinator.handleInitProducerId",
     ),
+    "InitProducerId2Pc": Clause(
+        "on_init_producer_id",
+        "KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
+        DRAFT,
+        "none that keeps a transaction yet (pull request 21735)",
+    ),
     "AddPartitionsToTxn": Clause(
         "on_add_partitions",
         "KIP-890 part 2, AddPartitionsToTxn version 5",
@@ -182,6 +188,7 @@ CLAUSES: dict[str, Clause] = {
 # Who takes the answer to a request in Kafka: a client, or the broker that asked another one.
 TAKEN_BY: dict[str, str] = {
     "InitProducerId": "TransactionManager.InitProducerIdHandler",
+    "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
     "AddPartitionsToTxn": "AddPartitionsToTxnManager",
     "EndTxn": "TransactionManager.EndTxnHandler",
     "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
@@ -220,6 +227,8 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
         return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
     if call == "acknowledgeTransactionally":
         return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
+    if call in ("prepareTransaction", "completeTransaction"):
+        return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
     if call in ("poll", "acknowledge", "commitSync"):
         of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
         return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")

@@ -70,3 +70,12 @@ class BrokerRules(Value, frozen=True):
     lock_timeout: Callable[[], bool]
     """Does the acquisition lock of an ACQUIRED record run out? (SharePartition.AcquisitionLock-
     TimerTask.)"""
+
+    keep_prepared: Callable[[int, int, int], tuple[int, int] | Errors]
+    """Under which identity may a transaction be ended that InitProducerId has kept: (its producer
+    id, its epoch, a fresh producer id) -> identity? (KIP-939 keepPreparedTxn; pull requests 21735
+    and 22704.)"""
+
+    kept_completion: Callable[[int, int, int], tuple[int, int]]
+    """Which identity is stored when a kept transaction is complete: (producer id and epoch that
+    ended it, a fresh producer id) -> identity? (Pull request 21735, the delayed commit.)"""

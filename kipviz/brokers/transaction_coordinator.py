@@ -3,18 +3,19 @@
 WHO: the leader of one partition of `__transaction_state`.
 WHERE IN KAFKA: TransactionCoordinator, TransactionMetadata, TransactionStateManager,
   TransactionMarkerChannelManager.
-KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 part 2 (transaction version 2).
+KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 part 2 (transaction version 2); KIP-939 (see two_phase).
 DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
   and only when that is replicated does the table change. A crash loses the prepared step; the
   next coordinator redoes the rest from the log.
 NOT MODELLED: transaction versions 0 and 1; expiry of transactional ids; the 10 s scan (a timeout
-  is one action); authorisation; KIP-939; throttling.
+  is one action); authorisation; throttling.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers import two_phase
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.transaction_metadata import (
     COMPLETE_OF,
@@ -45,6 +46,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse, answer_to
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import VALID_PREVIOUS, TransactionRecord, TransactionState
 
@@ -63,7 +65,8 @@ class PendingAppend(Value, frozen=True):
     """A record that is in the log but not replicated: what to do when it is.
 
     `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
-    transaction first), "add", "end", or nobody's: "timeout", "complete".
+    transaction first), "keep" (one that keeps it), "add", "end", or nobody's: "timeout", "complete".
+    `two_phase` says that the InitProducerId is KIP-939's.
     """
 
     offset: int
@@ -72,6 +75,7 @@ class PendingAppend(Value, frozen=True):
     answer: str
     reply_to: ReplyTo | None = None
     asked: tuple[str, ...] = ()
+    two_phase: bool = False
 
 
 class TransactionCoordinator(Part, frozen=True, dict=True):
@@ -92,17 +96,20 @@ def on_init_producer_id(
 ) -> Effects:
     """Give a producer its identity and fence whoever had it before.
 
-    WHEN: a producer starts, or recovers. CHECKS: the timeout, loading, a transition in progress,
-    a stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts what is
-    ongoing. ANSWERS: the identity, or CONCURRENT_TRANSACTIONS while something has to end first.
-    Clause: KIP-98 "InitPidRequest", KIP-360.
+    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a
+    transition in progress, a stale expected identity, the state. DOES: logs EMPTY with the next
+    epoch, or aborts what is ongoing, or keeps it and logs who may end it. ANSWERS: the identity, or
+    CONCURRENT_TRANSACTIONS while something has to end first.
+    Clause: KIP-98 "InitPidRequest", KIP-360; KIP-939 (draft where it keeps).
     """
+    answer = answer_to(request)
 
     def refuse(error: Errors) -> Effects:
-        return Effects(me, replies=(Reply(reply_to, InitProducerIdResponse(error)),))
+        return Effects(me, replies=(Reply(reply_to, answer(error)),))
 
-    if not 0 < request.transaction_timeout_ms <= on.settings.transaction_max_timeout_ms:
-        return refuse(Errors.INVALID_TRANSACTION_TIMEOUT)
+    error = two_phase.why_refused(request, on)
+    if error is not Errors.NONE:
+        return refuse(error)
     if me.loading:
         return refuse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
     name, fresh = request.transactional_id, on.next_producer_id
@@ -113,8 +120,10 @@ def on_init_producer_id(
     error = init_producer_id_error(known, request)
     if error is not Errors.NONE:
         return refuse(error)
+    if known.state is S.ONGOING and two_phase.keeps(request):
+        return _keep(me, known, reply_to, on)
     if known.state is S.ONGOING:
-        return _decide(me, known, "fence", reply_to, on, committed=False)
+        return _decide(me, known, "fence", reply_to, on, committed=False, to=answer)
     identity = next_identity(known, request, fresh)
     if isinstance(identity, Errors):
         return refuse(identity)
@@ -124,11 +133,17 @@ def on_init_producer_id(
         producer_id=identity.producer_id,
         producer_epoch=identity.producer_epoch,
         partitions=(),
-        timeout_ms=request.transaction_timeout_ms,
+        timeout_ms=two_phase.timeout_of(request),
         next_producer_id=-1,
+        next_producer_epoch=-1,
     )
     wait = PendingAppend(
-        _next_offset(me, on), record, identity.last_producer_epoch, "init", reply_to
+        _next_offset(me, on),
+        record,
+        identity.last_producer_epoch,
+        "init",
+        reply_to,
+        two_phase=answer is InitProducerId2PcResponse,
     )
     return _log(me, known, wait, new_producer_ids + identity.new_producer_ids)
 
@@ -266,6 +281,8 @@ def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | N
     if known.pending_state is not None:
         states = f"from {known.state.value} to {known.pending_state.value}"
         return f"the transition of {transactional_id} {states} is being logged"
+    if known.timeout_ms == NO_TIME_LIMIT:
+        return f"{transactional_id} is part of a two-phase commit: it has no time limit (KIP-939)"
     if known.state is not S.ONGOING:
         return f"only ONGOING can time out; {transactional_id} is {known.state.value}"
     return None
@@ -376,6 +393,19 @@ def _log(
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
 
 
+def _keep(
+    me: TransactionCoordinator, known: TransactionMetadata, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Leave a transaction open for its next producer, and log who may end it now."""
+    kept = two_phase.kept(known, on)
+    if kept.record is None:
+        return Effects(me, replies=(Reply(reply_to, two_phase.kept_answer(known)),))
+    wait = PendingAppend(
+        _next_offset(me, on), kept.record, known.last_producer_epoch, "keep", reply_to
+    )
+    return _log(me, known, wait, kept.new_producer_ids)
+
+
 def _decide(
     me: TransactionCoordinator,
     known: TransactionMetadata,
@@ -384,10 +414,21 @@ def _decide(
     on: Context,
     *,
     committed: bool,
+    to: type[InitProducerIdResponse] = InitProducerIdResponse,
 ) -> Effects:
     record = decision_of(known, on.next_producer_id, committed=committed)
-    wait = PendingAppend(_next_offset(me, on), record, known.producer_epoch, answer, reply_to)
-    return _log(me, known, wait, new_producer_ids=1 if record.next_producer_id >= 0 else 0)
+    if known.is_kept:
+        record = two_phase.decision_of_kept(known, record, on)
+    wait = PendingAppend(
+        _next_offset(me, on),
+        record,
+        known.producer_epoch,
+        answer,
+        reply_to,
+        two_phase=to is InitProducerId2PcResponse,
+    )
+    fresh = record.next_producer_id == on.next_producer_id
+    return _log(me, known, wait, new_producer_ids=1 if fresh else 0)
 
 
 def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
@@ -421,13 +462,14 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
 def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:
     if wait.reply_to is None:
         return ()
+    init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse
     match wait.answer:
         case "init":
-            answer: Any = InitProducerIdResponse(
-                Errors.NONE, known.producer_id, known.producer_epoch
-            )
+            answer: Any = init(Errors.NONE, known.producer_id, known.producer_epoch)
         case "fence":
-            answer = InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)
+            answer = init(Errors.CONCURRENT_TRANSACTIONS)
+        case "keep":
+            answer = two_phase.kept_answer(known)
         case "add":
             answer = AddPartitionsToTxnResponse(
                 Errors.NONE,
@@ -437,7 +479,8 @@ def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ..
                 wait.asked,
             )
         case "end" if known.next_producer_id >= 0:
-            answer = EndTxnResponse(Errors.NONE, known.next_producer_id, 0)
+            later = max(known.next_producer_epoch, 0)
+            answer = EndTxnResponse(Errors.NONE, known.next_producer_id, later)
         case "end":
             answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
         case other:

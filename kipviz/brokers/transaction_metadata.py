@@ -32,7 +32,8 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     not on the wire, because nobody leads them; `sent` are (partition, broker) on the wire.
     `cancelled` says that a marker was refused for good: nobody completes the transaction until
     its partition is loaded again. `last_producer_epoch` is not persisted, as in Kafka
-    (KAFKA-20357).
+    (KAFKA-20357). `next_producer_epoch` is set only while KIP-939 keeps the transaction: then the
+    next identity is the one that may end it.
     """
 
     transactional_id: str
@@ -49,6 +50,19 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     to_send: tuple[str, ...] = ()
     sent: tuple[tuple[str, int], ...] = ()
     cancelled: bool = False
+    next_producer_epoch: int = -1
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a later producer has kept this open transaction, to end it (KIP-939)."""
+        return self.state is S.ONGOING and self.next_producer_epoch >= 0
+
+    @property
+    def as_its_client_knows_it(self) -> TransactionMetadata:
+        """The same with the identity that may end it: another one only if it is kept."""
+        if not self.is_kept:
+            return self
+        return self.but(producer_id=self.next_producer_id, producer_epoch=self.next_producer_epoch)
 
     @property
     def is_exhausted(self) -> bool:
@@ -81,6 +95,7 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
         next_producer_id=record.next_producer_id,
         timeout_ms=record.timeout_ms,
         client_transaction_version=record.client_transaction_version,
+        next_producer_epoch=record.next_producer_epoch,
     )
 
 
@@ -98,6 +113,7 @@ def record_of(
         known.next_producer_id,
         known.timeout_ms,
         known.client_transaction_version,
+        known.next_producer_epoch,
     )
     return record.but(**changes)
 
@@ -139,16 +155,20 @@ def add_partitions_error(known: TransactionMetadata | None, request: AddPartitio
     """Say why partitions cannot join; the order is Kafka's.
 
     A transition in progress comes before producer id and epoch, so that a rotation of the
-    producer id can finish.
+    producer id can finish. A kept transaction takes nothing in any more (KIP-939, draft; the error
+    is our inference).
     """
     if known is None:
         return Errors.INVALID_PRODUCER_ID_MAPPING
     if known.pending_state is not None:
         return Errors.CONCURRENT_TRANSACTIONS
+    kept, known = known.is_kept, known.as_its_client_knows_it
     if known.producer_id != request.producer_id:
         return Errors.INVALID_PRODUCER_ID_MAPPING
     if known.producer_epoch != request.producer_epoch:
         return Errors.PRODUCER_FENCED
+    if kept:
+        return Errors.INVALID_TXN_STATE
     return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
 
 
@@ -170,10 +190,12 @@ def end_txn_error(known: TransactionMetadata, request: EndTxn) -> Errors:
     """Give the answer table of EndTxn version 5; NONE is "decide it" or "it is decided so".
 
     Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted
-    is INVALID_TXN_STATE; KAFKA-20785 makes it PRODUCER_FENCED later.
+    is INVALID_TXN_STATE; KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by
+    the identity of whoever kept it last (KIP-939, draft).
     """
     if known.pending_state is not None:
         return Errors.CONCURRENT_TRANSACTIONS
+    known = known.as_its_client_knows_it
     retry = is_end_txn_retry(known, request)
     rotated = _is_overflow_retry(known, request)
     if known.producer_id != request.producer_id and not rotated:
@@ -221,14 +243,17 @@ def completion_of(known: TransactionMetadata) -> TransactionRecord:
     target = COMPLETE_OF[known.state]
     if known.next_producer_id < 0:
         return record_of(known, target, partitions=())
-    return record_of(
+    record = record_of(
         known,
         target,
         partitions=(),
         producer_id=known.next_producer_id,
-        producer_epoch=0,
+        producer_epoch=max(known.next_producer_epoch, 0),
         next_producer_id=-1,
+        next_producer_epoch=-1,
     )
+    kept = known.next_producer_epoch >= 0
+    return record.but(previous_producer_id=known.previous_producer_id) if kept else record
 
 
 def _is_expected_producer(known: TransactionMetadata, request: InitProducerId) -> bool:

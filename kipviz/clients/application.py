@@ -45,6 +45,8 @@ class Call(StrEnum):
     ADD_SHARE_ACKS = "addShareAcksToTransaction"
     ACKNOWLEDGE_TRANSACTIONALLY = "acknowledgeTransactionally"
     CLOSE = "close"
+    PREPARE_TRANSACTION = "prepareTransaction"
+    COMPLETE_TRANSACTION = "completeTransaction"
 
 
 class Line(Value, frozen=True):

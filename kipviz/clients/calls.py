@@ -31,6 +31,7 @@ from kipviz.records.batches import DataRecord
 
 C = Call
 S = ProducerState
+INVALID_TXN_STATE = "InvalidTxnStateException"
 
 
 class Calling(Value, frozen=True):
@@ -38,14 +39,21 @@ class Calling(Value, frozen=True):
 
     `of` is the kind of client that it is a method of. `blocking` says that the thread waits until
     the client is `done`. `legal` are the states of the producer in which the call may be made; in
-    an error state it throws that error, in another one an IllegalStateException. `enter` gives the
-    application after the call was entered.
+    an error state it throws that error, in another one the exception `illegal`; a call with an
+    exception of its own throws that in every state but the legal ones. `enter` gives the application
+    after the call was entered.
     """
 
     of: str
     enter: Callable[[Application, Line, ClientRules], Application]
     blocking: bool = False
     legal: tuple[ProducerState, ...] = ()
+    illegal: str = "IllegalStateException"
+
+    @property
+    def always_illegal(self) -> bool:
+        """Whether its own exception goes before the producer's error."""
+        return self.illegal == INVALID_TXN_STATE
 
 
 def client_of(me: Application, line: Line) -> Client:
@@ -65,7 +73,9 @@ def _producer(me: Application, line: Line) -> Producer:
 
 
 def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
-    return me.with_client(transactional.init_transactions(_producer(me, line)))
+    keep = line.target == KEEP_PREPARED_TXN
+    producer = transactional.init_transactions(_producer(me, line), keep_prepared_txn=keep)
+    return me.with_client(producer)
 
 
 def _begin_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -153,6 +163,15 @@ def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
     return me.with_client(transactional.end_transaction(_producer(me, line), committed=False))
 
 
+def _prepare_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
+    return me.with_client(transactional.prepare_transaction(_producer(me, line)))
+
+
+def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
+    producer = _producer(me, line)
+    return me.with_client(transactional.complete_transaction(producer, producer.prepared))
+
+
 # -- of the consumer ----------------------------------------------------------------------------
 
 
@@ -225,6 +244,9 @@ OF_SESSIONS = (
     C.CLOSE,
 )
 IN_TRANSACTION = (S.IN_TRANSACTION,)
+OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
+# What a line's target says of initTransactions(true).
+KEEP_PREPARED_TXN = "keepPreparedTxn"
 
 CALLS: dict[Call, Calling] = {
     C.INIT_TRANSACTIONS: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
@@ -232,9 +254,11 @@ CALLS: dict[Call, Calling] = {
     C.SEND: Calling(PRODUCER, _send, False, IN_TRANSACTION),
     C.SEND_OFFSETS: Calling(PRODUCER, _send_offsets, True, IN_TRANSACTION),
     C.SEND_SHARE_ACKNOWLEDGEMENTS: Calling(PRODUCER, _stage, False, IN_TRANSACTION),
-    C.COMMIT_TRANSACTION: Calling(PRODUCER, _commit_transaction, True, IN_TRANSACTION),
-    C.ABORT_TRANSACTION: Calling(
-        PRODUCER, _abort_transaction, True, (S.IN_TRANSACTION, S.ABORTABLE_ERROR)
+    C.COMMIT_TRANSACTION: Calling(PRODUCER, _commit_transaction, True, OPEN),
+    C.ABORT_TRANSACTION: Calling(PRODUCER, _abort_transaction, True, (*OPEN, S.ABORTABLE_ERROR)),
+    C.PREPARE_TRANSACTION: Calling(PRODUCER, _prepare_transaction, True, IN_TRANSACTION),
+    C.COMPLETE_TRANSACTION: Calling(
+        PRODUCER, _complete_transaction, True, (S.PREPARED_TRANSACTION,), INVALID_TXN_STATE
     ),
     C.POLL: Calling(CONSUMER, _poll, True),
     C.ACKNOWLEDGE: Calling(CONSUMER, _acknowledge),

@@ -1,7 +1,9 @@
 """The transactional producer: an application thread that calls, a sender that talks.
 
 WHO: a client process. WHERE IN KAFKA: KafkaProducer, TransactionManager, Sender.
-KIPS: KIP-98, KIP-360, KIP-447, KIP-890 part 2; KIP-1289 (draft) adds one call.
+KIPS: KIP-98, KIP-360, KIP-447, KIP-890 part 2; KIP-939: prepareTransaction, completeTransaction and
+  initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
+  KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), max.block.ms and
   delivery timeouts, FindCoordinator and Metadata, several batches in flight per partition,
@@ -13,6 +15,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeVar
 
+from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -30,6 +33,11 @@ from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
 )
+from kipviz.messages.two_phase import (
+    NO_TIME_LIMIT,
+    InitProducerId2Pc,
+    InitProducerId2PcResponse,
+)
 from kipviz.records.batches import DataRecord
 
 
@@ -40,6 +48,7 @@ class ProducerState(StrEnum):
     INITIALIZING = "INITIALIZING"
     READY = "READY"
     IN_TRANSACTION = "IN_TRANSACTION"
+    PREPARED_TRANSACTION = "PREPARED_TRANSACTION"
     COMMITTING_TRANSACTION = "COMMITTING_TRANSACTION"
     ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
     ABORTABLE_ERROR = "ABORTABLE_ERROR"
@@ -51,14 +60,16 @@ S = ProducerState
 # state -> states it may go to (TransactionManager.State.isTransitionValid)
 TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.UNINITIALIZED: (S.INITIALIZING, S.FATAL_ERROR),
-    S.INITIALIZING: (S.READY, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.INITIALIZING: (S.READY, S.PREPARED_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
     S.READY: (S.IN_TRANSACTION, S.FATAL_ERROR),
     S.IN_TRANSACTION: (
+        S.PREPARED_TRANSACTION,
         S.COMMITTING_TRANSACTION,
         S.ABORTING_TRANSACTION,
         S.ABORTABLE_ERROR,
         S.FATAL_ERROR,
     ),
+    S.PREPARED_TRANSACTION: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION, S.FATAL_ERROR),
     S.COMMITTING_TRANSACTION: (S.READY, S.ABORTABLE_ERROR, S.FATAL_ERROR),
     S.ABORTING_TRANSACTION: (S.READY, S.FATAL_ERROR),
     S.ABORTABLE_ERROR: (S.ABORTING_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
@@ -96,6 +107,10 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     ),
     "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
     "InitProducerId": (Errors.TRANSACTION_ABORTABLE,),
+    "InitProducerId2Pc": (
+        Errors.TRANSACTION_ABORTABLE,
+        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
 }
 
 
@@ -114,6 +129,8 @@ class Producer(Part, frozen=True, dict=True):
     `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a
     time, as in Kafka. `done` says that the call the application waits for has ended. `session` names
     the TransactionSession that the producer is bound to (KIP-1310, draft), "" where it has its own.
+    `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that
+    prepareTransaction() waits for the batches, `prepared` is what it gave, or what was recovered.
     """
 
     source: str
@@ -131,6 +148,9 @@ class Producer(Part, frozen=True, dict=True):
     done: bool = False
     error: str = ""
     session: str = ""
+    two_phase_commit: bool = False
+    preparing: bool = False
+    prepared: PreparedTxnState = PreparedTxnState()
 
     @property
     def state_name(self) -> str:
@@ -145,9 +165,20 @@ P = TypeVar("P", bound=Producer)
 # -- calls of the application thread ----------------------------------------------------------
 
 
-def init_transactions(me: Producer) -> Producer:
-    """Ask for an identity; earlier producers with the same name are fenced. Blocks."""
+def init_transactions(me: Producer, *, keep_prepared_txn: bool = False) -> Producer:
+    """Ask for an identity; earlier producers with the same name are fenced. Blocks.
+
+    An open transaction of theirs is aborted, or kept, if `keep_prepared_txn` says so (KIP-939).
+    """
     request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
+    if me.two_phase_commit or keep_prepared_txn:
+        limit = NO_TIME_LIMIT if me.two_phase_commit else me.transaction_timeout_ms
+        request = InitProducerId2Pc(
+            me.transactional_id,
+            limit,
+            enable_2pc=me.two_phase_commit,
+            keep_prepared_txn=keep_prepared_txn,
+        )
     return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False)
 
 
@@ -209,6 +240,22 @@ def send_share_acknowledgements(
     return me.but(queue=(*me.queue, request), transaction_started=True)
 
 
+def prepare_transaction(me: Producer) -> Producer:
+    """Flush, and then accept no more records: from here on both outcomes are possible. Blocks.
+
+    No request says so: the coordinator sees an ongoing transaction as before (KIP-939).
+    """
+    return _prepared(me.but(preparing=True, done=False, error=""))
+
+
+def complete_transaction(me: Producer, stored: PreparedTxnState) -> Producer:
+    """End a prepared transaction as the database says: commit if it has this one's state, else abort.
+
+    There is no third outcome: what the database has not heard of is aborted (KIP-939).
+    """
+    return end_transaction(me, committed=stored == me.prepared)
+
+
 def end_transaction(me: Producer, *, committed: bool) -> Producer:
     """Commit or abort. Blocks until the coordinator has decided, not until markers are written.
 
@@ -216,7 +263,7 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
     """
     me = _to(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
     if not me.transaction_started:
-        return _to(me, S.READY).but(done=True, error="")
+        return _to(me, S.READY).but(done=True, error="", prepared=PreparedTxnState())
     queue = me.queue if committed else ()
     batches = me.batches if committed else tuple(b for b in me.batches if b.broker >= 0)
     end = EndTxn(me.transactional_id, me.producer_id, me.producer_epoch, committed)
@@ -280,12 +327,7 @@ def on_response(me: Producer, message: Message) -> Producer:
         return _on_error(me, request, error)
     match message:
         case InitProducerIdResponse():
-            return _to(me, S.READY).but(
-                producer_id=message.producer_id,
-                producer_epoch=message.producer_epoch,
-                sequences=Table.of(),
-                done=True,
-            )
+            return _initialised(me, message)
         case EndTxnResponse():
             return _to(me, S.READY).but(
                 producer_id=message.producer_id,
@@ -293,6 +335,7 @@ def on_response(me: Producer, message: Message) -> Producer:
                 sequences=Table.of(),
                 transaction_started=False,
                 done=True,
+                prepared=PreparedTxnState(),
             )
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=True)
@@ -312,7 +355,35 @@ def on_disconnected(me: Producer, broker: int) -> Producer:
 
 def restarted(me: Producer, life: int) -> Producer:
     """Give the producer of the process's next life: it has the transactional id, no identity."""
-    return Producer(me.source, me.transactional_id, me.transaction_timeout_ms, session=me.session)
+    return Producer(
+        me.source,
+        me.transactional_id,
+        me.transaction_timeout_ms,
+        session=me.session,
+        two_phase_commit=me.two_phase_commit,
+    )
+
+
+def _initialised(me: Producer, answer: InitProducerIdResponse) -> Producer:
+    """Take the identity; a transaction that was kept is prepared, whoever wrote it."""
+    me = me.but(
+        producer_id=answer.producer_id,
+        producer_epoch=answer.producer_epoch,
+        sequences=Table.of(),
+        done=True,
+    )
+    if not isinstance(answer, InitProducerId2PcResponse) or answer.ongoing_txn_producer_id < 0:
+        return _to(me, S.READY)
+    prepared = PreparedTxnState(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
+    return _to(me, S.PREPARED_TRANSACTION).but(prepared=prepared, transaction_started=True)
+
+
+def _prepared(me: Producer) -> Producer:
+    """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
+    if not me.preparing or me.batches:
+        return me
+    prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
+    return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)
 
 
 def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
@@ -324,7 +395,7 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
         return me.but(batches=tuple(b.but(broker=-1) if b is batch else b for b in me.batches))
     me = me.but(batches=tuple(b for b in me.batches if b is not batch))
     if answer.error is Errors.NONE or me.state is S.ABORTING_TRANSACTION:
-        return me
+        return _prepared(me)
     return fail(me, answer, answer.error)
 
 
@@ -360,6 +431,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
         queue=(),
         batches=tuple(b for b in me.batches if b.broker >= 0),
         done=True,
+        preparing=False,
         error=f"{name}: {error.name}",
     )
 

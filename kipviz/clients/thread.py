@@ -60,7 +60,12 @@ def _raised_on_entry(me: Application, line: Line) -> str:
     client = client_of(me, line)
     if not isinstance(client, Producer):
         return ""
-    if client.state in IN_ERROR and client.state not in CALLS[line.call].legal:
+    calling = CALLS[line.call]
+    if (
+        client.state in IN_ERROR
+        and client.state not in calling.legal
+        and not calling.always_illegal
+    ):
         return client.error
     return ""
 
@@ -68,8 +73,12 @@ def _raised_on_entry(me: Application, line: Line) -> str:
 def _why_illegal(me: Application, line: Line) -> str:
     """Give the exception of a call that is not legal in this state, or nothing."""
     client = client_of(me, line)
-    if isinstance(client, Producer) and client.state not in CALLS[line.call].legal:
-        return f"IllegalStateException: {line.call.value}() in state {client.state_name}"
+    if isinstance(client, Producer):
+        calling = CALLS[line.call]
+        if line.call is Call.PREPARE_TRANSACTION and not client.two_phase_commit:
+            return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
+        if client.state not in calling.legal:
+            return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
     if isinstance(client, ShareConsumer) and line.call is Call.POLL:
         return sharing.why_no_poll(client) or ""
     return ""

@@ -52,9 +52,9 @@ from kipviz.messages.transactions import (
     EndTxn,
     EndTxnResponse,
     InitProducerId,
-    InitProducerIdResponse,
     WriteTxnMarkers,
 )
+from kipviz.messages.two_phase import InitProducerId2Pc, answer_to
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
@@ -66,6 +66,7 @@ ADD_PARTITIONS = "add-partitions"
 
 HANDLERS: dict[type[Message], Handler] = {
     InitProducerId: transaction_coordinator.on_init_producer_id,
+    InitProducerId2Pc: transaction_coordinator.on_init_producer_id,
     AddPartitionsToTxn: transaction_coordinator.on_add_partitions,
     EndTxn: transaction_coordinator.on_end_txn,
     WriteTxnMarkers: kafka_apis.on_write_txn_markers,
@@ -102,6 +103,7 @@ def _by_partition(m: Any, image: Image) -> str:
 # The partition whose leader a request is for; requests not listed are for the whole broker.
 PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     InitProducerId: _by_transactional_id,
+    InitProducerId2Pc: _by_transactional_id,
     AddPartitionsToTxn: _by_transactional_id,
     EndTxn: _by_transactional_id,
     Produce: _by_partition,
@@ -146,7 +148,7 @@ def not_here(message: Message) -> Message:
     """Give the error of a broker that does not lead what the request is about."""
     match message:
         case InitProducerId():
-            return InitProducerIdResponse(Errors.NOT_COORDINATOR)
+            return answer_to(message)(Errors.NOT_COORDINATOR)
         case AddPartitionsToTxn():
             return AddPartitionsToTxnResponse(
                 Errors.NOT_COORDINATOR,

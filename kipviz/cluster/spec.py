@@ -58,6 +58,7 @@ class ApplicationSpec(Value, frozen=True):
     `session` is there if its transactions are those of a TransactionSession.
     `share` says whether its consumer is in a share group, `explicit` whether that one has to
     acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
+    `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939).
     """
 
     name: str
@@ -72,6 +73,7 @@ class ApplicationSpec(Value, frozen=True):
     explicit: bool = False
     transaction_timeout_ms: int = 60_000
     session: SessionSpec | None = None
+    two_phase_commit: bool = False
 
 
 class ClusterSpec(Value, frozen=True):
@@ -158,6 +160,11 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
     if not application.program:
         raise BadSpec(f"{name} has no program: a program has at least one line")
+    if application.two_phase_commit and application.transaction_timeout_ms != 60_000:
+        raise BadSpec(
+            f"{name} takes part in a two-phase commit, which has no time limit: "
+            "leave transaction_timeout_ms as it is"
+        )
     if application.max_records < 1:
         raise BadSpec(f"{name} polls at least one record, not {application.max_records}")
     if application.session is not None and SESSION in application.session.producers:

@@ -216,7 +216,12 @@ def _application(a: ApplicationSpec) -> Application:
         )
     else:
         consumer = Consumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)
-    producer = Producer(f"{a.name}/producer", a.transactional_id, a.transaction_timeout_ms)
+    producer = Producer(
+        f"{a.name}/producer",
+        a.transactional_id,
+        a.transaction_timeout_ms,
+        two_phase_commit=a.two_phase_commit,
+    )
     if a.session is None:
         return Application(a.name, a.program, a.output, producer, consumer)
     others: dict[str, Client] = {

@@ -6,6 +6,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.findings import CHANGES
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 from kipviz.designs.session_options import SESSION_SLOTS, WRITTEN
+from kipviz.designs.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
 
 REPAIRED = Design(
     "repaired",
@@ -38,6 +39,7 @@ AS_WRITTEN = Design(
         "accept_all",
         *(slot.options[0].name for slot in SLOTS if slot.finding == KAFKAS_OWN),
         *(WRITTEN[slot.name] for slot in SESSION_SLOTS),
+        *(AS_SHIPPED[slot.name] for slot in TWO_PHASE_SLOTS),
     ),
 )
 
@@ -51,6 +53,19 @@ KAFKA = Design(
     AS_WRITTEN.chosen,
     stages_shares=False,
     sessions=False,
+)
+
+
+KIP_939 = Design(
+    "kip-939",
+    "KIP-939, two-phase commit",
+    "draft",
+    "Kafka 4.4.0, and what KIP-939 has besides: InitProducerId may keep an open transaction, for a "
+    "producer that asks an external database how it has to end.",
+    "KIP-939 (accepted; version 6 of InitProducerId is unstable, keepPreparedTxn is pull request "
+    "21735, open)",
+    KAFKA.but(keep_prepared="next_epoch").chosen,
+    stages_shares=False,
 )
 
 
@@ -79,6 +94,7 @@ KIP_1310 = Design(
 
 CATALOGUE: tuple[Design, ...] = (
     KAFKA,
+    KIP_939,
     REPAIRED,
     _finding(
         "finding-I",

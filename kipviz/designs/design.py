@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
+from kipviz.clients.calls import KEEP_PREPARED_TXN
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
+from kipviz.designs.two_phase_options import KEPT
 
 
 class Design(Value, frozen=True):
@@ -100,7 +102,11 @@ def slot_named(name: str) -> Slot:
 
 def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     """Say whether a slot's question can come up in a cluster at all."""
-    return slot.only_with != SESSION or any(a.session is not None for a in spec.applications)
+    if slot.only_with == SESSION:
+        return any(a.session is not None for a in spec.applications)
+    return slot.only_with != KEPT or any(
+        line.target == KEEP_PREPARED_TXN for a in spec.applications for line in a.program
+    )
 
 
 def _index(slot: str) -> int:

@@ -18,6 +18,7 @@ from kipviz.designs.slot import (
     Slot,
     UnknownDesign,
 )
+from kipviz.designs.two_phase_options import TWO_PHASE_SLOTS
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
 from kipviz.records.placement import share_partition_key
@@ -427,4 +428,5 @@ SLOTS: tuple[Slot, ...] = (
         ),
     ),
     *SESSION_SLOTS,
+    *TWO_PHASE_SLOTS,
 )

@@ -12,12 +12,28 @@ from kipviz.messages.errors import Errors
 E = Errors
 
 # Requests whose answer is worth a question even where it is not an error.
-DECISIVE = ("InitProducerId", "EndTxn", "TxnOffsetCommit", "TxnShareAcknowledge")
+DECISIVE = (
+    "InitProducerId",
+    "InitProducerId2Pc",
+    "EndTxn",
+    "TxnOffsetCommit",
+    "TxnShareAcknowledge",
+)
 
 LEGAL: Mapping[str, tuple[Errors, ...]] = {
     "InitProducerId": (
         E.NONE,
         E.CONCURRENT_TRANSACTIONS,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.INVALID_TRANSACTION_TIMEOUT,
+        E.PRODUCER_FENCED,
+    ),
+    "InitProducerId2Pc": (
+        E.NONE,
+        E.CONCURRENT_TRANSACTIONS,
+        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        E.UNSUPPORTED_VERSION,
         E.NOT_COORDINATOR,
         E.COORDINATOR_LOAD_IN_PROGRESS,
         E.INVALID_TRANSACTION_TIMEOUT,
@@ -94,6 +110,8 @@ MEANING: Mapping[Errors, str] = {
     E.NOT_ENOUGH_REPLICAS: "Too few replicas are in sync to take the record.",
     E.ILLEGAL_GENERATION: "The group has gone on to another generation.",
     E.UNKNOWN_MEMBER_ID: "The group has no such member.",
+    E.UNSUPPORTED_VERSION: "The broker does not serve this yet.",
+    E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "The broker does not allow this for that name.",
     E.INVALID_REQUEST: "The request contradicts itself.",
     E.OUT_OF_ORDER_SEQUENCE_NUMBER: "A batch before this one is missing in the log.",
     E.INVALID_PRODUCER_EPOCH: "A newer epoch of this producer has written here.",

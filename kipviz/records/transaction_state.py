@@ -56,6 +56,9 @@ EPOCH_MAX = 32767
 class TransactionRecord(Value, frozen=True):
     """One value of `__transaction_state` (TransactionLogValue v1) with its key.
 
+    `next_producer_epoch` is in Kafka 4.4.0's schema (tag 3) and no release writes it: KIP-939 keeps
+    in it, with `next_producer_id`, the identity under which a kept transaction can be ended.
+
     NOT MODELLED: the two timestamps; time is untimed, a timeout is an action.
     """
 
@@ -68,3 +71,4 @@ class TransactionRecord(Value, frozen=True):
     next_producer_id: int = -1
     timeout_ms: int = 60_000
     client_transaction_version: int = 0
+    next_producer_epoch: int = -1

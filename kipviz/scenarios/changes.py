@@ -25,16 +25,19 @@ KAFKA_NAMES = {
     "group.share.partition.max.record.locks": "record_locks_max",
     "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
+    "transaction.two.phase.commit.enable": "two_phase_commit_enable",
 }
 OF_BROKERS: tuple[str, ...] = BrokerSettings.__struct_fields__
 OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
+YES_OR_NO = (("true", "yes"), ("false", "no"))
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
     "updates_per_snapshot": "After how many updates does the share coordinator write a snapshot?",
     "transaction_max_timeout_ms": "How long may a transaction take at most, in ms?",
+    "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",
     "max_records": "How many records does a poll bring at most?",
     "explicit": "Does the consumer acknowledge each record itself?",
     "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
@@ -64,7 +67,10 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
         for slot, chosen in zip(SLOTS, design.chosen, strict=True)
         if design.stages_shares and comes_up(slot, spec)
     ]
-    found += [Setting(n, _WORDS[n], _word(getattr(spec.settings, n))) for n in OF_BROKERS]
+    found += [
+        Setting(n, _WORDS[n], _word(now), YES_OR_NO if isinstance(now, bool) else ())
+        for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
+    ]
     both = (("instant", "at once"), ("stepwise", "as an event of its own"))
     found.append(
         Setting("replication", "When do the replicas have a batch?", spec.replication, both)
@@ -74,7 +80,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
             switch = name == "explicit"
             if switch and not app.share:
                 continue
-            options = (("true", "yes"), ("false", "no")) if switch else ()
+            options = YES_OR_NO if switch else ()
             now = _word(getattr(app, name))
             found.append(Setting(f"{app.name}.{name}", _WORDS[name], now, options))
     for name in OF_FAULTS:
@@ -109,8 +115,9 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
     if name in [slot.name for slot in SLOTS] and design.stages_shares:
         return spec, design.but(**{name: value})
     if name in OF_BROKERS:
-        number = _number(name, value, 1)
-        return spec.but(settings=spec.settings.but(**{name: number})), design
+        switch = isinstance(getattr(spec.settings, name), bool)
+        said = _switch(name, value) if switch else _number(name, value, 1)
+        return spec.but(settings=spec.settings.but(**{name: said})), design
     if name in OF_FAULTS:
         return spec.but(budget=spec.budget.but(**{name: _number(name, value, 0)})), design
     if name == "replication":
@@ -130,9 +137,13 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
 def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:
     if field != "explicit":
         return app.but(**{field: _number(name, value, 1)})
+    return app.but(explicit=_switch(name, value))
+
+
+def _switch(name: str, value: str) -> bool:
     if value not in ("true", "false"):
         raise BadChange(f"{name} is true or false, not {value!r}")
-    return app.but(explicit=value == "true")
+    return value == "true"
 
 
 def _number(name: str, value: str, least: int) -> int:

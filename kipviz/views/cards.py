@@ -96,7 +96,7 @@ class Cards:
             now = (app.life, app.manager.state.name)
             before = self._producers.get(name, now)
             if before != now and before[0] == now[0]:
-                for pair in machines.way(machines.PRODUCER, before[1], now[1]):
+                for pair in machines.way(machines.TWO_PHASE_PRODUCER, before[1], now[1]):
                     self._take(f"producer {name}", pair)
             self._producers[name] = now
 
@@ -171,7 +171,7 @@ class Cards:
         )
         self._add_machine(
             CardHead(f"machine:{name}", "Producer states", name, "", name, 70),
-            machines.PRODUCER,
+            machines.TWO_PHASE_PRODUCER if app.two_phase_commit else machines.PRODUCER,
             states,
             lambda state, taken: machines.rows({state.name: ""}, taken or {}),
         )

@@ -14,6 +14,7 @@ from kipviz.brokers import share_partition_leader
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call
@@ -170,9 +171,8 @@ def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Gua
     if getattr(role, "loading", False):
         yield "coordinator", "still reads its log"
     match type(message).__name__:
-        case "InitProducerId" | "AddPartitionsToTxn" | "EndTxn":
-            most = model.spec.settings.transaction_max_timeout_ms
-            yield from _coordinator(role, message, most)
+        case "InitProducerId" | "InitProducerId2Pc" | "AddPartitionsToTxn" | "EndTxn":
+            yield from _coordinator(role, message, model.spec.settings)
         case "WriteTxnMarkers":
             yield from _markers(world, action.broker, message)
         case "Produce":
@@ -202,7 +202,9 @@ def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
         )
 
 
-def _coordinator(role: TransactionCoordinator, message: Any, most_ms: int) -> Iterator[Guard]:
+def _coordinator(
+    role: TransactionCoordinator, message: Any, settings: BrokerSettings
+) -> Iterator[Guard]:
     known = role.transactions.get(message.transactional_id)
     if known is None:
         yield message.transactional_id, "not known yet"
@@ -213,9 +215,18 @@ def _coordinator(role: TransactionCoordinator, message: Any, most_ms: int) -> It
         if theirs[0] >= 0:
             yield "producer id", _both("request", theirs[0], "coordinator", ours.producer_id)
         yield "epoch", _both("request", theirs[1], "coordinator", ours.producer_epoch)
+        if known.is_kept:
+            facing = known.as_its_client_knows_it
+            yield "kept: it can be ended by", f"{facing.producer_id}:{facing.producer_epoch}"
     match type(message).__name__:
         case "InitProducerId":
+            most_ms = settings.transaction_max_timeout_ms
             yield "transaction.timeout.ms", f"{message.transaction_timeout_ms} of at most {most_ms}"
+        case "InitProducerId2Pc":
+            allowed = "true" if settings.two_phase_commit_enable else "false"
+            yield "transaction.two.phase.commit.enable of the broker", allowed
+            yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
+            yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
         case "EndTxn":
             yield "asked for", "COMMIT" if message.committed else "ABORT"
         case _:

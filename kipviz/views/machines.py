@@ -50,34 +50,57 @@ def pairs(table: Mapping[Any, Iterable[Any]]) -> tuple[Pair, ...]:
 
 
 FATAL = "FATAL_ERROR"
+PREPARED = "PREPARED_TRANSACTION"
 EVERYWHERE = "any state"
 _producer = pairs(producer.TRANSITIONS)
 
-PRODUCER = Machine(
-    "producer",
+TWO_PHASE_PRODUCER = Machine(
+    "producer in two phases",
     "TransactionManager.State.isTransitionValid",
-    "Any state may become FATAL_ERROR. Not modelled: PREPARED_TRANSACTION (KIP-939), the epoch bump "
-    "of older transaction versions.",
+    "Any state may become FATAL_ERROR. PREPARED_TRANSACTION (KIP-939) is known to the client alone. "
+    "Not modelled: the epoch bump of older transaction versions.",
     {
         "UNINITIALIZED": (84, 20),
         "INITIALIZING": (84, 72),
         "READY": (84, 124),
         "IN_TRANSACTION": (84, 176),
-        "COMMITTING_TRANSACTION": (84, 228),
+        PREPARED: (84, 228),
+        "COMMITTING_TRANSACTION": (84, 280),
         "ABORTING_TRANSACTION": (222, 124),
         "ABORTABLE_ERROR": (222, 176),
-        FATAL: (222, 228),
+        FATAL: (222, 280),
     },
     tuple(pair for pair in _producer if pair[1] != FATAL),
     tuple(pair for pair in _producer if pair[1] == FATAL and pair[0] != FATAL),
     FATAL,
     {
+        ("INITIALIZING", PREPARED): 18,
+        ("IN_TRANSACTION", "COMMITTING_TRANSACTION"): 150,
         ("COMMITTING_TRANSACTION", "READY"): 4,
         ("INITIALIZING", "ABORTABLE_ERROR"): 316,
         ("UNINITIALIZED", FATAL): 330,
         ("INITIALIZING", FATAL): 330,
         ("READY", FATAL): 4,
         ("ABORTING_TRANSACTION", FATAL): 330,
+    },
+)
+
+# The same without a two-phase commit: nothing is prepared.
+PRODUCER = TWO_PHASE_PRODUCER.but(
+    id="producer",
+    note="Any state may become FATAL_ERROR. Not drawn: PREPARED_TRANSACTION (KIP-939), which needs "
+    "transaction.two.phase.commit.enable. Not modelled: the epoch bump of older transaction versions.",
+    places={
+        **{name: at for name, at in TWO_PHASE_PRODUCER.places.items() if name != PREPARED},
+        "COMMITTING_TRANSACTION": (84, 228),
+        FATAL: (222, 228),
+    },
+    transitions=tuple(pair for pair in TWO_PHASE_PRODUCER.transitions if PREPARED not in pair),
+    sudden=tuple(pair for pair in TWO_PHASE_PRODUCER.sudden if PREPARED not in pair),
+    gutters={
+        pair: x
+        for pair, x in TWO_PHASE_PRODUCER.gutters.items()
+        if PREPARED not in pair and pair != ("IN_TRANSACTION", "COMMITTING_TRANSACTION")
     },
 )
 

@@ -62,6 +62,8 @@ TONE_OF_STATE = {
 }
 # What is said on an arrow where the request's own name is too long to read.
 ARROW_WORDS = {
+    "InitProducerId2Pc": "InitProducerId 2PC",
+    "InitProducerId2PcResponse": "InitProducerId 2PC ok",
     "TxnWriteShareGroupState": "write vote",
     "TxnWriteShareGroupStateResponse": "vote written",
     "AddPartitionsToTxn": "enlist partition",

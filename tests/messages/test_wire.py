@@ -84,7 +84,8 @@ def test_every_message_has_a_schema_with_its_key_and_its_version() -> None:
     assert set(classes()) == set(KINDS)
     for cls, kind in KINDS.items():
         way = "" if cls.IS_RESPONSE else "Request"
-        assert kind.schema.name == f"{cls.__name__}{way}"
+        # Version 6 of InitProducerId is a class of its own: no release speaks it.
+        assert kind.schema.name == f"{cls.__name__.replace('2Pc', '')}{way}"
         assert kind.schema.key == cls.API_KEY
         assert kind.schema.status == cls.STATUS
         assert covers(kind.schema.versions, cls.VERSION)

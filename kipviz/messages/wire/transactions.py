@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages import transactions as model
+from kipviz.messages import two_phase
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes, topics
@@ -226,6 +227,19 @@ def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
     }
 
 
+def _init_producer_id_2pc(m: two_phase.InitProducerId2Pc, around: Around) -> Struct:
+    more = {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
+    return {**_init_producer_id(m, around), **more}
+
+
+def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struct:
+    ongoing = {
+        "OngoingTxnProducerId": m.ongoing_txn_producer_id,
+        "OngoingTxnProducerEpoch": m.ongoing_txn_producer_epoch,
+    }
+    return {**_identity(m, around), **ongoing}
+
+
 def _identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) -> Struct:
     return {
         "ErrorCode": m.error,
@@ -287,6 +301,13 @@ def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
 KINDS: dict[type[Message], Kind] = {
     model.InitProducerId: Kind(INIT_PRODUCER_ID_REQUEST, _init_producer_id),
     model.InitProducerIdResponse: Kind(INIT_PRODUCER_ID_RESPONSE, _identity),
+    # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: nobody sends it.
+    two_phase.InitProducerId2Pc: Kind(
+        INIT_PRODUCER_ID_REQUEST.but(status="draft"), _init_producer_id_2pc
+    ),
+    two_phase.InitProducerId2PcResponse: Kind(
+        INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities
+    ),
     model.AddPartitionsToTxn: Kind(ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions),
     model.AddPartitionsToTxnResponse: Kind(ADD_PARTITIONS_TO_TXN_RESPONSE, _added_partitions),
     model.EndTxn: Kind(END_TXN_REQUEST, _end_txn),

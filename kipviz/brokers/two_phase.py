@@ -1,0 +1,107 @@
+"""Transactions that are a part of somebody else's two-phase commit: what the coordinator does for them.
+
+WHERE IN KAFKA: TransactionCoordinator.handleInitProducerId, TransactionMetadata; for what KIP-939
+  keeps, pull request 21735 (open).
+KIPS: KIP-939 (accepted). SHIPPED in 4.4.0: a producer may switch the time limit off, where the
+  broker allows it, and InitProducerId(keepPreparedTxn) is refused. DRAFT: that it keeps the open
+  transaction. "Prepared" is a word of the client only: the coordinator knows ONGOING.
+
+A kept transaction has two identities. Its data and markers go on with the one that it was written
+with; the one that the last InitProducerId gave is the only one that may end it. The second stands
+in `next_producer_id` and `next_producer_epoch` until the transaction is complete.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context
+from kipviz.brokers.transaction_metadata import TransactionMetadata, record_of
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
+
+
+class Kept(Value, frozen=True):
+    """What becomes of an open transaction that InitProducerId is to keep.
+
+    `record` is what has to be logged, None if the caller gets the identity that is stored already.
+    """
+
+    record: TransactionRecord | None
+    new_producer_ids: int = 0
+
+
+def why_refused(request: InitProducerId, on: Context) -> Errors:
+    """Say why a two-phase request is refused before anything is looked up.
+
+    Order and answers are those of Kafka 4.4.0: the broker's setting first, then keepPreparedTxn,
+    which a design either serves for every identity or for none. A request without Enable2Pc has a
+    time limit to keep.
+    """
+    if isinstance(request, InitProducerId2Pc):
+        if request.enable_2pc and not on.settings.two_phase_commit_enable:
+            return Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        served = on.rules.keep_prepared(0, 0, 1)
+        if request.keep_prepared_txn and isinstance(served, Errors):
+            return served
+        if request.enable_2pc:
+            return Errors.NONE
+    if not 0 < request.transaction_timeout_ms <= on.settings.transaction_max_timeout_ms:
+        return Errors.INVALID_TRANSACTION_TIMEOUT
+    return Errors.NONE
+
+
+def timeout_of(request: InitProducerId) -> int:
+    """Give the time limit to store: none for a transaction of a two-phase commit."""
+    if isinstance(request, InitProducerId2Pc) and request.enable_2pc:
+        return NO_TIME_LIMIT
+    return request.transaction_timeout_ms
+
+
+def keeps(request: InitProducerId) -> bool:
+    """Say whether the caller wants an open transaction left open."""
+    return isinstance(request, InitProducerId2Pc) and request.keep_prepared_txn
+
+
+def kept(known: TransactionMetadata, on: Context) -> Kept:
+    """Keep an open transaction: it stays ONGOING as it is, and gets another identity to be ended by."""
+    facing = known.as_its_client_knows_it
+    fresh = on.next_producer_id
+    given = on.rules.keep_prepared(facing.producer_id, facing.producer_epoch, fresh)
+    assert not isinstance(given, Errors), "refused before"
+    if given == (facing.producer_id, facing.producer_epoch):
+        return Kept(None)
+    record = record_of(
+        known, TransactionState.ONGOING, next_producer_id=given[0], next_producer_epoch=given[1]
+    )
+    return Kept(record, 1 if given[0] == fresh else 0)
+
+
+def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:
+    """Tell whoever kept a transaction its own identity, and that of the transaction."""
+    facing = known.as_its_client_knows_it
+    return InitProducerId2PcResponse(
+        Errors.NONE,
+        facing.producer_id,
+        facing.producer_epoch,
+        known.producer_id,
+        known.producer_epoch,
+    )
+
+
+def decision_of_kept(
+    known: TransactionMetadata, decision: TransactionRecord, on: Context
+) -> TransactionRecord:
+    """Give the record that decides a kept transaction: its next identity is above the one that ended it.
+
+    The markers go out with the epoch above that of the data, as always (KIP-890); which one KIP-939
+    means is not in its text: our inference.
+    """
+    facing = known.as_its_client_knows_it
+    after = on.rules.kept_completion(facing.producer_id, facing.producer_epoch, on.next_producer_id)
+    return decision.but(
+        previous_producer_id=facing.producer_id,
+        next_producer_id=after[0],
+        next_producer_epoch=after[1],
+    )

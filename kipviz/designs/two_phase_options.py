@@ -1,0 +1,81 @@
+"""The options of KIP-939's slots: what identity a kept transaction goes on under."""
+
+from __future__ import annotations
+
+from kipviz.designs.slot import DRAFT, SHIPPED, Option, Slot
+from kipviz.messages.errors import Errors
+from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
+
+Identity = tuple[int, int]
+# What a cluster has to have for these questions to come up: a program that keeps a transaction.
+KEPT = "kept"
+
+# -- keep_prepared: under which identity may a kept transaction be ended? -------------------------
+
+
+def next_epoch(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
+    """Under the next epoch, which is logged; whoever had the transaction before can not end it."""
+    return (fresh, 0) if epoch >= LAST_CLIENT_EPOCH else (producer_id, epoch + 1)
+
+
+def the_same(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
+    """Under its own, and nothing is logged; whoever has that identity can end it."""
+    return (producer_id, epoch)
+
+
+def not_served(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
+    """Under none: keepPreparedTxn is refused with UNSUPPORTED_VERSION."""
+    return Errors.UNSUPPORTED_VERSION
+
+
+# -- kept_completion: which epoch is stored when a kept transaction is complete? ------------------
+
+
+def bumped_again(producer_id: int, epoch: int, fresh: int) -> Identity:
+    """The one above that which ended it, so that a late copy of the same EndTxn finds it gone."""
+    return (fresh, 0) if epoch >= LAST_CLIENT_EPOCH else (producer_id, epoch + 1)
+
+
+def as_kept(producer_id: int, epoch: int, fresh: int) -> Identity:
+    """The very one that ended it: InitProducerId has bumped the epoch already."""
+    return (producer_id, epoch)
+
+
+TWO_PHASE_SLOTS: tuple[Slot, ...] = (
+    Slot(
+        "keep_prepared",
+        "Under which identity can a transaction be ended that InitProducerId has kept?",
+        "KIP-939",
+        True,
+        (
+            Option("next_epoch", next_epoch, DRAFT, "KIP-939; pull request 21735 (open)"),
+            Option("the_same", the_same, DRAFT, "KAFKA-20739, pull request 22704 (open)"),
+            Option(
+                "not_served",
+                not_served,
+                SHIPPED,
+                "TransactionCoordinator.handleInitProducerId, 4.4.0",
+            ),
+        ),
+        KEPT,
+    ),
+    Slot(
+        "kept_completion",
+        "Which epoch is stored when a kept transaction is complete?",
+        "KIP-939",
+        True,
+        (
+            Option("bumped_again", bumped_again, DRAFT, "pull request 21735, 2026-04-28"),
+            Option(
+                "as_kept",
+                as_kept,
+                DRAFT,
+                "the example of pull request 21735, refused there",
+            ),
+        ),
+        KEPT,
+    ),
+)
+
+# What a design chooses that is not about two-phase commit: a kept transaction is never asked for.
+AS_SHIPPED: dict[str, str] = {"keep_prepared": "not_served", "kept_completion": "bumped_again"}

@@ -1,0 +1,211 @@
+"""Transactions of a two-phase commit at their coordinator: no time limit, kept, ended by the last."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionDecided
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.records.transaction_state import TransactionState
+from tests.brokers.desk import Desk
+
+S = TransactionState
+HOME = "__transaction_state-0"
+REFUSED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def at_desk(rules="kip-939", **settings):
+    settings = {"two_phase_commit_enable": True} | settings
+    role = TransactionCoordinator(HOME, 2)
+    return Desk(tc, role, leaders={HOME: 1, "out-0": 3, "out-1": 5}, rules=rules, **settings)
+
+
+def init(desk, *, keep=False, two_phase=True, timeout=NO_TIME_LIMIT):
+    request = InitProducerId2Pc("t", timeout, enable_2pc=two_phase, keep_prepared_txn=keep)
+    return desk.ask(tc.on_init_producer_id, request)
+
+
+def add(desk, pid, epoch, *partitions):
+    return desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", pid, epoch, partitions)).error
+
+
+def end(desk, pid, epoch, *, commit=True):
+    return desk.ask(tc.on_end_txn, EndTxn("t", pid, epoch, commit))
+
+
+def mark(desk):
+    """Let every broker write its markers."""
+    known = desk.role.transactions["t"]
+    results = tuple(PartitionResult(p, Errors.NONE) for p in known.partitions)
+    response = WriteTxnMarkersResponse(known.producer_id, results)
+    desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
+
+
+def opened(epoch=0, rules="kip-939"):
+    """A transaction of producer 9 that has written to out-0 in this epoch."""
+    desk = at_desk(rules)
+    for _ in range(epoch + 1):
+        init(desk)
+    assert add(desk, 9, epoch, "out-0") is Errors.NONE
+    return desk
+
+
+def ids(answer):
+    return (
+        (answer.producer_id, answer.producer_epoch),
+        (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch),
+    )
+
+
+def states(desk):
+    return [
+        (r.state, r.producer_id, r.producer_epoch, r.next_producer_id, r.next_producer_epoch)
+        for r in desk.written(HOME)
+    ]
+
+
+def test_a_broker_allows_two_phase_commit_only_if_its_operator_does():
+    desk = at_desk(two_phase_commit_enable=False)
+    assert init(desk).error is REFUSED
+    assert init(desk, two_phase=False, timeout=60_000).error is Errors.NONE
+
+
+def test_kafka_4_4_0_refuses_to_keep_a_transaction_whether_there_is_one_or_not():
+    desk = at_desk("kafka")
+    assert init(desk).error is Errors.NONE
+    assert init(desk, keep=True).error is Errors.UNSUPPORTED_VERSION
+
+
+def test_the_setting_is_asked_before_whether_keeping_is_served():
+    assert init(at_desk("kafka", two_phase_commit_enable=False), keep=True).error is REFUSED
+
+
+def test_a_transaction_of_a_two_phase_commit_has_no_time_limit_and_others_keep_theirs():
+    desk = opened()
+    assert desk.role.transactions["t"].timeout_ms == NO_TIME_LIMIT
+    assert "no time limit" in (tc.why_no_timeout(desk.role, "t") or "")
+    bounded = at_desk()
+    over = bounded.on.settings.transaction_max_timeout_ms + 1
+    refused = init(bounded, two_phase=False, timeout=over)
+    assert refused.error is Errors.INVALID_TRANSACTION_TIMEOUT
+
+
+def test_without_keeping_an_open_transaction_is_aborted_as_ever():
+    desk = opened()
+    assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
+    mark(desk)
+    assert ids(init(desk)) == ((9, 2), (-1, -1))
+
+
+def test_where_nothing_is_open_keeping_is_an_ordinary_start():
+    desk = at_desk()
+    assert ids(init(desk, keep=True)) == ((9, 0), (-1, -1))
+    assert ids(init(desk, keep=True)) == ((9, 1), (-1, -1))
+
+
+def test_a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged():
+    desk = opened(epoch=3)
+    answer = init(desk, keep=True)
+    assert isinstance(answer, InitProducerId2PcResponse)
+    assert ids(answer) == ((9, 4), (9, 3))
+    assert states(desk)[-1] == (S.ONGOING, 9, 3, 9, 4)
+
+
+def test_who_keeps_a_kept_transaction_fences_who_kept_it_before():
+    desk = opened()
+    assert ids(init(desk, keep=True)) == ((9, 1), (9, 0))
+    assert ids(init(desk, keep=True)) == ((9, 2), (9, 0))
+    for epoch in (0, 1):
+        assert end(desk, 9, epoch).error is Errors.PRODUCER_FENCED
+    assert end(desk, 9, 2).error is Errors.NONE
+
+
+def test_nothing_joins_a_kept_transaction():
+    desk = opened()
+    init(desk, keep=True)
+    assert add(desk, 9, 0, "out-1") is Errors.PRODUCER_FENCED
+    assert add(desk, 9, 1, "out-1") is Errors.INVALID_TXN_STATE
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_end_of_a_kept_transaction_is_above_the_epoch_that_ended_it(commit):
+    """The example of pull request 21735: data at 100, kept at 101, complete at 102; from 3 here."""
+    desk = opened(epoch=3)
+    init(desk, keep=True)
+    answer = end(desk, 9, 4, commit=commit)
+    assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 5)
+    (marker,) = desk.sent(WriteTxnMarkers)
+    assert (marker.producer_id, marker.producer_epoch, marker.committed) == (9, 4, commit)
+    mark(desk)
+    assert states(desk)[-1] == (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT, 9, 5, -1, -1)
+    (decided,) = [e for e in desk.events if isinstance(e, TransactionDecided)]
+    assert (decided.producer_epoch, decided.committed) == (3, commit)
+
+
+def test_a_repeated_end_of_a_kept_transaction_is_answered_as_the_first():
+    desk = opened()
+    init(desk, keep=True)
+    first = end(desk, 9, 1)
+    assert end(desk, 9, 1).error is Errors.CONCURRENT_TRANSACTIONS
+    mark(desk)
+    assert end(desk, 9, 1) == first
+
+
+def test_a_late_copy_of_that_end_cannot_touch_the_next_transaction_unless_the_epoch_is_not_bumped():
+    answers = {}
+    for rules in ("kip-939", "kip-939+kept_completion=as_kept"):
+        desk = opened(rules=rules)
+        init(desk, keep=True)
+        own = end(desk, 9, 1)
+        mark(desk)
+        assert add(desk, own.producer_id, own.producer_epoch, "out-0") is Errors.NONE
+        answers[rules] = end(desk, 9, 1).error
+    assert list(answers.values()) == [Errors.PRODUCER_FENCED, Errors.NONE]
+
+
+def test_at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id():
+    desk = opened()
+    known = desk.role.transactions["t"].but(producer_epoch=32_766)
+    desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
+    assert ids(init(desk, keep=True)) == ((10, 0), (9, 32_766))
+    assert end(desk, 9, 32_766).error is Errors.INVALID_PRODUCER_ID_MAPPING
+    answer = end(desk, 10, 0)
+    assert (answer.producer_id, answer.producer_epoch) == (10, 1)
+    (marker,) = desk.sent(WriteTxnMarkers)
+    assert (marker.producer_id, marker.producer_epoch) == (9, 32_767)
+    mark(desk)
+    assert states(desk)[-1] == (S.COMPLETE_COMMIT, 10, 1, -1, -1)
+
+
+def test_the_next_coordinator_knows_from_the_log_who_may_end_a_kept_transaction():
+    desk = opened()
+    init(desk, keep=True)
+    fresh = TransactionCoordinator(HOME, 3, loading=True)
+    desk.do(tc.on_loaded(fresh, desk.on))
+    assert end(desk, 9, 0).error is Errors.PRODUCER_FENCED
+    assert end(desk, 9, 1).error is Errors.NONE
+
+
+def test_pull_request_22704_logs_nothing_and_leaves_the_old_owner_in_power():
+    desk = opened(rules="kip-939+keep_prepared=the_same")
+    before = states(desk)
+    assert ids(init(desk, keep=True)) == ((9, 0), (9, 0))
+    assert states(desk) == before
+    assert add(desk, 9, 0, "out-1") is Errors.NONE
+    assert end(desk, 9, 0).error is Errors.NONE
+
+
+def test_a_producer_without_two_phase_commit_is_answered_in_its_own_version():
+    answer = at_desk().ask(tc.on_init_producer_id, InitProducerId("t"))
+    assert type(answer).__name__ == "InitProducerIdResponse"

@@ -1,0 +1,160 @@
+"""A producer in a two-phase commit: it prepares by itself, and ends as a stored state says."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import producer as p
+from kipviz.clients import thread
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.prepared_txn_state import (
+    NONE,
+    BadPreparedTxnState,
+    PreparedTxnState,
+    parse,
+)
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.transactions import EndTxn, EndTxnResponse
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.records.batches import DataRecord
+
+S = ProducerState
+MINE = Producer("app-1/producer", "t", two_phase_commit=True)
+RECORD = (DataRecord("r", "src-0@100"),)
+
+
+def asks(me):
+    request = p.next_request(me)
+    assert request is not None
+    return p.sent(me, request, 1)
+
+
+def started(answer=None, *, keep=False):
+    me, request = asks(p.init_transactions(MINE, keep_prepared_txn=keep))
+    assert isinstance(request, InitProducerId2Pc)
+    return p.on_response(me, answer or InitProducerId2PcResponse(Errors.NONE, 9, 0))
+
+
+def written():
+    me, _ = asks(p.send(p.begin_transaction(started()), "out-0", RECORD))
+    return me
+
+
+def recovered():
+    return started(InitProducerId2PcResponse(Errors.NONE, 9, 1, 9, 0), keep=True)
+
+
+@pytest.mark.parametrize("text", ["9:0", "0:0", "2147483648:32766", ""])
+def test_a_prepared_state_is_read_as_it_was_written(text):
+    assert str(parse(text)) == text
+    assert parse(text).has_transaction == bool(text)
+
+
+def test_no_text_is_no_prepared_state():
+    assert parse(None) == NONE
+
+
+@pytest.mark.parametrize("text", ["9", "9:", ":0", "-1:0", "9:-1", "9:0:1", "a:b", "9 : 0", "٣:٤"])
+def test_a_text_that_is_no_prepared_state_is_refused_in_one_sentence(text):
+    with pytest.raises(BadPreparedTxnState, match="producerId:epoch"):
+        parse(text)
+
+
+def test_a_producer_of_a_two_phase_commit_asks_for_no_time_limit():
+    _, request = asks(p.init_transactions(MINE))
+    assert (request.enable_2pc, request.keep_prepared_txn) == (True, False)
+    assert request.transaction_timeout_ms == NO_TIME_LIMIT
+
+
+def test_keeping_without_two_phase_commit_asks_for_the_usual_time_limit():
+    _, request = asks(p.init_transactions(Producer("a/p", "t"), keep_prepared_txn=True))
+    assert (request.enable_2pc, request.transaction_timeout_ms) == (False, 60_000)
+
+
+def test_preparing_waits_until_no_batch_is_left_and_sends_nothing():
+    me = p.prepare_transaction(written())
+    assert (me.state, me.done, p.next_request(me)) == (S.IN_TRANSACTION, False, None)
+    me = p.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    assert (me.state, me.done, p.next_request(me)) == (S.PREPARED_TRANSACTION, True, None)
+    assert str(me.prepared) == "9:0"
+
+
+def test_preparing_fails_with_the_batch_that_it_waits_for():
+    me = p.prepare_transaction(written())
+    me = p.on_response(me, ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, "out-0", 0))
+    assert (me.state, me.done, me.preparing) == (S.ABORTABLE_ERROR, True, False)
+    assert me.prepared == NONE
+
+
+def test_an_empty_transaction_is_prepared_at_once():
+    me = p.prepare_transaction(p.begin_transaction(started()))
+    assert (me.state, me.done) == (S.PREPARED_TRANSACTION, True)
+
+
+@pytest.mark.parametrize(
+    ("stored", "committed"), [("9:0", True), ("", False), ("9:1", False), ("8:0", False)]
+)
+def test_a_prepared_transaction_commits_if_the_stored_state_is_its_own_and_else_aborts(
+    stored, committed
+):
+    """The recovered producer compares with the transaction's identity and ends it with its own."""
+    me, request = asks(p.complete_transaction(recovered(), parse(stored)))
+    assert request == EndTxn("t", 9, 1, committed)
+    me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 2))
+    assert (me.state, me.producer_epoch, me.prepared) == (S.READY, 2, NONE)
+
+
+def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
+    assert (recovered().state, recovered().prepared) == (
+        S.PREPARED_TRANSACTION,
+        PreparedTxnState(9, 0),
+    )
+    assert started(keep=True).state is S.READY
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, S.ABORTABLE_ERROR),
+        (Errors.UNSUPPORTED_VERSION, S.FATAL_ERROR),
+    ],
+)
+def test_a_refusal_ends_init_transactions(error, state):
+    me = started(InitProducerId2PcResponse(error), keep=True)
+    assert (me.state, me.done, me.error) == (state, True, f"InitProducerId2Pc: {error.name}")
+
+
+def test_the_next_process_has_the_setting_and_nothing_else():
+    assert p.restarted(recovered(), 2) == MINE
+
+
+# -- what a call throws -------------------------------------------------------------------------
+
+
+def calls(call, producer, on_error=-1):
+    line = Line(f"{call.value}();", call, on_error=on_error)
+    consumer = Consumer("app-1/consumer", "g", "M", 1, "src-0", 1)
+    app = Application("app-1", (line, line), "out-0", producer, consumer)
+    return thread.step(app, design("kip-939").client_rules())
+
+
+@pytest.mark.parametrize("call", [Call.SEND, Call.BEGIN_TRANSACTION, Call.PREPARE_TRANSACTION])
+def test_a_prepared_transaction_can_only_be_ended(call):
+    app, _ = calls(call, recovered())
+    assert f"IllegalStateException: {call.value}() in state PREPARED_TRANSACTION" in app.ended
+
+
+def test_completing_where_nothing_is_prepared_is_caught_and_the_program_goes_on():
+    app, events = calls(Call.COMPLETE_TRANSACTION, started(keep=True), on_error=1)
+    assert (app.ended, app.line) == ("", 1)
+    assert events[-1].raised.startswith("InvalidTxnStateException")
+
+
+def test_preparing_needs_two_phase_commit():
+    plain = started().but(two_phase_commit=False)
+    app, _ = calls(Call.PREPARE_TRANSACTION, p.begin_transaction(plain))
+    assert "transaction.two.phase.commit.enable is false" in app.ended
