@@ -179,7 +179,7 @@ def test_at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id():
     known = desk.role.transactions["t"].but(producer_epoch=32_766)
     desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
     assert ids(init(desk, keep=True)) == ((10, 0), (9, 32_766))
-    assert end(desk, 9, 32_766).error is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert end(desk, 9, 32_766).error is Errors.PRODUCER_FENCED
     answer = end(desk, 10, 0)
     assert (answer.producer_id, answer.producer_epoch) == (10, 1)
     (marker,) = desk.sent(WriteTxnMarkers)
