@@ -10,7 +10,7 @@ from typing import Any
 
 from kipviz.brokers.partition_log import PartitionLog, append
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.settings import BrokerSettings
+from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -40,11 +40,23 @@ class Image(Part, frozen=True, dict=True):
     leaders: Table[str, Leadership]
     internal_partitions: int
     topic_ids: Table[str, str]
+    group_configs: tuple[GroupConfig, ...] = ()
+    dead_letter_topics: tuple[str, ...] = ()
+    share_version: int = 2
 
     def leader_of(self, partition: str) -> int:
         """Give the broker that leads a partition, or -1."""
         found = self.leaders.get(partition)
         return found.leader if found else NOBODY
+
+    def group_config(self, group_id: str) -> GroupConfig:
+        """Give the configuration of a share group; one that nobody configured has the defaults."""
+        found = (c for c in self.group_configs if c.group_id == group_id)
+        return next(found, None) or GroupConfig(group_id)
+
+    def dead_letter_queue(self, group_id: str) -> str:
+        """Give the topic that a group's given-up records are copied to, or nothing (KIP-1191)."""
+        return self.group_config(group_id).dead_letter_topic if self.share_version >= 2 else ""
 
     def home_of(self, topic: str, key: str) -> str:
         """Give the partition of an internal topic that holds a key."""
@@ -114,6 +126,16 @@ class Context(Value, frozen=True):
     def log(self, partition: str) -> PartitionLog:
         """Give the log of a partition that this broker leads."""
         return self.logs[partition]
+
+    def delivery_count_limit(self, group_id: str) -> int:
+        """Give how often a record of a share group is delivered at most."""
+        own = self.image.group_config(group_id).delivery_count_limit
+        return own or self.settings.delivery_count_limit
+
+    def record_locks_max(self, group_id: str) -> int:
+        """Give how far a share-partition of a group may reach: from its SPSO to its last offset."""
+        own = self.image.group_config(group_id).record_locks_max
+        return own or self.settings.record_locks_max
 
     def after(self, *parts: Effects) -> Context:
         """Give the context as it is once decisions of the same handler are carried out."""

@@ -10,20 +10,25 @@ NO_MEMBER = ""
 S = RecordState
 
 # state -> states that a record may go to (RecordState.validateTransition). Kafka's has no
-# TX_PENDING: what leads there and away from it is KIP-1289's (draft). ARCHIVING is of KIP-1191
-# (dead letter queues), which is not modelled.
+# TX_PENDING: what leads there and away from it is KIP-1289's (draft). ARCHIVING is of KIP-1191:
+# a record that is given up stays in it until its copy is in the dead-letter queue.
 TRANSITIONS: dict[RecordState, tuple[RecordState, ...]] = {
     S.AVAILABLE: (S.ACQUIRED,),
-    S.ACQUIRED: (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVED),
-    S.TX_PENDING: (S.AVAILABLE, S.ACQUIRED, S.ACKNOWLEDGED, S.ARCHIVED),
+    S.ACQUIRED: (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVING, S.ARCHIVED),
+    S.TX_PENDING: (S.AVAILABLE, S.ACQUIRED, S.ACKNOWLEDGED, S.ARCHIVING, S.ARCHIVED),
     S.ACKNOWLEDGED: (),
+    S.ARCHIVING: (S.ARCHIVED,),
     S.ARCHIVED: (),
 }
+
+# What InFlightState.archive does without asking: a free record that nobody may read any more,
+# because its transaction was aborted or because it is not in the log.
+AT_ONCE: dict[RecordState, tuple[RecordState, ...]] = {S.AVAILABLE: (S.ARCHIVED,)}
 
 # What a failed durable write makes of the state that waited for it: back to the member that held
 # the record, or, where the lock ran out meanwhile, released (InFlightState.completeStateTransition).
 UNDONE: dict[RecordState, tuple[RecordState, ...]] = dict.fromkeys(
-    (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVED),
+    (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVING, S.ARCHIVED),
     (S.ACQUIRED, S.AVAILABLE, S.ARCHIVED),
 )
 
@@ -36,6 +41,8 @@ class InFlight(Value, frozen=True):
     is in its new state but nobody may acquire it; a failed write gives it back to
     `before_member`, unless the lock ran out in the meantime (`lock_ran_out`).
     The `staged` fields hold the vote of a transaction (KIP-1289), -1 when there is none.
+    `batch_first` and `batch_last` are the ends of the batch in which a record travelled when it
+    became suspect, -1 for one that travelled alone or is not. `cause` says why it is given up.
     """
 
     state: RecordState
@@ -48,6 +55,9 @@ class InFlight(Value, frozen=True):
     staged_producer_id: int = -1
     staged_producer_epoch: int = -1
     staged_type: int = -1
+    batch_first: int = -1
+    batch_last: int = -1
+    cause: str = ""
 
     @property
     def is_terminal(self) -> bool:

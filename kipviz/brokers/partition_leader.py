@@ -71,6 +71,8 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     """
     log = on.log(me.shard)
     identity = (request.producer_id, request.producer_epoch)
+    if not request.transactional_id:
+        return _append(me, request, reply_to, on, verified=False)
     if logs.is_fenced(log, *identity, on.rules):
         return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     if logs.has_ongoing_transaction(log, *identity):
@@ -194,7 +196,7 @@ def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
         request.producer_id,
         request.producer_epoch,
         request.base_sequence,
-        transactional=True,
+        transactional=bool(request.transactional_id),
     )
 
 

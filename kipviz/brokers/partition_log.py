@@ -128,6 +128,8 @@ def check_client_batch(
     known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
     if batch.transactional and not known and not verified:
         return Errors.INVALID_TXN_STATE
+    if origin_client and batch.producer_id < 0:
+        return Errors.NONE
     if origin_client and rules.sequence_check() and not _sequence_follows(entry, batch):
         return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     if ongoing and not batch.transactional:

@@ -19,3 +19,25 @@ class BrokerSettings(Value, frozen=True):
     updates_per_snapshot: int = 500
     transaction_max_timeout_ms: int = 900_000
     two_phase_commit_enable: bool = False
+
+
+EARLIEST, LATEST = "earliest", "latest"
+READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
+
+
+class GroupConfig(Value, frozen=True):
+    """The configuration of one share group, which Kafka keeps in the metadata log.
+
+    A limit of 0 leaves it to the broker's setting. Source: GroupConfig.java; KIP-932, KIP-1191,
+    KIP-1222. Kafka's own default of share.auto.offset.reset is latest; the groups here begin at
+    the earliest record, because the stories' records are there before the members.
+    """
+
+    group_id: str
+    auto_offset_reset: str = EARLIEST
+    isolation_level: str = READ_UNCOMMITTED
+    delivery_count_limit: int = 0
+    record_locks_max: int = 0
+    renew_acknowledge_enable: bool = True
+    dead_letter_topic: str = ""
+    dead_letter_copy_record: bool = False

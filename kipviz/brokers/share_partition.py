@@ -1,15 +1,15 @@
 """One share-partition in its leader's memory: which offsets are free, held, staged or done.
 
-The part of the share-partition leader that needs nobody else: acquiring, staging, the start
-offset (SPSO), and answering the fetches that wait. What involves the share coordinator is in
-`share_writes`. Source: SharePartition.java.
+The part of the share-partition leader that needs nobody else: staging, the start offset (SPSO),
+and the end of a record's hold. Which records a fetch gets is in `share_acquiring`, what involves
+the share coordinator in `share_writes`, the dead-letter queue in `share_dead_letters`. Source:
+SharePartition.java.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from kipviz.brokers import partition_log
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import NO_MEMBER, InFlight, staged_batches
@@ -17,21 +17,22 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import RecordsMoved, SharePartitionDropped
+from kipviz.messages.events import NOT_IN_LOG, RecordsMoved, SharePartitionDropped
 from kipviz.messages.message import Message
-from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
-    AcquiredRecords,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
     offsets_of,
 )
-from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 
 S = RecordState
 READS = ("load", "refresh")
+
+# Why a record is given up, as the header __dlq.errors.message says it.
+REJECTED = "the client rejected it"
+TOO_OFTEN = "the delivery count limit is reached"
 
 
 class Status(StrEnum):
@@ -55,6 +56,7 @@ class ParkedFetch(Value, frozen=True):
     reply_to: ReplyTo
     acknowledging: bool = False
     acknowledge_error: Errors = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class PendingWrite(Value, frozen=True):
@@ -74,13 +76,25 @@ class PendingWrite(Value, frozen=True):
     attempts: int = 1
 
 
+class DeadLetter(Value, frozen=True):
+    """Records that are given up and are copied to the dead-letter queue, and why (KIP-1191)."""
+
+    first: int
+    last: int
+    delivery_count: int
+    cause: str
+    attempts: int = 1
+
+
 class SharePartition(Part, frozen=True, dict=True):
     """What the leader holds of one (group, topic id, partition).
 
     `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
     that was never acquired. `incarnation` tells an answer for this object from one for an
     object of the same key that was dropped before. The first of `writes` is the one that is on
-    the wire, if `on_wire` says so; the others wait behind it.
+    the wire, if `on_wire` says so; the others wait behind it. The first of `dead_letters` is being
+    copied to the dead-letter queue. Below the SPSO there may be records that a member still holds,
+    when the log's start moved past them.
     """
 
     key: str
@@ -96,104 +110,22 @@ class SharePartition(Part, frozen=True, dict=True):
     parked: tuple[ParkedFetch, ...] = ()
     writes: tuple[PendingWrite, ...] = ()
     on_wire: bool = False
+    dead_letters: tuple[DeadLetter, ...] = ()
 
 
 class ShareLeader(Part, frozen=True, dict=True):
     """All share-partitions and share sessions of one broker.
 
     `leaving` are share-partitions that were dropped from memory while the share coordinator owed
-    them an answer: their writes go on, and who waits for them is told.
+    them an answer: their writes go on, and who waits for them is told. `closed` has the group of
+    each connection whose session was closed and that is still open.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
     shares: Table[str, SharePartition] = Table.of()
     leaving: Table[tuple[str, int], SharePartition] = Table.of()
     staging: tuple[Enlisting, ...] = ()
-
-
-# -- acquiring ---------------------------------------------------------------------------------
-
-
-def serve(me: SharePartition, on: Context) -> Effects:
-    """Answer the waiting fetches that can be answered now, first come first served."""
-    if me.status is not Status.ACTIVE:
-        return Effects(me)
-    replies: list[Reply] = []
-    events: list[Event] = []
-    for parked in me.parked:
-        if parked.acknowledging:
-            continue
-        taken = _acquirable(me, parked.request.max_records, on)
-        if not taken and parked.acknowledge_error is Errors.NONE:
-            continue
-        me, records, acquired, moves = _acquire(me, parked.request.member_id, taken, on)
-        events += moves
-        answer = ShareFetchResponse(
-            Errors.NONE, me.partition, parked.acknowledge_error, records, acquired
-        )
-        replies.append(Reply(parked.reply_to, answer))
-        me = me.but(parked=tuple(p for p in me.parked if p is not parked))
-    return Effects(me, replies=tuple(replies), events=tuple(events))
-
-
-def _acquirable(me: SharePartition, most: int, on: Context) -> tuple[int, ...]:
-    """Give the offsets to deliver next: returned ones first, then new ones from the log.
-
-    The span from the SPSO to the last offset that was ever acquired is limited, whatever became
-    of the records in it: one that stays pending at the front holds up the whole share-partition.
-    """
-    again = [o for o, r in me.records.items() if r.state is S.AVAILABLE and not r.ongoing]
-    if len(again) >= most:
-        return tuple(again[:most])
-    end = min(
-        on.log(me.partition).high_watermark,
-        me.next_offset + most - len(again),
-        me.start_offset + on.settings.record_locks_max,
-    )
-    return (*again, *range(me.next_offset, end))
-
-
-def _acquire(
-    me: SharePartition, member_id: str, taken: tuple[int, ...], on: Context
-) -> tuple[SharePartition, tuple[FetchedRecord, ...], tuple[AcquiredRecords, ...], list[Event]]:
-    if not taken:
-        return me, (), (), []
-    records, delivered = me.records, []
-    events: list[Event] = []
-    acquired: list[AcquiredRecords] = []
-    values, lock = _values(me, taken, on), _free_lock(me, taken[0])
-    for offset in taken:
-        before = records.get(offset) or InFlight(S.AVAILABLE)
-        count = before.delivery_count + 1
-        after = InFlight(S.ACQUIRED, count, member_id, lock)
-        records = records.set(offset, after)
-        if offset in values:
-            delivered.append(FetchedRecord(me.partition, offset, values[offset], count))
-        if acquired and (acquired[-1].last, acquired[-1].delivery_count) == (offset - 1, count):
-            acquired[-1] = acquired[-1].but(last=offset)
-        else:
-            acquired.append(AcquiredRecords(offset, offset, count))
-        events.append(moved(me, offset, before, after, "delivered to the member"))
-    me = me.but(records=records, next_offset=max(me.next_offset, taken[-1] + 1))
-    return me, tuple(delivered), tuple(acquired), events
-
-
-def _free_lock(me: SharePartition, first: int) -> int:
-    """Name a lock after the first offset that it holds, or the next number that is free."""
-    used = {r.lock for r in me.records.values()}
-    while first in used:
-        first += 1
-    return first
-
-
-def _values(me: SharePartition, taken: tuple[int, ...], on: Context) -> dict[int, str]:
-    """Give the records at some offsets; a marker's offset has none."""
-    values = {}
-    for batch in partition_log.read(on.log(me.partition), min(taken), max(taken) + 1):
-        for i, record in enumerate(batch.records):
-            assert isinstance(record, DataRecord)
-            values[batch.base_offset + i] = record.value
-    return values
+    closed: Table[str, str] = Table.of()
 
 
 # -- staging -----------------------------------------------------------------------------------
@@ -260,9 +192,18 @@ def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
     return tuple((o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing)
 
 
+def delivery_complete_count(me: SharePartition) -> int:
+    """Give how many records from the SPSO on are done, durable or not (KIP-1226).
+
+    The lag of a group is the end offset of the partition, less the SPSO, less this count.
+    """
+    done = (S.ACKNOWLEDGED, S.ARCHIVED)
+    return sum(r.state in done for o, r in me.records.items() if o >= me.start_offset)
+
+
 def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
     """Give the acquisition locks that can run out now, in order."""
-    held = {r.lock for r in me.records.values() if r.lock >= 0 and expired(r, on) is not None}
+    held = {r.lock for o, r in me.records.items() if r.lock >= 0 and expired(me, o, on) is not None}
     return tuple(sorted(held))
 
 
@@ -303,7 +244,8 @@ def roll_back(
         if before is None or not before.ongoing:
             continue
         if before.lock_ran_out:
-            after = released(before, on)
+            # No copy goes to the dead-letter queue on this way.
+            after = released(me, offset, on, dead_letter=False)
         else:
             after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=before.lock)
         records = records.set(offset, after)
@@ -314,33 +256,76 @@ def roll_back(
 # -- the start offset, and the end of a record's hold -----------------------------------------
 
 
-def released(record: InFlight, on: Context) -> InFlight:
-    """Give the record back, or archive it when it was delivered too often."""
-    at_limit = record.delivery_count >= on.settings.delivery_count_limit
-    return record.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
+def released(me: SharePartition, offset: int, on: Context, *, dead_letter: bool = True) -> InFlight:
+    """Give a record back, or give it up: it was delivered too often, or the log starts behind it."""
+    record = me.records[offset]
+    if offset < me.start_offset:
+        return record.unstaged(S.ARCHIVED)
+    if record.delivery_count < on.delivery_count_limit(me.group_id):
+        return record.unstaged(S.AVAILABLE)
+    return given_up(me, record, TOO_OFTEN, on) if dead_letter else record.unstaged(S.ARCHIVED)
 
 
-def expired(record: InFlight, on: Context) -> InFlight | None:
+def given_up(me: SharePartition, record: InFlight, cause: str, on: Context) -> InFlight:
+    """Archive a record; with a dead-letter queue, only after the attempt to copy it (ARCHIVING)."""
+    if not on.image.dead_letter_queue(me.group_id):
+        return record.unstaged(S.ARCHIVED)
+    return record.unstaged(S.ARCHIVING, cause=cause)
+
+
+def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
     """Give what a record becomes when its lock runs out, or None when it stays as it is.
 
     While the answer of a write is awaited the record only remembers that its lock ran out.
     """
+    record = me.records[offset]
     if record.state is S.TX_PENDING:
         return None if record.ongoing else on.rules.lock_expiry(record)
     if record.ongoing:
         return record.but(lock=-1, lock_ran_out=True)
     if record.state is not S.ACQUIRED or not on.rules.lock_timeout():
         return None
-    return released(record, on)
+    return released(me, offset, on)
 
 
 def advance_start(me: SharePartition) -> SharePartition:
-    """Move the SPSO over the records at the front that are done for good."""
+    """Move the SPSO over the records at the front that are done for good, and over log gaps."""
     start, records = me.start_offset, me.records
     while (record := records.get(start)) is not None and record.is_terminal:
         records = records.without(start)
         start += 1
-    return me if start == me.start_offset else me.but(start_offset=start, records=records)
+        if records.get(start) is None:
+            start = min((o for o in records.keys() if o > start), default=me.next_offset)  # noqa: SIM118
+    if start == me.start_offset:
+        return me
+    for offset, record in records.items():
+        if offset >= start:
+            break
+        if record.is_terminal:
+            records = records.without(offset)
+    return me.but(start_offset=start, records=records)
+
+
+def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Move the SPSO to the log's start, when records in front of it were deleted.
+
+    Free records below it are archived; what a member holds stays so until its lock ends. Nothing
+    is written now. Source: SharePartition.updateCacheAndOffsets.
+    """
+    if me.status is not Status.ACTIVE or log_start <= me.start_offset:
+        return me, ()
+    records, events = me.records, []
+    for offset, before in me.records.items():
+        if offset >= log_start:
+            break
+        if before.state is S.AVAILABLE and not before.ongoing:
+            events.append(moved(me, offset, before, before.unstaged(S.ARCHIVED), NOT_IN_LOG))
+        if before.is_terminal or (before.state is S.AVAILABLE and not before.ongoing):
+            records = records.without(offset)
+    ahead = max(me.next_offset, log_start)
+    return advance_start(me.but(records=records, start_offset=log_start, next_offset=ahead)), tuple(
+        events
+    )
 
 
 def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
@@ -353,7 +338,7 @@ def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
     writes = tuple(
         w for i, w in enumerate(me.writes) if w.purpose not in READS or (i == 0 and me.on_wire)
     )
-    left = me.but(records=Table.of(), parked=(), writes=writes)
+    left = me.but(records=Table.of(), parked=(), writes=writes, dead_letters=())
     return Effects(left, replies=replies, events=(gone,))
 
 

@@ -7,17 +7,14 @@ KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
 DURABILITY: volatile, written through the share coordinator. What was not written is gone with
   the broker: ACQUIRED is never written, so a crash gives every lock back.
 NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
-  the capacity limit and throttling of poison records; acquire modes (a fetch gets at most as many
-  offsets as it asks for); renewal; the dead-letter queue (REJECT archives at once); isolation
-  level of the source (read_uncommitted); log-start movement; the wait limit of a fetch (it waits
-  until there is something); that a fetch may acquire records while the acknowledgements that
-  came with it are being made durable (it is answered after that in either case); closing a
-  session with a ShareFetch (the client here uses ShareAcknowledge).
+  the wait limit of a fetch (it waits until there is something); that a fetch may acquire records
+  while the acknowledgements that came with it are being made durable (it is answered after that
+  in either case); the limit on sessions per broker.
 """
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, share_partition, share_writes
+from kipviz.brokers import enlistment, share_acquiring, share_partition, share_writes
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
@@ -31,6 +28,7 @@ from kipviz.brokers.share_partition import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     ShareAcknowledge,
@@ -70,8 +68,9 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return refuse(Errors.NOT_LEADER_OR_FOLLOWER)
     if request.acknowledgements and request.session_epoch == 0:
         return refuse(Errors.INVALID_REQUEST)
-    if request.session_epoch == FINAL_EPOCH:
-        return refuse(Errors.INVALID_SHARE_SESSION_EPOCH)
+    renews = any(b.type is AcknowledgeType.RENEW for b in request.acknowledgements)
+    if renews and request.max_records > 0:
+        return refuse(Errors.INVALID_REQUEST)
     me, error = _session_after(me, request, reply_to)
     if error is not Errors.NONE:
         return refuse(error)
@@ -88,8 +87,11 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         share = acked.state
         waits = any(w.fetch == reply_to for w in share.writes)
         parked = parked.but(acknowledging=waits, acknowledge_error=error)
-    served = share_partition.serve(share.but(parked=(*share.parked, parked)), on)
-    return _keep(me, with_effects(served.state, loading, acked, served))
+    served = share_acquiring.serve(share.but(parked=(*share.parked, parked)), on)
+    done = _keep(me, with_effects(served.state, loading, acked, served))
+    if request.session_epoch != FINAL_EPOCH:
+        return done
+    return _closed(done, request, reply_to, on)
 
 
 def on_share_acknowledge(
@@ -119,11 +121,12 @@ def on_share_acknowledge(
         acked, error = share_writes.acknowledge(
             share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=False
         )
-        done = answered(error) if error is not Errors.NONE else _keep(me, acked)
+        done = _keep(me, acked)
+        if error is not Errors.NONE:
+            done = with_effects(done.state, done, answered(error))
     if request.session_epoch != FINAL_EPOCH:
         return done
-    released = _release(done.state, request.group_id, request.member_id, on)
-    return with_effects(released.state, done, released)
+    return _closed(done, request, reply_to, on)
 
 
 def on_txn_share_acknowledge(
@@ -206,7 +209,7 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
     if gone is not Errors.NONE:
         kept = _keep(me, done)
         return drop(kept.state, key, "it was refused by the share coordinator", gone, kept)
-    served = share_partition.serve(done.state, on)
+    served = share_acquiring.serve(done.state, on)
     return _keep(me, with_effects(served.state, done, served))
 
 
@@ -218,7 +221,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     done = share_writes.resend(share, on)
     if key not in me.shares or me.shares[key] is not share:
         return _leave(me, done.but(events=()))
-    served = share_partition.serve(done.state, on)
+    served = share_acquiring.serve(done.state, on)
     return _keep(me, with_effects(served.state, done, served))
 
 
@@ -230,10 +233,43 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
     parts = []
     for key in on.rules.marker_reach(tuple(me.shares)):
         resolved = share_writes.apply_marker(me.shares[key], marker, on)
-        served = share_partition.serve(resolved.state, on)
+        served = share_acquiring.serve(resolved.state, on)
         part = _keep(me, with_effects(served.state, resolved, served))
         me = part.state
         parts.append(part)
+    return with_effects(me, *parts)
+
+
+def on_dead_letter_answered(
+    me: ShareLeader, key: str, tag: str, answer: ProduceResponse | None, on: Context
+) -> Effects:
+    """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost.
+
+    WHEN: the leader of the dead-letter topic answers. DOES: archives the records, copied or not.
+    An object that was dropped meanwhile does nothing: the next one tries again.
+    Clause: KIP-1191 "Record state changes"; ShareGroupDLQManager.
+    """
+    share = me.shares.get(key)
+    if share is None or str(share.incarnation) != tag:
+        return Effects(me)
+    done = share_writes.on_dead_letter(share, answer, on)
+    served = share_acquiring.serve(done.state, on)
+    return _keep(me, with_effects(served.state, done, served))
+
+
+def on_log_start_moved(me: ShareLeader, partition: str, on: Context) -> Effects:
+    """Records at the front of the source were deleted: no share-partition starts before the log.
+
+    Clause: KIP-932 "Log retention"; SharePartition.updateCacheAndOffsets.
+    """
+    parts = []
+    for share in me.shares.values():
+        if share.partition == partition:
+            after, events = share_partition.log_start_moved(share, on.log(partition).start_offset)
+            served = share_acquiring.serve(after, on)
+            part = _keep(me, with_effects(served.state, Effects(after, events=events), served))
+            me = part.state
+            parts.append(part)
     return with_effects(me, *parts)
 
 
@@ -242,7 +278,7 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
     parts = []
     for share in me.shares.values():
         if share.partition == partition and share.parked:
-            part = _keep(me, share_partition.serve(share, on))
+            part = _keep(me, share_acquiring.serve(share, on))
             me = part.state
             parts.append(part)
     return with_effects(me, *parts)
@@ -271,7 +307,7 @@ def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str
     held = {o: r for o, r in share.records.items() if r.lock == lock}
     if not held:
         return f"no record of {share.partition} is held under the lock of offset {lock}"
-    if any(share_partition.expired(r, on) is not None for r in held.values()):
+    if any(share_partition.expired(share, o, on) is not None for o in held):
         return None
     offset, record = next(iter(held.items()))
     state = f"{share.partition}@{offset} is {record.state.name}"
@@ -289,7 +325,7 @@ def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects
     SharePartition.releaseAcquisitionLockOnTimeout. OPEN: lock_expiry for TX_PENDING records.
     """
     expired = share_writes.expire(me.shares[key], lock, on)
-    served = share_partition.serve(expired.state, on)
+    served = share_acquiring.serve(expired.state, on)
     return _keep(me, with_effects(served.state, expired, served))
 
 
@@ -325,15 +361,19 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
     memory. OPEN: eviction. Clause: ShareSessionCache, SharePartitionManager.ShareGroupListenerImpl.
     """
     parts: list[Effects] = []
+    groups = [me.closed[source]] if source in me.closed else []
+    me = me.but(closed=me.closed.without(source))
     for (group_id, member_id), session in me.sessions.items():
-        if session.source != source:
-            continue
-        part = _release(me, group_id, member_id, on)
-        parts.append(part)
-        if not any(group == group_id for group, _ in part.state.sessions):
-            part = _drop_group(part.state, group_id, on)
+        if session.source == source:
+            part = _release(me, group_id, member_id, on)
             parts.append(part)
-        me = part.state
+            me = part.state
+            groups.append(group_id)
+    for group_id in groups:
+        if not any(group == group_id for group, _ in me.sessions):
+            part = _drop_group(me, group_id, on)
+            parts.append(part)
+            me = part.state
     return with_effects(me, *parts)
 
 
@@ -401,16 +441,35 @@ def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
     return me.leaving.get((key, int(tag)))
 
 
-def _release(me: ShareLeader, group_id: str, member_id: str, on: Context) -> Effects:
-    """End a member's session: what it holds is given back, nobody waits for its fetches."""
+def _closed(
+    done: Effects, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Close a session after its last request; the connection is remembered until it breaks.
+
+    Only then is looked whether the group has any member left here.
+    """
+    released = _release(done.state, request.group_id, request.member_id, on, but=reply_to)
+    closed = released.state.closed.set(reply_to.source, request.group_id)
+    return with_effects(released.state.but(closed=closed), done, released)
+
+
+def _release(
+    me: ShareLeader, group_id: str, member_id: str, on: Context, but: ReplyTo | None = None
+) -> Effects:
+    """End a member's session: what it holds is given back, nobody waits for its fetches.
+
+    The fetch that closes the session is still answered.
+    """
     me = me.but(sessions=me.sessions.without((group_id, member_id)))
     parts: list[Effects] = []
     for share in me.shares.values():
         if share.group_id != group_id:
             continue
-        parked = tuple(p for p in share.parked if p.request.member_id != member_id)
+        parked = tuple(
+            p for p in share.parked if p.request.member_id != member_id or p.reply_to == but
+        )
         released = share_writes.release(share.but(parked=parked), member_id, on)
-        served = share_partition.serve(released.state, on)
+        served = share_acquiring.serve(released.state, on)
         part = _keep(me, with_effects(served.state, released, served))
         me = part.state
         parts.append(part)

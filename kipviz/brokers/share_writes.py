@@ -8,22 +8,30 @@ that a read and a write of one share-partition may be on the wire at once.
 
 from __future__ import annotations
 
-from kipviz.brokers import share_partition
+from kipviz.brokers import share_acquiring, share_dead_letters, share_partition
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.in_flight import InFlight, state_batches
 from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.settings import EARLIEST
 from kipviz.brokers.share_partition import PendingWrite, SharePartition, Status, moved
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import LOCK_RAN_OUT, WRITE_FAILED, SharePartitionLoaded
+from kipviz.messages.events import (
+    LOCK_RAN_OUT,
+    WRITE_FAILED,
+    LockRenewed,
+    SharePartitionLoaded,
+)
 from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareAcknowledgeResponse,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
+    batches_of,
     offsets_of,
 )
 from kipviz.messages.share_state import (
@@ -33,7 +41,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
 )
 from kipviz.records.placement import SHARE_GROUP_STATE
-from kipviz.records.share_group_state import RecordState, StagedBatch
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
 ROLE = "share_partition_leader"
 S = RecordState
@@ -66,25 +74,35 @@ def acknowledge(
     given at once, or left to the fetch that brought the acknowledgements along.
     Source: SharePartition.acknowledge.
     """
-    records, events, offsets = me.records, [], []
+    records, offsets = me.records, []
+    renewed: list[int] = []
+    events: list[Event] = []
     for batch in batches:
         if batch.last < me.start_offset:
             continue
-        error = _batch_error(me, batch)
+        error = _batch_error(me, batch, on)
         if error is not Errors.NONE:
-            return Effects(me), error
+            return _refused(me, renewed, member_id), error
         for offset in range(max(batch.first, me.start_offset), batch.last + 1):
-            before = records[offset]
+            before = records.get(offset)
+            if before is None:
+                continue  # a gap of the log between two fetches
             if before.state is not S.ACQUIRED or before.ongoing or before.member_id != member_id:
-                return Effects(me), Errors.INVALID_RECORD_STATE
-            after = _begun(before, _acknowledged(before, batch.type, on))
+                return _refused(me, renewed, member_id), Errors.INVALID_RECORD_STATE
+            if batch.type is AcknowledgeType.RENEW:
+                renewed.append(offset)
+                continue
+            after = _begun(before, _acknowledged(me, offset, batch.type, on))
             records = records.set(offset, after)
             offsets.append(offset)
             events.append(moved(me, offset, before, after, "acknowledged by the member"))
     answer = ShareAcknowledgeResponse(Errors.NONE, me.partition)
+    if renewed:
+        records, again = _renewed(me, records, tuple(renewed), member_id)
+        events += again
     if not offsets:
         replies = () if with_fetch else (Reply(reply_to, answer),)
-        return Effects(me, replies=replies), Errors.NONE
+        return Effects(me.but(records=records), replies=replies, events=tuple(events)), Errors.NONE
     write = PendingWrite("acknowledge", _NOTHING, tuple(offsets))
     waits = {"fetch": reply_to} if with_fetch else {"reply_to": reply_to, "answer": answer}
     write = write.but(**waits)
@@ -92,20 +110,52 @@ def acknowledge(
     return done.but(events=tuple(events)), Errors.NONE
 
 
-def _batch_error(me: SharePartition, batch: AcknowledgementBatch) -> Errors:
+def _refused(me: SharePartition, renewed: list[int], member_id: str) -> Effects:
+    """Leave everything as it was, but for locks that were renewed before the refusal."""
+    if not renewed:
+        return Effects(me)
+    records, events = _renewed(me, me.records, tuple(renewed), member_id)
+    return Effects(me.but(records=records), events=events)
+
+
+def _renewed(
+    me: SharePartition, records: Table[int, InFlight], offsets: tuple[int, ...], member_id: str
+) -> tuple[Table[int, InFlight], tuple[Event, ...]]:
+    """Start the acquisition locks of some records again; nothing becomes durable (KIP-1222).
+
+    The old timer is gone: the records are held under a lock of another name.
+    """
+    lock = share_acquiring.free_lock(me, offsets[0])
+    for offset in offsets:
+        records = records.set(offset, records[offset].but(lock=lock))
+    runs = batches_of(offsets, AcknowledgeType.RENEW)
+    return records, tuple(
+        LockRenewed(me.partition, me.group_id, b.first, b.last, member_id, lock) for b in runs
+    )
+
+
+def _batch_error(me: SharePartition, batch: AcknowledgementBatch, on: Context) -> Errors:
     """Check what an acknowledgement says before any record is looked at."""
-    if batch.first > batch.last or batch.type is AcknowledgeType.RENEW:
+    if batch.first > batch.last:
         return Errors.INVALID_REQUEST
-    if not me.records or batch.last < me.start_offset:
+    allowed = on.image.group_config(me.group_id).renew_acknowledge_enable
+    if batch.type is AcknowledgeType.RENEW and not allowed:
         return Errors.INVALID_RECORD_STATE
-    return Errors.INVALID_REQUEST if batch.last >= me.next_offset else Errors.NONE
+    first = max(batch.first, me.start_offset)
+    if not len(me.records) or (first > me.start_offset and first < me.records.keys()[0]):
+        return Errors.INVALID_RECORD_STATE
+    known = me.records.get(first) is not None and me.records.get(batch.last) is not None
+    return Errors.NONE if known else Errors.INVALID_REQUEST
 
 
-def _acknowledged(record: InFlight, kind: AcknowledgeType, on: Context) -> InFlight:
+def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Context) -> InFlight:
+    record = me.records[offset]
     if kind is AcknowledgeType.ACCEPT:
         return record.unstaged(S.ACKNOWLEDGED)
     if kind is AcknowledgeType.RELEASE:
-        return share_partition.released(record, on)
+        return share_partition.released(me, offset, on)
+    if kind is AcknowledgeType.REJECT:
+        return share_partition.given_up(me, record, share_partition.REJECTED, on)
     return record.unstaged(S.ARCHIVED)
 
 
@@ -162,7 +212,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
     """Take back what is held under a lock; memory first, then a write whose failure is ignored."""
     changes, records = [], me.records
     for offset, before in me.records.items():
-        after = share_partition.expired(before, on) if before.lock == lock else None
+        after = share_partition.expired(me, offset, on) if before.lock == lock else None
         if after is not None and after.ongoing:
             records = records.set(offset, after)
         elif after is not None:
@@ -179,7 +229,7 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
     records, events, offsets = me.records, [], []
     for offset, before in me.records.items():
         if before.state is S.ACQUIRED and not before.ongoing and before.member_id == member_id:
-            after = _begun(before, share_partition.released(before, on))
+            after = _begun(before, share_partition.released(me, offset, on))
             records = records.set(offset, after)
             offsets.append(offset)
             events.append(moved(me, offset, before, after, "the member's session closed"))
@@ -198,7 +248,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         ):
             continue
         after = (
-            _acknowledged(before, AcknowledgeType(before.staged_type), on)
+            _acknowledged(me, offset, AcknowledgeType(before.staged_type), on)
             if marker.committed
             else on.rules.abort_target(before)
         )
@@ -231,7 +281,7 @@ _NOTHING = Message()
 def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
     """Make the state of some records durable, and with it the start offset as it is."""
     cells = tuple((o, me.records[o]) for o in write.offsets)
-    complete = sum(1 for r in me.records.values() if r.state in (S.ACKNOWLEDGED, S.ARCHIVED))
+    complete = share_partition.delivery_complete_count(me)
     message = WriteShareGroupState(
         me.key, me.state_epoch, me.leader_epoch, me.start_offset, complete, state_batches(cells)
     )
@@ -282,6 +332,9 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         gone = Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
         return _failed(me, write, error, on), gone
     if isinstance(answer, ReadShareGroupStateResponse):
+        if write.purpose == "load" and _malformed(answer):
+            failed = _failed(me, write, Errors.UNKNOWN_SERVER_ERROR, on)
+            return failed, Errors.UNKNOWN_SERVER_ERROR
         done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
         if write.purpose != NOTE:
@@ -290,8 +343,26 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
         done = Effects(me, replies=replies)
-    sent = send(done.state, on)
-    return with_effects(sent.state, done, sent), Errors.NONE
+    asked = write.offsets or tuple(done.state.records.keys())
+    copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
+    sent = send(copied.state, on)
+    return with_effects(sent.state, done, copied, sent), Errors.NONE
+
+
+def on_dead_letter(me: SharePartition, answer: ProduceResponse | None, on: Context) -> Effects:
+    """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost."""
+    return (
+        _copied(share_dead_letters.answered(me, answer, on), on) if me.dead_letters else Effects(me)
+    )
+
+
+def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
+    """Tell the share coordinator which records are archived now, whatever comes of that."""
+    done = copying.effects
+    if not copying.finished:
+        return done
+    told = _write(done.state, PendingWrite(NOTE, _NOTHING, copying.finished), on)
+    return with_effects(share_partition.advance_start(told.state), done, told)
 
 
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
@@ -303,8 +374,11 @@ def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context)
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)
     if write.fetch is not None:
         me = _acknowledged_fetch(me, write.fetch, error)
-    sent = send(me, on)
-    return with_effects(sent.state, Effects(me, replies=replies, events=events), sent)
+    # A lock that ran out was told only: its records are copied whether the telling worked or not.
+    copied = _copied(share_dead_letters.enqueue(me, write.offsets, on), on)
+    sent = send(copied.state, on)
+    done = Effects(me, replies=replies, events=events)
+    return with_effects(sent.state, done, copied, sent)
 
 
 def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> SharePartition:
@@ -321,20 +395,20 @@ def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
     """Take over the durable state.
 
     What lies between two batches was delivered and never acknowledged, so it is free again.
-    Without a start offset share.auto.offset.reset decides, which is earliest here.
-    Source: SharePartition.maybeInitialize.
+    Without a start offset share.auto.offset.reset decides. Source: SharePartition.maybeInitialize.
     """
     records: Table[int, InFlight] = Table.of()
     start = answer.start_offset
     if start < 0:
-        start = on.log(me.partition).start_offset
+        log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
+        start = log.start_offset if reset == EARLIEST else log.high_watermark
     ends = [b.last for b in answer.batches] + [p.staged.last for p in answer.pending]
     next_offset = max([start, *(e + 1 for e in ends)])
     for offset in range(start, next_offset):
         records = records.set(offset, InFlight(S.AVAILABLE))
     for batch in answer.batches:
         for offset in range(max(batch.first, start), batch.last + 1):
-            records = records.set(offset, InFlight(batch.state, batch.delivery_count))
+            records = records.set(offset, _found(batch, on.delivery_count_limit(me.group_id)))
     for p in answer.pending:
         for offset in range(max(p.staged.first, start), p.staged.last + 1):
             vote = InFlight(
@@ -355,6 +429,20 @@ def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
     )
     loaded = SharePartitionLoaded(me.partition, me.group_id, start, held)
     return Effects(share_partition.advance_start(me), events=(loaded,))
+
+
+def _malformed(answer: ReadShareGroupStateResponse) -> bool:
+    """Say whether a durable state cannot be: a batch before the start, or one that ends too soon."""
+    return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
+
+
+def _found(batch: StateBatch, limit: int) -> InFlight:
+    """Give a record as it was loaded; one that came back too often keeps the ends of its batch."""
+    record = InFlight(batch.state, batch.delivery_count)
+    suspect = batch.delivery_count >= share_acquiring.suspect_from(limit)
+    if batch.state is not S.AVAILABLE or not suspect or batch.first == batch.last:
+        return record
+    return record.but(batch_first=batch.first, batch_last=batch.last)
 
 
 def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:

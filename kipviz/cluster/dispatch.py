@@ -60,6 +60,7 @@ from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSA
 Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
 SHARES = share_partition_leader.ROLE
 PERSISTER = "persister"
+DEAD_LETTERS = "dlq"
 ADD_PARTITIONS = "add-partitions"
 
 # -- requests that arrive at a broker -----------------------------------------------------------
@@ -280,6 +281,10 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     if isinstance(message, AddPartitionsToTxnResponse):
         enlisted: Effects = MODULES[type(role).__name__].on_enlisted(role, message, on)
         return enlisted
+    if isinstance(role, ShareLeader) and isinstance(message, ProduceResponse):
+        return share_partition_leader.on_dead_letter_answered(
+            role, envelope.shard, envelope.tag, message, on
+        )
     if isinstance(role, ShareLeader):
         return share_partition_leader.on_state_answered(
             role, envelope.shard, envelope.tag, message, on
@@ -294,6 +299,10 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     if channel == ADD_PARTITIONS:
         lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, message, on)
         return lost
+    if channel == DEAD_LETTERS:
+        return share_partition_leader.on_dead_letter_answered(
+            role, envelope.shard, envelope.tag, None, on
+        )
     if channel == PERSISTER:
         return share_partition_leader.on_state_lost(role, envelope.shard, envelope.tag, on)
     return transaction_coordinator.on_markers_lost(role, message, envelope.tag, on)  # type: ignore[arg-type]

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.settings import BrokerSettings
+from kipviz.brokers.settings import (
+    EARLIEST,
+    LATEST,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    BrokerSettings,
+    GroupConfig,
+)
 from kipviz.clients.application import Line
 from kipviz.core.values import Value
 from kipviz.records.placement import topic_of
 
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
+SHARE_VERSION = 2
+
+
+# errors.deadletterqueue.topic.name.prefix of the brokers.
+DEAD_LETTER_PREFIX = "dlq."
 
 
 # What the TransactionSession of an application is called among its clients.
@@ -82,7 +94,8 @@ class ClusterSpec(Value, frozen=True):
     `replication` is "instant" (a batch is on every in-sync replica as soon as it is appended) or
     "stepwise" (that is an action of its own). `records` are the source records of each partition
     and the offset of the first one. `internal_partitions` is the number of partitions of each
-    internal topic; only those that something hashes to are kept.
+    internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
+    that allow it (errors.deadletterqueue.group.enable); share version 1 has no dead-letter queues.
     """
 
     brokers: tuple[int, ...]
@@ -97,6 +110,9 @@ class ClusterSpec(Value, frozen=True):
     kafka_version: str = KAFKA_VERSION
     transaction_version: int = TRANSACTION_VERSION
     settings: BrokerSettings = BrokerSettings()
+    group_configs: tuple[GroupConfig, ...] = ()
+    dead_letter_topics: tuple[str, ...] = ()
+    share_version: int = SHARE_VERSION
 
 
 class BadSpec(ValueError):
@@ -136,11 +152,41 @@ def check(spec: ClusterSpec) -> None:
             f"transaction version {TRANSACTION_VERSION} is what is modelled, "
             f"not {spec.transaction_version}"
         )
+    if spec.share_version not in (1, SHARE_VERSION):
+        raise BadSpec(f"share version is 1 or {SHARE_VERSION}, not {spec.share_version}")
+    for config in spec.group_configs:
+        _check_group(spec, config)
     for application in spec.applications:
         _check_application(spec, application, placed)
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")
+
+
+def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
+    name, topic = config.group_id, config.dead_letter_topic
+    if config.auto_offset_reset not in (EARLIEST, LATEST):
+        raise BadSpec(
+            f"share.auto.offset.reset of {name} is {EARLIEST} or {LATEST}, not "
+            f"{config.auto_offset_reset!r}; by_duration needs a clock, and this one has no time"
+        )
+    if config.isolation_level not in (READ_COMMITTED, READ_UNCOMMITTED):
+        raise BadSpec(
+            f"share.isolation.level of {name} is {READ_COMMITTED} or {READ_UNCOMMITTED}, "
+            f"not {config.isolation_level!r}"
+        )
+    if config.delivery_count_limit and not 2 <= config.delivery_count_limit <= 10:
+        raise BadSpec(
+            f"share.delivery.count.limit of {name} is from 2 to 10, or 0 for the broker's, "
+            f"not {config.delivery_count_limit}"
+        )
+    if config.record_locks_max < 0:
+        raise BadSpec(f"share.partition.max.record.locks of {name} must be 0 or more")
+    if topic and (topic.startswith("__") or not topic.startswith(DEAD_LETTER_PREFIX)):
+        raise BadSpec(
+            f"the dead-letter topic of {name} begins with {DEAD_LETTER_PREFIX!r} and is no internal "
+            f"one; {topic!r} is not allowed"
+        )
 
 
 def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: set[str]) -> None:

@@ -117,7 +117,14 @@ def first_world(spec: ClusterSpec) -> World:
         logs[partition] = replicate(log)
     for application in spec.applications:
         _join(application, spec, logs)
-    image = Image(Table.of(leaders), spec.internal_partitions, Table.of(dict(spec.topic_ids)))
+    image = Image(
+        Table.of(leaders),
+        spec.internal_partitions,
+        Table.of(dict(spec.topic_ids)),
+        spec.group_configs,
+        spec.dead_letter_topics,
+        spec.share_version,
+    )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:
         roles |= host_roles(broker)

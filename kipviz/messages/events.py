@@ -15,6 +15,10 @@ from kipviz.records.transaction_state import TransactionState
 # Reasons for which records move that are asked for elsewhere, too.
 LOCK_RAN_OUT = "the acquisition lock ran out"
 WRITE_FAILED = "the durable write failed"
+ABORTED_AT_SOURCE = "the source's transaction was aborted"
+COPIED = "its copy is in the dead-letter queue"
+NOT_COPIED = "no copy of it could be written to the dead-letter queue"
+NOT_IN_LOG = "the log does not have it any more"
 
 
 class MessageSent(Event, frozen=True):
@@ -156,3 +160,14 @@ class CallReturned(Event, frozen=True):
     line: int
     call: str
     raised: str
+
+
+class LockRenewed(Event, frozen=True):
+    """A member asked for more time, and its acquisition lock starts again (KIP-1222)."""
+
+    partition: str
+    group_id: str
+    first: int
+    last: int
+    member_id: str
+    lock: int

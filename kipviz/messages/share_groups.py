@@ -22,6 +22,10 @@ class AcknowledgeType(IntEnum):
     RENEW = 4
 
 
+# share.acquire.mode (KIP-1206) with the ids on the wire.
+BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+
+
 class AcknowledgementBatch(Value, frozen=True):
     """One verdict for a run of offsets, both ends inclusive."""
 
@@ -33,8 +37,8 @@ class AcknowledgementBatch(Value, frozen=True):
 class ShareFetch(Message, frozen=True):
     """A share consumer asks for records and may acknowledge earlier ones in the same request.
 
-    Epoch 0 opens a share session, n > 0 goes on, -1 closes. NOT MODELLED: several partitions in
-    one request, min and max bytes, acquire modes.
+    Epoch 0 opens a share session, n > 0 goes on, -1 closes. `max_records` 0 asks for none: the
+    request closes the session or renews locks. NOT MODELLED: min and max bytes.
     """
 
     API_KEY: ClassVar[int] = 78
@@ -45,6 +49,7 @@ class ShareFetch(Message, frozen=True):
     partition: str
     max_records: int
     acknowledgements: tuple[AcknowledgementBatch, ...] = ()
+    acquire_mode: int = BATCH_OPTIMIZED
 
 
 class AcquiredRecords(Value, frozen=True):

@@ -18,11 +18,13 @@ class DataRecord(Value, frozen=True):
 
     `origin` names the source record that this output was made from, "src-0@100", and is empty
     for a record that nobody derived. It stands for what a real application would carry in the
-    key or a header, and is what the properties count.
+    key or a header, and is what the properties count. `headers` are what a dead-letter queue says
+    of a record that was given up (KIP-1191).
     """
 
     value: str
     origin: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Batch(Value, frozen=True):

@@ -143,20 +143,25 @@ _undone = tuple(
 RECORD = Machine(
     "record",
     "RecordState.validateTransition, InFlightState",
-    "TX_PENDING is KIP-1289's (draft). A dashed arrow undoes a step whose durable write failed.",
+    "TX_PENDING is KIP-1289's (draft), ARCHIVING is for groups with a dead-letter queue. A dashed "
+    "arrow undoes a step whose durable write failed, or archives what nobody may read.",
     {
         "AVAILABLE": (160, 20),
         "ACQUIRED": (160, 80),
         STAGED: (160, 146),
         "ACKNOWLEDGED": (92, 212),
-        "ARCHIVED": (228, 212),
+        "ARCHIVING": (228, 212),
+        "ARCHIVED": (228, 264),
     },
     pairs(in_flight.TRANSITIONS),
-    _undone,
+    tuple(dict.fromkeys((*_undone, *pairs(in_flight.AT_ONCE)))),
     "",
     {
         ("ACQUIRED", "ACKNOWLEDGED"): 26,
-        ("ACQUIRED", "ARCHIVED"): 294,
+        ("ACQUIRED", "ARCHIVING"): 294,
+        ("ACQUIRED", "ARCHIVED"): 322,
+        (STAGED, "ARCHIVED"): 160,
+        ("AVAILABLE", "ARCHIVED"): 334,
         (STAGED, "AVAILABLE"): 330,
     },
 )
@@ -164,7 +169,8 @@ RECORD = Machine(
 # What Kafka ships: nobody stages anything.
 SHIPPED_RECORD = RECORD.but(
     id="record shipped",
-    note="A dashed arrow undoes a step whose durable write failed.",
+    note="ARCHIVING is for groups with a dead-letter queue. A dashed arrow undoes a step whose "
+    "durable write failed, or archives what nobody may read.",
     places={name: place for name, place in RECORD.places.items() if name != STAGED},
     transitions=tuple(pair for pair in RECORD.transitions if STAGED not in pair),
     sudden=tuple(pair for pair in RECORD.sudden if STAGED not in pair),

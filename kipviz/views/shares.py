@@ -19,12 +19,13 @@ SHORT = {
     RecordState.ACQUIRED: "AQ",
     RecordState.TX_PENDING: "PEND",
     RecordState.ACKNOWLEDGED: "ACK",
-    RecordState.ARCHIVING: "ARCH",
+    RecordState.ARCHIVING: "ARCH…",
     RecordState.ARCHIVED: "ARCH",
 }
 TONE = {
     RecordState.TX_PENDING: "pending",
     RecordState.ACKNOWLEDGED: "done",
+    RecordState.ARCHIVING: "warning",
     RecordState.ARCHIVED: "warning",
 }
 

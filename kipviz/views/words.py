@@ -33,6 +33,7 @@ from kipviz.messages.events import (
     BatchAppended,
     CallReturned,
     LeaderMoved,
+    LockRenewed,
     MessageSent,
     OffsetResolved,
     OffsetStaged,
@@ -77,6 +78,7 @@ ARROW_WORDS = {
 TONE_OF_RECORD = {
     RecordState.TX_PENDING: PENDING,
     RecordState.ACKNOWLEDGED: DONE,
+    RecordState.ARCHIVING: WARNING,
     RecordState.ARCHIVED: WARNING,
 }
 
@@ -268,6 +270,9 @@ def _fact(event: Event) -> str:
             return f"The pending offset {offset} of {group} for {partition} is {word}."
         case SharePartitionLoaded(partition=partition, start_offset=start):
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
+        case LockRenewed(partition=partition, first=first, last=last):
+            which = f"@{first}" if first == last else f"@{first}-{last}"
+            return f"{event.member_id} keeps {partition}{which}: its lock starts again."
         case SharePartitionDropped(partition=partition, because=because):
             return f"{partition} is dropped from memory: {because}."
         case LeaderMoved(partition=partition, after=after):

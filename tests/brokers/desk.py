@@ -42,6 +42,7 @@ class Desk:
         self.logs = {name: PartitionLog(name) for name in leaders}
         self.rules = design(rules).broker_rules()
         self.settings = BrokerSettings(**settings)
+        self.image: dict[str, Any] = {}
         self.next_producer_id = 9
         self.replies: list[tuple[ReplyTo, Message]] = []
         self.requests: list[Request] = []
@@ -55,6 +56,7 @@ class Desk:
             Table.of({n: Leadership(b, 0, (b, 99)) for n, b in self.leaders.items()}),
             50,
             Table.of(TOPIC_IDS),
+            **self.image,
         )
         return Context(
             self.broker,

@@ -123,6 +123,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "src-0@100-102 go from ACQUIRED to AVAILABLE: it left.",
     ),
     (
+        events.LockRenewed("src-0", "g1", 0, 2, "M1", 3),
+        "M1 keeps src-0@0-2: its lock starts again.",
+    ),
+    (
         events.SharePartitionDropped("src-0", "g1", "its broker crashed"),
         "src-0 is dropped from memory: its broker crashed.",
     ),

@@ -315,7 +315,15 @@ def _asked(m: model.ShareFetch | model.ShareAcknowledge, around: Around) -> Stru
 
 def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
     # The Java client sends max.poll.records twice.
-    return {**_asked(m, around), "MaxRecords": m.max_records, "BatchSize": m.max_records}
+    asked: Struct = {
+        **_asked(m, around),
+        "MaxRecords": m.max_records,
+        "BatchSize": m.max_records,
+        "ShareAcquireMode": m.acquire_mode,
+    }
+    if m.max_records == 0:
+        asked |= {"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 0}
+    return asked
 
 
 def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:

@@ -1,0 +1,145 @@
+"""The dead-letter queue of a share group: copies of records that are given up.
+
+WHO: the share-partition leader, as a plain producer towards the leader of the dead-letter topic.
+WHERE IN KAFKA: ShareGroupDLQManager, SharePartition (ARCHIVING).
+KIPS: KIP-1191, share.version 2.
+DURABILITY: ARCHIVING is durable before the copy is asked for, ARCHIVED after it was tried. A new
+  leader finds ARCHIVING and tries again, so a copy may be there twice; when every attempt fails
+  the record is archived without one, and only the broker's log says so.
+NOT MODELLED: automatic creation of the topic; several ranges in one produce request; the time
+  between attempts; the key of a record.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import partition_log, share_partition
+from kipviz.brokers.context import NOBODY, Context, Effects, Request
+from kipviz.brokers.share_partition import DeadLetter, SharePartition, moved
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import COPIED, NOT_COPIED
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.records.batches import DataRecord
+from kipviz.records.placement import index_of, topic_of
+from kipviz.records.share_group_state import RecordState
+
+CHANNEL = "dlq"
+ROLE = "share_partition_leader"
+ATTEMPTS_MAX = 5
+S = RecordState
+
+
+class Copying(Value, frozen=True):
+    """What came of an attempt: requests to send, and the offsets that are done for now."""
+
+    effects: Effects
+    finished: tuple[int, ...] = ()
+
+
+def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copying:
+    """Queue the copies of those offsets that are to be given up and are not queued yet."""
+    queued = {o for d in me.dead_letters for o in range(d.first, d.last + 1)}
+    letters: list[DeadLetter] = []
+    for offset in offsets:
+        record = me.records.get(offset)
+        if record is None or record.state is not S.ARCHIVING or record.ongoing or offset in queued:
+            continue
+        count = record.delivery_count
+        # A leader that finds it loaded can only conclude why (SharePartition.maybeInitialize).
+        at_limit = count >= on.delivery_count_limit(me.group_id)
+        cause = record.cause or (
+            share_partition.TOO_OFTEN if at_limit else share_partition.REJECTED
+        )
+        last = letters[-1] if letters else None
+        if last and (last.last, last.delivery_count, last.cause) == (offset - 1, count, cause):
+            letters[-1] = last.but(last=offset)
+        else:
+            letters.append(DeadLetter(offset, offset, count, cause))
+    idle = not me.dead_letters
+    me = me.but(dead_letters=(*me.dead_letters, *letters)) if letters else me
+    return _send(me, on) if idle and letters else Copying(Effects(me))
+
+
+def answered(me: SharePartition, answer: ProduceResponse | None, on: Context) -> Copying:
+    """Go on after an attempt; None: its answer is lost, and nobody knows whether the copy is there.
+
+    What failed is tried again, up to the limit of attempts.
+    """
+    letter = me.dead_letters[0]
+    copied = answer is not None and answer.error is Errors.NONE
+    if not copied and letter.attempts < ATTEMPTS_MAX:
+        again = letter.but(attempts=letter.attempts + 1)
+        return _send(me.but(dead_letters=(again, *me.dead_letters[1:])), on)
+    done = _finished(me, COPIED if copied else NOT_COPIED)
+    following = _send(done.effects.state, on)
+    events = (*done.effects.events, *following.effects.events)
+    return Copying(following.effects.but(events=events), (*done.finished, *following.finished))
+
+
+def _send(me: SharePartition, on: Context) -> Copying:
+    """Ask for the first copy; where nobody can take it the record is archived without one."""
+    events: tuple[Event, ...] = ()
+    finished: tuple[int, ...] = ()
+    while me.dead_letters:
+        letter, target = me.dead_letters[0], _target(me, on)
+        broker = on.image.leader_of(target) if target else NOBODY
+        if broker != NOBODY:
+            request = Produce("", target, -1, -1, -1, _copies(me, letter, on))
+            asked = Request(CHANNEL, broker, request, ROLE, me.key, str(me.incarnation))
+            return Copying(Effects(me, requests=(asked,), events=events), finished)
+        given_up = _finished(me, NOT_COPIED)
+        me, events = given_up.effects.state, (*events, *given_up.effects.events)
+        finished += given_up.finished
+    return Copying(Effects(me, events=events), finished)
+
+
+def _finished(me: SharePartition, because: str) -> Copying:
+    """End the first of the queue: its records are done for, copied or not."""
+    letter, records, events = me.dead_letters[0], me.records, []
+    finished = []
+    for offset in range(letter.first, letter.last + 1):
+        before = records.get(offset)
+        if before is not None and before.state is S.ARCHIVING:
+            after = before.unstaged(S.ARCHIVED, cause="")
+            records = records.set(offset, after)
+            finished.append(offset)
+            events.append(moved(me, offset, before, after, because))
+    left = me.but(records=records, dead_letters=me.dead_letters[1:])
+    return Copying(Effects(left, events=tuple(events)), tuple(finished))
+
+
+def _target(me: SharePartition, on: Context) -> str:
+    """Give the partition of the dead-letter topic that takes the copies, or nothing.
+
+    The topic has to allow it (errors.deadletterqueue.group.enable).
+    """
+    topic = on.image.dead_letter_queue(me.group_id)
+    partitions = [p for p in on.image.leaders if topic_of(p) == topic]
+    if topic not in on.image.dead_letter_topics or not partitions:
+        return ""
+    return partitions[index_of(me.partition) % len(partitions)]
+
+
+def _copies(me: SharePartition, letter: DeadLetter, on: Context) -> tuple[DataRecord, ...]:
+    """Give the records as they go to the queue: headers, and the value if the group wants it."""
+    copy = on.image.group_config(me.group_id).dead_letter_copy_record
+    values = {}
+    for batch in partition_log.read(on.log(me.partition), letter.first, letter.last + 1):
+        for i, record in enumerate(batch.records):
+            assert isinstance(record, DataRecord)
+            values[batch.base_offset + i] = record.value
+    return tuple(
+        DataRecord(
+            values.get(offset, "") if copy else "",
+            headers=(
+                ("__dlq.errors.topic", topic_of(me.partition)),
+                ("__dlq.errors.partition", str(index_of(me.partition))),
+                ("__dlq.errors.offset", str(offset)),
+                ("__dlq.errors.group", me.group_id),
+                ("__dlq.errors.delivery.count", str(letter.delivery_count)),
+                ("__dlq.errors.message", letter.cause),
+            ),
+        )
+        for offset in range(letter.first, letter.last + 1)
+    )
