@@ -104,6 +104,24 @@ CLAUSES: dict[str, Clause] = {
         OURS,
         "none: our inference",
     ),
+    "ListTransactions": Clause(
+        "on_list_transactions",
+        "KIP-664 ListTransactions; KIP-1152",
+        SHIPPED,
+        "TransactionCoordinator.handleListTransactions",
+    ),
+    "DescribeTransactions": Clause(
+        "on_describe_transactions",
+        "KIP-664 DescribeTransactions",
+        SHIPPED,
+        "TransactionCoordinator.handleDescribeTransactions",
+    ),
+    "DescribeProducers": Clause(
+        "on_describe_producers",
+        "KIP-664 DescribeProducers",
+        SHIPPED,
+        "ReplicaManager.activeProducerState",
+    ),
     "Send": Clause("sender", "KIP-98 Producer", SHIPPED, "Sender.runOnce, NetworkClient"),
     "Replicate": Clause(
         "replicate", "KIP-98 Data flow, replication", SHIPPED, "Partition.maybeIncrementLeaderHW"
@@ -202,6 +220,17 @@ TAKEN_BY: dict[str, str] = {
     "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
     "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
     "TxnWriteShareGroupState": "none: our inference",
+    "ListTransactions": "ListTransactionsHandler",
+    "DescribeTransactions": "DescribeTransactionsHandler",
+    "DescribeProducers": "DescribeProducersHandler",
+}
+ADMIN_CALLS = {
+    "listTransactions": "KafkaAdminClient.listTransactions",
+    "describeTransactions": "KafkaAdminClient.describeTransactions",
+    "describeProducers": "KafkaAdminClient.describeProducers",
+    "find-hanging": "TransactionsCommand.FindHangingTransactionsCommand",
+    "admin.abortTransaction": "KafkaAdminClient.abortTransaction",
+    "fenceProducers": "KafkaAdminClient.fenceProducers",
 }
 
 # The calls that only a TransactionSession has.
@@ -229,6 +258,9 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
         return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
     if call in ("prepareTransaction", "completeTransaction"):
         return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
+    if call in ADMIN_CALLS:
+        clause = "KIP-360 fencing" if call == "fenceProducers" else "KIP-664 Admin API and tool"
+        return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
     if call in ("poll", "acknowledge", "commitSync"):
         of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
         return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")

@@ -1,7 +1,8 @@
 """The broker's front desk for requests that concern several roles at once.
 
-WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest.
-KIPS: KIP-98; KIP-1289 adds a hook here (draft).
+WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest and
+  handleListTransactionsRequest.
+KIPS: KIP-98, KIP-664; KIP-1289 adds a hook here (draft).
 DURABILITY: volatile; a broken connection makes the coordinator ask again.
 NOT MODELLED: authorisation, quotas. Kafka's trunk appends a marker for `__share_group_state`
   behind the share coordinator's back, which forces it to reload (finding X3); here the share
@@ -11,12 +12,24 @@ NOT MODELLED: authorisation, quotas. Kafka's trunk appends a marker for `__share
 from __future__ import annotations
 
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
-from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.brokers.local import (
+    ApplyMarkerToShares,
+    ListedHere,
+    ListHere,
+    MarkerWritten,
+    WriteMarker,
+)
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    topic_of,
+)
 
 ROLE = "kafka_apis"
 ROLE_OF_TOPIC = {CONSUMER_OFFSETS: "group_coordinator", SHARE_GROUP_STATE: "share_coordinator"}
@@ -31,10 +44,19 @@ class PendingMarkers(Value, frozen=True):
     results: tuple[PartitionResult, ...] = ()
 
 
+class PendingListing(Value, frozen=True):
+    """One ListTransactions request: how many coordinators are still to be heard, and what is known."""
+
+    reply_to: ReplyTo
+    left: int
+    answer: ListTransactionsResponse
+
+
 class KafkaApis(Part, frozen=True, dict=True):
-    """The marker requests that a broker is working on, by the connection they came on."""
+    """The requests of several roles that a broker is working on, by the connection they came on."""
 
     pending: Table[str, PendingMarkers] = Table.of()
+    listing: Table[str, PendingListing] = Table.of()
 
 
 def on_write_txn_markers(
@@ -84,6 +106,45 @@ def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effect
     if pending.left:
         return Effects(me.but(pending=me.pending.set(done.ticket.source, pending)))
     return _finish(me.but(pending=me.pending.without(done.ticket.source)), pending, on)
+
+
+def on_list_transactions(
+    me: KafkaApis, request: ListTransactions, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Ask every coordinator on this broker for its transactional ids.
+
+    WHEN: an admin client goes from broker to broker. CHECKS: nothing. DOES: nothing. ANSWERS: the
+    ids of all partitions of `__transaction_state` that are led here, or
+    COORDINATOR_LOAD_IN_PROGRESS as long as one of them is loading.
+    Clause: KIP-664 "ListTransactions"; TransactionCoordinator.handleListTransactions.
+    """
+    here = tuple(
+        partition
+        for partition, held in on.image.leaders.items()
+        if held.leader == on.broker and topic_of(partition) == TRANSACTION_STATE
+    )
+    nothing = ListTransactionsResponse(Errors.NONE)
+    if not here:
+        return Effects(me, replies=(Reply(reply_to, nothing),))
+    pending = PendingListing(reply_to, len(here), nothing)
+    ask = ListHere(reply_to, request)
+    calls = tuple(LocalCall("transaction_coordinator", p, ask) for p in here)
+    return Effects(me.but(listing=me.listing.set(reply_to.source, pending)), local=calls)
+
+
+def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
+    """Put one coordinator's transactional ids to the others'; answer when it was the last one."""
+    source = told.ticket.source
+    pending = me.listing[source]
+    before, new = pending.answer, told.answer
+    answer = new if new.error is not Errors.NONE else before
+    if before.error is Errors.NONE and new.error is Errors.NONE:
+        answer = new.but(transactions=(*before.transactions, *new.transactions))
+    if pending.left > 1:
+        pending = pending.but(left=pending.left - 1, answer=answer)
+        return Effects(me.but(listing=me.listing.set(source, pending)))
+    done = me.but(listing=me.listing.without(source))
+    return Effects(done, replies=(Reply(pending.reply_to, answer),))
 
 
 def _not_led(partition: str, on: Context) -> Errors:

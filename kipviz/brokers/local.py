@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Value
+from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.errors import Errors
 
 
@@ -25,6 +26,20 @@ class MarkerWritten(Value, frozen=True):
     ticket: ReplyTo
     partition: str
     error: Errors
+
+
+class ListHere(Value, frozen=True):
+    """Give the transactional ids of one partition of `__transaction_state` led here."""
+
+    ticket: ReplyTo
+    request: ListTransactions
+
+
+class ListedHere(Value, frozen=True):
+    """The transactional ids of one partition of `__transaction_state`."""
+
+    ticket: ReplyTo
+    answer: ListTransactionsResponse
 
 
 class ApplyMarkerToShares(Value, frozen=True):

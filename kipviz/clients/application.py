@@ -47,6 +47,12 @@ class Call(StrEnum):
     CLOSE = "close"
     PREPARE_TRANSACTION = "prepareTransaction"
     COMPLETE_TRANSACTION = "completeTransaction"
+    LIST_TRANSACTIONS = "listTransactions"
+    DESCRIBE_TRANSACTIONS = "describeTransactions"
+    DESCRIBE_PRODUCERS = "describeProducers"
+    FIND_HANGING = "find-hanging"
+    ABORT_BY_HAND = "admin.abortTransaction"
+    FENCE_PRODUCERS = "fenceProducers"
 
 
 class Line(Value, frozen=True):

@@ -6,11 +6,14 @@ One row a call. A new call is a name in `Call`, a function here and a row in `CA
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
+from kipviz.clients import admin as administering
 from kipviz.clients import consumer as regular
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
+from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.kinds import Client
@@ -32,6 +35,7 @@ from kipviz.records.batches import DataRecord
 C = Call
 S = ProducerState
 INVALID_TXN_STATE = "InvalidTxnStateException"
+Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
 
 
 class Calling(Value, frozen=True):
@@ -45,7 +49,7 @@ class Calling(Value, frozen=True):
     """
 
     of: str
-    enter: Callable[[Application, Line, ClientRules], Application]
+    enter: Enter
     blocking: bool = False
     legal: tuple[ProducerState, ...] = ()
     illegal: str = "IllegalStateException"
@@ -60,6 +64,8 @@ def client_of(me: Application, line: Line) -> Client:
     """Give the client whose method a line calls."""
     if line.client:
         return me.others[line.client]
+    if CALLS[line.call].of == ADMIN:
+        return me.others[administering.NAME]
     return me.consumer if CALLS[line.call].of == CONSUMER else me.producer
 
 
@@ -232,7 +238,30 @@ def _verdicts(me: Application, line: Line) -> tuple[tuple[int, AcknowledgeType],
     return tuple((offset, kind) for offset, kind in found if kind is not None)
 
 
-PRODUCER, CONSUMER = "producer", "consumer"
+# -- of the admin client ------------------------------------------------------------------------
+
+
+def _admin(me: Application, line: Line) -> Admin:
+    client = client_of(me, line)
+    assert isinstance(client, Admin), f"{line.call.value}() is a call of an admin client"
+    return client
+
+
+def _asking(ask: Callable[[Admin, str], Admin]) -> Enter:
+    """Give the entry of a call that is about one thing: the line's target."""
+
+    def enter(me: Application, line: Line, rules: ClientRules) -> Application:
+        return me.with_client(ask(_admin(me, line), line.target))
+
+    return enter
+
+
+def _list_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
+    filters = administering.filters_of(line.target)
+    return me.with_client(administering.list_transactions(_admin(me, line), filters))
+
+
+PRODUCER, CONSUMER, ADMIN = "producer", "consumer", "admin"
 # The calls that stage a share group's acknowledgements in a transaction, and those of a session.
 STAGING = (C.SEND_SHARE_ACKNOWLEDGEMENTS, C.ADD_SHARE_ACKS, C.ACKNOWLEDGE_TRANSACTIONALLY)
 OF_SESSIONS = (
@@ -269,4 +298,10 @@ CALLS: dict[Call, Calling] = {
     C.ADD_SHARE_ACKS: Calling(PRODUCER, _add_share_acks, False, IN_TRANSACTION),
     C.ACKNOWLEDGE_TRANSACTIONALLY: Calling(CONSUMER, _acknowledge_transactionally),
     C.CLOSE: Calling(PRODUCER, _close, False, tuple(S)),
+    C.LIST_TRANSACTIONS: Calling(ADMIN, _list_transactions, True),
+    C.DESCRIBE_TRANSACTIONS: Calling(ADMIN, _asking(administering.describe_transactions), True),
+    C.DESCRIBE_PRODUCERS: Calling(ADMIN, _asking(administering.describe_producers), True),
+    C.FIND_HANGING: Calling(ADMIN, _asking(administering.find_hanging), True),
+    C.ABORT_BY_HAND: Calling(ADMIN, _asking(administering.abort_transaction), True),
+    C.FENCE_PRODUCERS: Calling(ADMIN, _asking(administering.fence_producers), True),
 }

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from kipviz.clients import consumer, producer, share_consumer, transaction_session
+from kipviz.clients import admin, consumer, producer, share_consumer, transaction_session
+from kipviz.clients.admin import Admin
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.message import Message
 
-Client: TypeAlias = Producer | Consumer | ShareConsumer | TransactionSession
+Client: TypeAlias = Producer | Consumer | ShareConsumer | TransactionSession | Admin
 C = TypeVar("C", bound=Any)
 
 
@@ -44,6 +45,7 @@ KINDS: dict[type, Kind] = {
     Consumer: consumer,
     ShareConsumer: share_consumer,
     TransactionSession: transaction_session,
+    Admin: admin,
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kipviz.clients import binding
 from kipviz.clients import share_consumer as sharing
+from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.producer import Producer, ProducerState
@@ -86,6 +87,8 @@ def _why_illegal(me: Application, line: Line) -> str:
 
 def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
     client = client_of(me, line)
+    if isinstance(client, Admin):
+        return _leave(me, line, client.error, ())
     if line.call is Call.POLL:
         assert not isinstance(client, Producer)
         return _leave(me.but(records=client.records), line, "", ())

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import (
+    administration,
     group_coordinator,
     kafka_apis,
     partition_leader,
@@ -18,12 +19,25 @@ from kipviz.brokers import (
     transaction_coordinator,
 )
 from kipviz.brokers.context import Context, Effects, Image, ReplyTo
-from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.brokers.local import (
+    ApplyMarkerToShares,
+    ListedHere,
+    ListHere,
+    MarkerWritten,
+    WriteMarker,
+)
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import Envelope, RoleKey, role_of
+from kipviz.messages.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetFetch,
@@ -81,6 +95,9 @@ HANDLERS: dict[type[Message], Handler] = {
     ReadShareGroupState: share_coordinator.on_read,
     WriteShareGroupState: share_coordinator.on_write,
     TxnWriteShareGroupState: share_coordinator.on_txn_write,
+    ListTransactions: kafka_apis.on_list_transactions,
+    DescribeTransactions: administration.on_describe_transactions,
+    DescribeProducers: administration.on_describe_producers,
 }
 
 
@@ -101,6 +118,11 @@ def _by_partition(m: Any, image: Image) -> str:
     return partition
 
 
+def _by_first_partition(m: Any, image: Image) -> str:
+    partition: str = m.partitions[0]
+    return partition
+
+
 # The partition whose leader a request is for; requests not listed are for the whole broker.
 PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     InitProducerId: _by_transactional_id,
@@ -114,13 +136,18 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
     TxnWriteShareGroupState: _by_key,
+    DescribeTransactions: _by_transactional_id,
+    DescribeProducers: _by_partition,
+    WriteTxnMarkers: _by_first_partition,
 }
+# Requests that a broker takes whatever it leads.
+FRONT_DESK = (WriteTxnMarkers, ListTransactions)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
-    if kind is WriteTxnMarkers:
+    if kind in FRONT_DESK:
         return (broker, kafka_apis.ROLE, "")
     if kind not in PARTITION_OF:
         return (broker, SHARES, "")
@@ -137,6 +164,8 @@ def addressee(message: Message, image: Image) -> str:
 
 def destination(message: Message, image: Image) -> int:
     """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
+    if isinstance(message, ListTransactions):
+        return message.broker
     return image.leader_of(addressee(message, image))
 
 
@@ -175,6 +204,10 @@ def not_here(message: Message) -> Message:
             return WriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
         case TxnWriteShareGroupState():
             return TxnWriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
+        case DescribeTransactions():
+            return DescribeTransactionsResponse(Errors.NOT_COORDINATOR, message.transactional_id)
+        case DescribeProducers():
+            return DescribeProducersResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
         case _:
             raise AssertionError(f"{type(message).__name__} is for every broker")
 
@@ -190,6 +223,10 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return written
         case MarkerWritten():
             return kafka_apis.on_marker_written(role, message, on)
+        case ListHere():
+            return administration.on_list_here(role, message, on)
+        case ListedHere():
+            return kafka_apis.on_listed(role, message, on)
         case ApplyMarkerToShares():
             return share_partition_leader.on_marker(role, message, on)
         case _:

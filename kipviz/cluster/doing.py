@@ -49,6 +49,8 @@ def _send(turn: Turn, a: Send) -> None:
     app = binding.settle(app.with_client(sender), turn.client_rules)
     turn.applications = turn.applications.set(name, app)
     turn.put_request(a.source, broker, Envelope(request))
+    if broker not in turn.up:
+        turn.lose(a.source, broker)  # nobody listens there: the connection is refused
 
 
 def _deliver(turn: Turn, a: Deliver) -> None:

@@ -10,7 +10,9 @@ from kipviz.brokers.settings import (
     BrokerSettings,
     GroupConfig,
 )
-from kipviz.clients.application import Line
+from kipviz.clients.admin import filters_of
+from kipviz.clients.application import Call, Line
+from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.core.values import Value
 from kipviz.records.placement import topic_of
 
@@ -71,6 +73,7 @@ class ApplicationSpec(Value, frozen=True):
     `share` says whether its consumer is in a share group, `explicit` whether that one has to
     acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
     `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939).
+    `admin` says that it is an operator's: it has an admin client and uses neither of the others.
     """
 
     name: str
@@ -86,6 +89,7 @@ class ApplicationSpec(Value, frozen=True):
     transaction_timeout_ms: int = 60_000
     session: SessionSpec | None = None
     two_phase_commit: bool = False
+    admin: bool = False
 
 
 class ClusterSpec(Value, frozen=True):
@@ -113,6 +117,11 @@ class ClusterSpec(Value, frozen=True):
     group_configs: tuple[GroupConfig, ...] = ()
     dead_letter_topics: tuple[str, ...] = ()
     share_version: int = SHARE_VERSION
+
+    @property
+    def members(self) -> tuple[ApplicationSpec, ...]:
+        """The applications with a producer and a consumer: all but the operators'."""
+        return tuple(a for a in self.applications if not a.admin)
 
 
 class BadSpec(ValueError):
@@ -198,7 +207,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
             f"an application's name is its own, has no '/' and is no broker's, such as B3; "
             f"{name!r} is not allowed"
         )
-    for partition in (application.source, application.output):
+    _check_admin(application)
+    for partition in () if application.admin else (application.source, application.output):
         if partition not in placed:
             raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
     topic = topic_of(application.source)
@@ -215,9 +225,23 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} polls at least one record, not {application.max_records}")
     if application.session is not None and SESSION in application.session.producers:
         raise BadSpec(f"a producer of {name} is not called {SESSION!r}: that is its session's name")
-    members = [(a.group_id, a.member_id) for a in spec.applications]
+    members = [(a.group_id, a.member_id) for a in spec.members]
     if members.count((application.group_id, application.member_id)) > 1:
         raise BadSpec(
             f"member {application.member_id} is twice in group {application.group_id}: "
             "every member has an id of its own"
         )
+
+
+def _check_admin(application: ApplicationSpec) -> None:
+    """Refuse calls of a client that a process does not have, and filters that are none."""
+    for line in application.program:
+        operating = CALLS[line.call].of == ADMIN
+        if operating != application.admin and not line.client:
+            has = "an admin client alone" if application.admin else "no admin client"
+            raise BadSpec(f"{application.name} has {has}: {line.call.value}() is not for it")
+        if line.call is Call.LIST_TRANSACTIONS:
+            try:
+                filters_of(line.target)
+            except ValueError as wrong:
+                raise BadSpec(f"{application.name}: {wrong}") from wrong

@@ -72,8 +72,8 @@ def _no_send(model: Knows, world: World, a: Send) -> str | None:
     request = next_request(client)
     if request is None:
         return f"{a.source} has nothing to send"
-    partition = dispatch.addressee(request, world.image)
-    if world.image.leader_of(partition) == NOBODY:
+    if dispatch.destination(request, world.image) == NOBODY:
+        partition = dispatch.addressee(request, world.image)
         return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
     return None
 

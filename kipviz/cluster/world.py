@@ -17,6 +17,8 @@ from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients import admin as administering
+from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.kinds import Client
@@ -116,7 +118,8 @@ def first_world(spec: ClusterSpec) -> World:
             log = append(log, Batch(offset, (DataRecord(value),)))
         logs[partition] = replicate(log)
     for application in spec.applications:
-        _join(application, spec, logs)
+        if not application.admin:
+            _join(application, spec, logs)
     image = Image(
         Table.of(leaders),
         spec.internal_partitions,
@@ -134,7 +137,7 @@ def first_world(spec: ClusterSpec) -> World:
         image,
         Table.of(logs),
         Table.of(roles),
-        Table.of({a.name: _application(a) for a in spec.applications}),
+        Table.of({a.name: _application(a, spec.brokers) for a in spec.applications}),
         Table.of(),
         spec.brokers,
         spec.budget,
@@ -179,6 +182,8 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     ids = dict(spec.topic_ids)
     homes = []
     for a in spec.applications:
+        if a.admin:
+            continue
         homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
         if a.share:
             key = share_partition_key(a.group_id, ids[topic_of(a.source)], index_of(a.source))
@@ -214,7 +219,7 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
         logs[home] = replicate(append(logs[home], batch))
 
 
-def _application(a: ApplicationSpec) -> Application:
+def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
     source = f"{a.name}/consumer"
     consumer: Consumer | ShareConsumer
     if a.share:
@@ -229,13 +234,14 @@ def _application(a: ApplicationSpec) -> Application:
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
     )
+    others: dict[str, Client] = {}
+    if a.admin:
+        others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", brokers)
     if a.session is None:
-        return Application(a.name, a.program, a.output, producer, consumer)
-    others: dict[str, Client] = {
-        SESSION: TransactionSession(
-            f"{a.name}/{SESSION}", a.transactional_id, a.transaction_timeout_ms
-        )
-    }
+        return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))
+    others[SESSION] = TransactionSession(
+        f"{a.name}/{SESSION}", a.transactional_id, a.transaction_timeout_ms
+    )
     for name in a.session.producers:
         bound = producer.but(source=f"{a.name}/{name}", session=SESSION)
         if name == "producer":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     664,
@@ -10,16 +10,66 @@ KIP = Kip(
     "shipped since 3.0",
     (
         Row(
-            "ListTransactions, DescribeTransactions, DescribeProducers",
-            "What an operator looks at.",
-            OPEN,
-            note="an admin client",
+            "ListTransactions",
+            "Every broker names the transactional ids that it coordinates, by state, producer id "
+            "and pattern (KIP-1152).",
+            SIMPLIFIED,
+            "brokers.administration.listing",
+            "kip-664-fence",
+            "brokers/test_administration.py::test_a_list_has_what_passes_every_filter_and_never_the_dead",
+            note="the filter for a duration (KIP-994) needs a clock",
+        ),
+        Row(
+            "DescribeTransactions",
+            "A coordinator tells the state, the identity and the partitions without a marker.",
+            SIMPLIFIED,
+            "brokers.administration.on_describe_transactions",
+            "kip-664-fence",
+            "brokers/test_administration.py::test_a_description_has_what_the_coordinator_knows",
+            note="without the time at which the transaction began",
+        ),
+        Row(
+            "DescribeProducers",
+            "The leader of a partition tells which producers its log knows, and what is open.",
+            SIMPLIFIED,
+            "brokers.administration.on_describe_producers",
+            "kip-664-abort-not-hanging",
+            "brokers/test_administration.py::"
+            "test_the_producers_of_a_log_are_told_with_what_they_have_open",
+            note="of the leader only, and without the time of the last record",
+        ),
+        Row(
+            "kafka-transactions.sh find-hanging",
+            "An open transaction hangs if no coordinator has its partition on its list.",
+            SIMPLIFIED,
+            "clients.admin.find_hanging",
+            "kip-664-fence",
+            "clients/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
+            note="every open transaction is taken for old enough",
         ),
         Row(
             "abortTransaction",
-            "An operator ends a hanging transaction with a marker.",
+            "An operator's own ABORT marker goes to the leader of one partition, past the "
+            "coordinator, as of transaction version 0.",
+            MODELLED,
+            "clients.admin.abort_transaction",
+            "kip-664-abort-not-hanging",
+            "clients/test_admin.py::"
+            "test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0",
+        ),
+        Row(
+            "fenceProducers (KIP-360)",
+            "An InitProducerId without a producer takes a name away from whoever has it.",
+            MODELLED,
+            "clients.admin.fence_producers",
+            "kip-664-fence",
+            "clients/test_admin.py::test_fencing_gives_the_identity_that_nobody_has_now",
+        ),
+        Row(
+            "partition-level metric of late transactions",
+            "A partition counts the transactions that are open for longer than they may be.",
             OPEN,
-            note="an admin client",
+            note="it looks at the time, and the clock is untimed",
         ),
     ),
 )

@@ -7,6 +7,7 @@ the learner stands at a moment, on the main run or on a branch, at which its pre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from kipviz.cluster.actions import ClusterAction, CrashBroker, CrashClient, Time
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.messages.events import BatchAppended, RecordsMoved
+from kipviz.records.batches import ABORT, COMMIT
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -185,6 +187,18 @@ def _timed_out(moment: Moment) -> bool:
     return any(isinstance(action, TimeOutTransaction) for action in moment.actions)
 
 
+def _half_a_transaction(moment: Moment) -> bool:
+    """One producer's transaction is aborted in one partition and committed in the same epoch's end.
+
+    An ABORT marker and a COMMIT marker of one producer stand in one log, and no batch between them.
+    """
+    return any(
+        (first.control, second.control, first.producer_id) == (ABORT, COMMIT, second.producer_id)
+        for log in moment.world.logs.values()
+        for first, second in pairwise(log.batches)
+    )
+
+
 GOALS: Mapping[str, Goal] = {
     "lso held back": _lso_held_back,
     "marker in the output": _lso_released,
@@ -202,6 +216,7 @@ GOALS: Mapping[str, Goal] = {
     "crashed after the decision": _crashed_after_decision,
     "client crashed": _client_crashed,
     "timed out": _timed_out,
+    "half a transaction": _half_a_transaction,
 }
 
 

@@ -15,7 +15,7 @@ from kipviz.messages.events import (
     TransactionDecided,
 )
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.records.batches import DataRecord
+from kipviz.records.batches import ABORT, DataRecord
 from kipviz.records.share_group_state import (
     RecordState,
     ShareSnapshotRecord,
@@ -25,21 +25,22 @@ from kipviz.records.share_group_state import (
 
 FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
 Batch = tuple[int, int]
+Output = tuple[str, str]
 
 
 class Ledger(Part, frozen=True, dict=True):
     """What has been put out and taken in so far.
 
     `starts` are the first offsets of the partitions; `open` are the outputs of undecided
-    transactions by (producer id, epoch), in the order of their names, so that it does not matter
-    which was appended first; `committed` counts the committed outputs of each source record;
+    transactions, each with its partition, by (producer id, epoch), in the order of their names, so
+    that it does not matter which was appended first; `committed` counts the committed outputs of each source record;
     `free` are the source records that can be delivered (again), as their leader sees it;
     `read_to` is the committed offset of each group.
     """
 
     topic_ids: Table[str, str]
     starts: Table[str, int] = Table.of()
-    open: Table[Batch, tuple[str, ...]] = Table.of()
+    open: Table[Batch, tuple[Output, ...]] = Table.of()
     committed: Table[str, int] = Table.of()
     free: Table[str, bool] = Table.of()
     read_to: Table[tuple[str, str], int] = Table.of()
@@ -93,17 +94,31 @@ class Atomic:
 
 
 def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
+    place = (event.producer_id, event.producer_epoch)
     if event.control:
-        return ledger
-    origins = tuple(r.origin for r in event.records if isinstance(r, DataRecord) and r.origin)
-    if origins and event.producer_id >= 0:
-        place = (event.producer_id, event.producer_epoch)
+        return _aborted_by_hand(ledger, place, event) if event.control == ABORT else ledger
+    found = tuple(
+        (r.origin, event.partition) for r in event.records if isinstance(r, DataRecord) and r.origin
+    )
+    if found and event.producer_id >= 0:
         so_far = ledger.open.get(place, ())
-        return ledger.but(open=ledger.open.set(place, tuple(sorted(so_far + origins))))
+        return ledger.but(open=ledger.open.set(place, tuple(sorted(so_far + found))))
     for record in event.records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
             ledger = _acknowledged(ledger, record.key, record.batches)
     return ledger
+
+
+def _aborted_by_hand(ledger: Ledger, place: Batch, event: BatchAppended) -> Ledger:
+    """Take out what an ABORT marker ends in one partition while its transaction is undecided.
+
+    A coordinator decides before it sends markers, so such a marker is somebody else's.
+    """
+    outputs = ledger.open.get(place, ())
+    left = tuple(output for output in outputs if output[1] != event.partition)
+    if left == outputs:
+        return ledger
+    return ledger.but(open=ledger.open.set(place, left) if left else ledger.open.without(place))
 
 
 def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
@@ -128,7 +143,7 @@ def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     ledger = ledger.but(open=ledger.open.without(place))
     if not event.committed:
         return ledger
-    for record in outputs:
+    for record, _ in outputs:
         count = ledger.committed.get(record, 0) + 1
         ledger = ledger.but(committed=ledger.committed.set(record, count))
         if count > 1:
@@ -167,7 +182,7 @@ def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
             )
     free = ledger.free
     for outputs in ledger.open.values():
-        for record in outputs:
+        for record, _ in outputs:
             if _forgotten(record, event):
                 free = free.set(record, True)
     for offset in event.held:

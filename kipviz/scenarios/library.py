@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.stories import (
     kip_98,
+    kip_664,
     kip_1289,
     kip_1289_findings,
     kip_1310,
@@ -20,6 +21,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1289.STORIES,
     *kip_1289_findings.STORIES,
     *kip_98.STORIES,
+    *kip_664.STORIES,
     *kip_1310.STORIES,
 )
 

@@ -49,6 +49,28 @@ SHARE_ABORT: tuple[Line, ...] = (INIT, *_share_loop(1)[:4], FAIL, *_share_loop(6
 GROUP_LOOP: tuple[Line, ...] = (INIT, *_group_loop(1))
 GROUP_ABORT: tuple[Line, ...] = (INIT, *_group_loop(1)[:4], FAIL, *_group_loop(6))
 
+# An operator: looks for transactions that nobody ends, and ends one.
+FIND = "kafka-transactions.sh find-hanging --topic output-A --partition 0"
+
+
+def fence(transactional_id: str) -> tuple[Line, ...]:
+    """Give the program of an operator who looks first, and then takes a name away."""
+    return (
+        Line(FIND, C.FIND_HANGING, target="output-A-0"),
+        Line("kafka-transactions.sh list", C.LIST_TRANSACTIONS, target="state=Ongoing"),
+        Line(
+            f'admin.fenceProducers(List.of("{transactional_id}"));',
+            C.FENCE_PRODUCERS,
+            target=transactional_id,
+        ),
+    )
+
+
+ABORT_BY_HAND: tuple[Line, ...] = (
+    Line("kafka-transactions.sh describe-producers", C.DESCRIBE_PRODUCERS, target="output-A-0"),
+    Line("kafka-transactions.sh abort --start-offset 0", C.ABORT_BY_HAND, target="output-A-0"),
+)
+
 # A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
 READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
 COPY: tuple[Line, ...] = (

@@ -80,17 +80,17 @@ class Beliefs:
     def __init__(self, spec: ClusterSpec) -> None:
         """Make one card for each application."""
         self._spec = spec
-        self._heard = {app.name: Heard() for app in spec.applications}
+        self._heard = {app.name: Heard() for app in spec.members}
         self._seen: dict[str, tuple[tuple[Any, ...], Card]] = {}
         self.heads = [
             CardHead(f"beliefs:{app.name}", app.name, "two views", "beliefs", app.name, 99)
-            for app in spec.applications
+            for app in spec.members
         ]
 
     def snapshot(self, world: World, events: tuple[Event, ...]) -> dict[str, Card]:
         """Give every application's card; `events` are what led to this world."""
         found = {}
-        for app in self._spec.applications:
+        for app in self._spec.members:
             here = world.applications[app.name]
             self._heard[app.name] = heard = hear(self._heard[app.name], here, events)
             parts = (heard, here, world.roles, world.logs, world.connections)

@@ -114,9 +114,9 @@ class Cards:
     def _lay_out(self) -> None:
         for app in self._spec.applications:
             self._of_application(app)
-        for app in self._spec.applications:
+        for app in self._spec.members:
             self._of_group(app)
-        for app in self._spec.applications:
+        for app in self._spec.members:
             self._transaction(app)
         self._logs()
         for broker in self._spec.brokers:
@@ -169,12 +169,13 @@ class Cards:
         self._add(
             CardHead(f"clients:{name}", "Its clients", name, "facts", name, 50), of, owners.clients
         )
-        self._add_machine(
-            CardHead(f"machine:{name}", "Producer states", name, "", name, 70),
-            machines.TWO_PHASE_PRODUCER if app.two_phase_commit else machines.PRODUCER,
-            states,
-            lambda state, taken: machines.rows({state.name: ""}, taken or {}),
-        )
+        if not app.admin:
+            self._add_machine(
+                CardHead(f"machine:{name}", "Producer states", name, "", name, 70),
+                machines.TWO_PHASE_PRODUCER if app.two_phase_commit else machines.PRODUCER,
+                states,
+                lambda state, taken: machines.rows({state.name: ""}, taken or {}),
+            )
         self._add(
             CardHead(f"owns:{name}", "Objects and connections", name, "facts", name, 80),
             lambda w: (w.applications[name], w.connections),
@@ -272,9 +273,9 @@ class Cards:
         )
 
     def _logs(self) -> None:
-        outputs = dict.fromkeys(app.output for app in self._spec.applications)
+        outputs = dict.fromkeys(app.output for app in self._spec.members)
         homes = []
-        for app in self._spec.applications:
+        for app in self._spec.members:
             homes.append(self._home(TRANSACTION_STATE, app.transactional_id))
             if app.share:
                 homes.append(self._home(SHARE_GROUP_STATE, self._key(app)))

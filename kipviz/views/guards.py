@@ -18,6 +18,7 @@ from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call
+from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.consumer import Consumer
@@ -51,6 +52,7 @@ from kipviz.cluster.world import Connection, World, broker_host, host_of, role_k
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
 from kipviz.views.facts import listed, number, short_name, span
+from kipviz.views.operators import asked, found_out
 
 Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
@@ -137,7 +139,9 @@ def _call(app: Application) -> Iterator[Guard]:
             yield "error", client.acknowledge_error.name
     elif isinstance(client, Consumer):
         yield "position", number(client.position)
-    if app.waiting:
+    if isinstance(client, Admin):
+        yield "last error", client.error or "none"
+    elif app.waiting:
         yield "records received", str(len(client.records))
 
 
@@ -173,6 +177,8 @@ def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Gua
     match type(message).__name__:
         case "InitProducerId" | "InitProducerId2Pc" | "AddPartitionsToTxn" | "EndTxn":
             yield from _coordinator(role, message, model.spec.settings)
+        case "ListTransactions" | "DescribeTransactions" | "DescribeProducers":
+            yield from asked(world, role, message)
         case "WriteTxnMarkers":
             yield from _markers(world, action.broker, message)
         case "Produce":
@@ -189,8 +195,11 @@ def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Gua
 
 def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
     """Say who leads what a request is about: another broker refuses it."""
+    partitions: tuple[str, ...]
     if type(message) in dispatch.PARTITION_OF:
         partitions = (dispatch.PARTITION_OF[type(message)](message, world.image),)
+    elif type(message) in dispatch.FRONT_DESK:
+        partitions = getattr(message, "partitions", ())
     else:
         partitions = getattr(message, "partitions", None) or (message.partition,)
     for partition in partitions:
@@ -342,6 +351,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
             yield short_name(result.partition), result.error.name
     else:
         yield "error", message.error.name
+    yield from found_out(message)
     app = world.applications.get(host_of(action.source))
     if app is not None:
         yield from _answered_client(app, action.source, message)

@@ -18,8 +18,10 @@ from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import READS, ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
-from kipviz.clients.application import Application, Call
-from kipviz.clients.kinds import next_request
+from kipviz.clients.application import Application
+from kipviz.clients.calls import client_of
+from kipviz.clients.kinds import Client, next_request
+from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster import dispatch
@@ -423,10 +425,9 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
     if not app.alive or not app.waiting or why_no_step(app) is None:
         return None
     call = app.program[app.line].call
+    client = client_of(app, app.program[app.line])
     reason = (
-        _of_consumer(world, app)
-        if call in (Call.POLL, Call.COMMIT_SYNC)
-        else _of_producer(world, app)
+        _of_producer(world, app) if isinstance(client, Producer) else _of_asking(world, app, client)
     )
     text = f"{app.name} waits in {call.value}(). {reason.text}"
     return Hold(
@@ -434,11 +435,10 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
     )
 
 
-def _of_consumer(world: World, app: Application) -> Reason:
-    consumer = app.consumer
-    if consumer.on_wire is None:
-        return _unsent(world, app, consumer.source)
-    return _asked(world, consumer.source, consumer.on_wire_broker, type(consumer.on_wire).__name__)
+def _of_asking(world: World, app: Application, client: Client) -> Reason:
+    if client.on_wire is None:
+        return _unsent(world, app, client.source)
+    return _asked(world, client.source, client.on_wire_broker, type(client.on_wire).__name__)
 
 
 def _of_producer(world: World, app: Application) -> Reason:

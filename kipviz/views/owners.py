@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.clients import admin
+from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
 from kipviz.clients.producer import Producer
@@ -44,7 +46,10 @@ def program(app: Application) -> Card:
 
 
 def clients(app: Application) -> Card:
-    """Give what an application's producer and consumer hold."""
+    """Give what an application's producer and consumer hold, or an operator's admin client."""
+    operator = app.others.get(admin.NAME)
+    if isinstance(operator, Admin):
+        return facts(_operators(app, operator))
     producer, consumer = app.producer, app.consumer
     to_send = [type(m).__name__ for m in producer.queue]
     to_send += [f"{len(b.records)} records" for b in producer.batches if b.broker < 0]
@@ -67,6 +72,32 @@ def clients(app: Application) -> Card:
     return facts(rows)
 
 
+def _operators(app: Application, client: Admin) -> list[Fact]:
+    """Give what an admin client has found out."""
+    rows: list[Fact] = [
+        ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
+        ("to ask", ", ".join(type(m).__name__ for m in client.queue) or "nothing", "calm"),
+        ("error", client.error or "none", "warning" if client.error else "calm"),
+    ]
+    rows += [
+        (t.transactional_id, f"producer id {t.producer_id}, {t.state.value}", "calm")
+        for t in client.listings
+    ]
+    for p in client.producers:
+        begins = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
+        where = f"{client.partition}, producer id {p.producer_id}"
+        rows.append((where, f"epoch {p.producer_epoch}, {begins}", "calm"))
+    if client.producers and not client.finding:
+        names = tuple(f"producer id {p.producer_id}" for p in client.candidates)
+        rows.append(("would be aborted", listed(names), "warning" if names else "calm"))
+    if client.fenced[0] >= 0:
+        taken = f"producer id {client.fenced[0]}, epoch {client.fenced[1]}"
+        rows.append(("fenced with", taken, "calm"))
+    if app.ended:
+        rows.append(("ended", app.ended, "warning"))
+    return rows
+
+
 def of_application(app: Application, connections: Connections) -> Card:
     """Give a process's objects, threads and connections, each under what owns it."""
     if not app.alive:
@@ -77,6 +108,20 @@ def of_application(app: Application, connections: Connections) -> Card:
         doing = f"ended: {app.ended}"
     elif app.waiting:
         doing = f"waits in {line.call.value}()"
+    top = [
+        Owned(0, 0, "process", f"running, life {app.life}"),
+        Owned(100, 1, "application thread", doing),
+    ]
+    operator = app.others.get(admin.NAME)
+    if isinstance(operator, Admin):
+        return _tree(
+            [
+                *top,
+                Owned(200, 1, "KafkaAdminClient", "asks and acts for an operator"),
+                Owned(300, 2, "network thread", _next(next_request(operator))),
+                *_connections(400, operator.source, connections),
+            ]
+        )
     producer, consumer = app.producer, app.consumer
     kind, session = "KafkaConsumer", ""
     if isinstance(consumer, ShareConsumer):
@@ -84,8 +129,7 @@ def of_application(app: Application, connections: Connections) -> Card:
     member = f"{consumer.member_id}, member epoch {consumer.member_epoch}{session}"
     return _tree(
         [
-            Owned(0, 0, "process", f"running, life {app.life}"),
-            Owned(100, 1, "application thread", doing),
+            *top,
             Owned(200, 1, "KafkaProducer", _identity(producer)),
             Owned(300, 2, "sender thread", _next(next_request(producer))),
             *_connections(400, producer.source, connections),

@@ -10,6 +10,7 @@ from typing import Any
 from kipviz.checking.permalink import mark_text, pick_of
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
 from kipviz.designs.design import Design
@@ -428,10 +429,7 @@ def _spec_line(model: ClusterModel) -> str:
 
 
 def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
-    lanes = [
-        _lane(scenario, app.name, app.name, f"{app.transactional_id} · {app.member_id}")
-        for app in model.spec.applications
-    ]
+    lanes = [_lane(scenario, app.name, app.name, _sub(app)) for app in model.spec.applications]
     leads = {f"B{b}": list[str]() for b in model.spec.brokers}
     for placement in model.spec.placements:
         leads[f"B{placement.leader}"].append(placement.partition)
@@ -439,6 +437,10 @@ def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
         names = [short_name(p) for p in leads[f"B{broker}"]]
         lanes.append(_lane(scenario, f"B{broker}", f"Broker {broker}", ", ".join(names)))
     return lanes
+
+
+def _sub(app: ApplicationSpec) -> str:
+    return "admin client" if app.admin else f"{app.transactional_id} · {app.member_id}"
 
 
 def _lane(scenario: Scenario, name: str, title: str, sub: str) -> Part:

@@ -44,6 +44,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import EndTxn, WriteTxnMarkers
+from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
@@ -74,6 +75,12 @@ ARROW_WORDS = {
     "WriteShareGroupState": "write share state",
     "WriteShareGroupStateResponse": "written",
     "WriteTxnMarkersResponse": "marker written",
+    "ListTransactions": "list transactions",
+    "ListTransactionsResponse": "transactions",
+    "DescribeTransactions": "describe transaction",
+    "DescribeTransactionsResponse": "transaction",
+    "DescribeProducers": "describe producers",
+    "DescribeProducersResponse": "producers",
 }
 TONE_OF_RECORD = {
     RecordState.TX_PENDING: PENDING,
@@ -198,7 +205,8 @@ def _opening(before: World, action: ClusterAction) -> str:
         case Heal(one=one, other=other):
             return f"{one} and {other} can talk again."
         case CrashClient(application=name):
-            return f"{name} dies, with its producer and its consumer."
+            operator = name in before.applications and before.applications[name].others.get("admin")
+            return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
         case StartClient(application=name):
             return f"{name} starts again at its first line, with a new member id."
 
@@ -261,7 +269,7 @@ def _fact(event: Event) -> str:
             )
         case BatchAppended(partition=partition, base_offset=offset, control=control):
             if control:
-                return f"A {control} marker stands in {partition} at offset {offset}."
+                return f"{'An' if control == ABORT else 'A'} {control} marker stands in {partition} at offset {offset}."
             return f"{partition} grows to offset {offset + max(len(event.records), 1) - 1}."
         case OffsetStaged(group_id=group, partition=partition, offset=offset):
             return f"Offset {offset} of {group} for {partition} is pending."

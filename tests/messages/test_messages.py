@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from kipviz.messages import groups, producing, share_groups, share_state, transactions
+from kipviz.messages import admin, groups, producing, share_groups, share_state, transactions
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
@@ -25,7 +25,7 @@ with warnings.catch_warnings():
 
 ALL = [
     cls
-    for module in (groups, producing, share_groups, share_state, transactions)
+    for module in (admin, groups, producing, share_groups, share_state, transactions)
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Message) and cls is not Message
 ]
@@ -43,6 +43,9 @@ KAFKA_4_4 = {
     "TxnOffsetCommit": (28, 6),
     "ShareFetch": (78, 2),
     "ShareAcknowledge": (79, 2),
+    "DescribeProducers": (61, 0),
+    "DescribeTransactions": (65, 0),
+    "ListTransactions": (66, 2),
     "ReadShareGroupState": (84, 0),
     "WriteShareGroupState": (85, 1),
     "TxnShareAcknowledge": (93, 0),

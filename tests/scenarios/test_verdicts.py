@@ -44,6 +44,8 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-small-last-delivery": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-two": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+    "kip-664-fence": (FINE,) * 7,
+    "kip-664-abort-not-hanging": (LOST,) * 7,
 }
 CELLS = [
     (story, name, row)
@@ -93,8 +95,10 @@ def test_kafka_as_it_is_has_no_transactional_acknowledgements_to_play(story: str
 @pytest.mark.parametrize("name", [name for name in DESIGNS if name != "repaired"])
 def test_every_design_but_the_repaired_one_fails_some_story(name: str) -> None:
     at = DESIGNS.index(name)
-    assert not {STUCK, TWICE, LOST, IMPOSSIBLE}.isdisjoint(rows[at] for rows in TABLE.values())
-    assert {STUCK, TWICE, LOST, IMPOSSIBLE}.isdisjoint(rows[0] for rows in TABLE.values())
+    # What comes out the same under every design is not for a design to mend.
+    theirs = [rows for rows in TABLE.values() if len(set(rows)) > 1]
+    assert not {STUCK, TWICE, LOST, IMPOSSIBLE}.isdisjoint(rows[at] for rows in theirs)
+    assert {STUCK, TWICE, LOST, IMPOSSIBLE}.isdisjoint(rows[0] for rows in theirs)
 
 
 def test_a_property_that_is_broken_stays_so_to_the_end_of_the_story() -> None:

@@ -30,7 +30,15 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.labels import label
 from kipviz.core.model import Event
 from kipviz.designs.options import STATUSES
-from kipviz.messages import events, groups, producing, share_groups, share_state, transactions
+from kipviz.messages import (
+    admin,
+    events,
+    groups,
+    producing,
+    share_groups,
+    share_state,
+    transactions,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerIdResponse
@@ -193,7 +201,7 @@ def test_records_that_move_alike_are_told_in_one_sentence() -> None:
 
 def all_messages() -> list[type[Message]]:
     """Every class of message, requests and responses."""
-    modules = (groups, producing, share_groups, share_state, transactions)
+    modules = (admin, groups, producing, share_groups, share_state, transactions)
     found = {
         kind
         for module in modules

@@ -127,6 +127,10 @@ def type_words(field: Field, *, compact: bool) -> str:
     """Give the type of a field's bytes, in the words of Kafka's protocol guide."""
     if field.is_array:
         return "compact array" if compact else "array"
+    return _item_words(field, compact=compact)
+
+
+def _item_words(field: Field, *, compact: bool) -> str:
     if field.item in ("string", "records"):
         return f"compact {field.item}" if compact else field.item
     return field.item
@@ -215,7 +219,7 @@ class Writer:
                 self.struct(field.fields, item, where)
             else:
                 raw = _primitive(field, item, where, compact=self._flexible)
-                self.put(where, field.item, raw, told=told)
+                self.put(where, _item_words(field, compact=self._flexible), raw, told=told)
 
     def _records(self, value: Encoded | bytes | None, path: str, kind: str, told: bool) -> None:
         if not isinstance(value, Encoded):
@@ -356,7 +360,7 @@ class Reader:
             return self.struct(field.fields, path)
         start = self.fields.at
         value = self._primitive(field, compact=self._flexible)
-        self._put(path, field.item, start)
+        self._put(path, _item_words(field, compact=self._flexible), start)
         return value
 
     def _records(self, field: Field, path: str, kind: str) -> bytes | None:

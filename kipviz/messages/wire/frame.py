@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from kipviz.messages.message import Message
-from kipviz.messages.wire import groups, producing, share_groups, share_state, transactions
+from kipviz.messages.wire import admin, groups, producing, share_groups, share_state, transactions
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import (
     Encoded,
@@ -47,6 +47,7 @@ KINDS: dict[type[Message], Kind] = {
     **groups.KINDS,
     **share_groups.KINDS,
     **share_state.KINDS,
+    **admin.KINDS,
 }
 
 # What is not modelled in a header, and where its value comes from.

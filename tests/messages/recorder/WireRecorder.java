@@ -33,7 +33,8 @@ public final class WireRecorder {
     private static final List<String> NAMES = List.of(
         "InitProducerId", "AddPartitionsToTxn", "EndTxn", "WriteTxnMarkers", "TxnOffsetCommit",
         "Produce", "Fetch", "OffsetFetch", "ShareFetch", "ShareAcknowledge",
-        "ReadShareGroupState", "WriteShareGroupState");
+        "ReadShareGroupState", "WriteShareGroupState",
+        "ListTransactions", "DescribeTransactions", "DescribeProducers");
     private static final int EXAMPLES_OF_THE_LAST_VERSION = 4;
     private static final ObjectMapper JSON =
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);

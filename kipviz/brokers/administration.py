@@ -1,0 +1,122 @@
+"""What a broker tells an operator: its transactional ids, and the producers of a log.
+
+WHO: every broker for what it coordinates and leads.
+WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and
+  handleDescribeTransactions, ReplicaManager.activeProducerState.
+KIPS: KIP-664; KIP-994 and KIP-1152 add filters.
+DURABILITY: none; everything is read from what other roles hold.
+NOT MODELLED: the filter for a transaction's duration and every timestamp (the clock is untimed);
+  patterns are Python's regular expressions, Kafka's are RE2's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.partition_log import ProducerEntry
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.messages.admin import (
+    STATE_NAMES,
+    ActiveProducer,
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.errors import Errors
+from kipviz.records.transaction_state import TransactionState
+
+
+def listing(me: TransactionCoordinator, request: ListTransactions) -> ListTransactionsResponse:
+    """Give the transactional ids of a coordinator that pass a request's filters.
+
+    A name of a state that there is not lets nothing through, and is told.
+    Source: TransactionStateManager.listTransactionStates.
+    """
+    if me.loading:
+        return ListTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    try:
+        pattern = re.compile(request.pattern)
+    except re.error:
+        return ListTransactionsResponse(Errors.INVALID_REGULAR_EXPRESSION)
+    names = {name: state for state, name in STATE_NAMES.items()}
+    wanted = [names[name] for name in request.states if name in names]
+    found = tuple(
+        TransactionListing(t.transactional_id, t.producer_id, t.state)
+        for t in me.transactions.values()
+        if t.state is not TransactionState.DEAD
+        and (not request.producer_ids or t.producer_id in request.producer_ids)
+        and (not request.states or t.state in wanted)
+        and (not request.pattern or pattern.fullmatch(t.transactional_id))
+    )
+    unknown = tuple(name for name in request.states if name not in names)
+    return ListTransactionsResponse(Errors.NONE, unknown, found)
+
+
+def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
+    """Tell the front desk of this broker what is coordinated here."""
+    told = ListedHere(call.ticket, listing(me, call.request))
+    return Effects(me, local=(LocalCall("kafka_apis", "", told),))
+
+
+def on_describe_transactions(
+    me: TransactionCoordinator, request: DescribeTransactions, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell an operator what is known of a transactional id.
+
+    WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known. DOES:
+    nothing. ANSWERS: state, identity and the partitions that have no marker yet.
+    Clause: KIP-664 "DescribeTransactions"; TransactionCoordinator.handleDescribeTransactions.
+    """
+    name = request.transactional_id
+    known = me.transactions.get(name)
+    if not name:
+        answer = DescribeTransactionsResponse(Errors.INVALID_REQUEST, name)
+    elif me.loading:
+        answer = DescribeTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, name)
+    elif known is None or known.state is TransactionState.DEAD:
+        answer = DescribeTransactionsResponse(Errors.TRANSACTIONAL_ID_NOT_FOUND, name)
+    else:
+        answer = DescribeTransactionsResponse(
+            Errors.NONE,
+            name,
+            known.state,
+            known.timeout_ms,
+            known.producer_id,
+            known.producer_epoch,
+            known.partitions,
+        )
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def on_describe_producers(
+    me: Any, request: DescribeProducers, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell an operator which producers the log of a partition knows.
+
+    WHEN: an admin client asks the leader. CHECKS: nothing but who leads. DOES: nothing. ANSWERS:
+    for each producer its epoch, its last sequence, the coordinator epoch of its last marker and
+    where its open transaction begins.
+    Clause: KIP-664 "DescribeProducers"; ReplicaManager.activeProducerState.
+    """
+    producers = on.log(request.partition).producers
+    active = tuple(_active(pid, producers[pid]) for pid in sorted(producers))
+    answer = DescribeProducersResponse(Errors.NONE, request.partition, active)
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def _active(producer_id: int, entry: ProducerEntry) -> ActiveProducer:
+    last_sequence = entry.batches[-1].last if entry.batches else -1
+    return ActiveProducer(
+        producer_id,
+        entry.epoch,
+        last_sequence,
+        entry.coordinator_epoch,
+        entry.transaction_first_offset,
+    )

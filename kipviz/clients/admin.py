@@ -1,0 +1,283 @@
+"""The admin client: what an operator asks about transactions, and how one is ended by hand.
+
+WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler,
+  FenceProducersHandler, TransactionsCommand (kafka-transactions.sh).
+KIPS: KIP-664, KIP-360 (fencing), KIP-1152 (pattern).
+DURABILITY: none; an answer is what a broker knew when it was asked.
+NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
+  call (it asks again as long as a broker says to come back), everything that looks at the time:
+  find-hanging takes every open transaction for old enough.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Part, Value
+from kipviz.messages.admin import (
+    ActiveProducer,
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import (
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+
+NAME = "admin"
+
+# Answers after which each request is sent again: to whoever leads then, or a little later.
+AGAIN: dict[str, tuple[Errors, ...]] = {
+    "ListTransactions": (Errors.COORDINATOR_LOAD_IN_PROGRESS,),
+    "DescribeTransactions": (
+        Errors.COORDINATOR_LOAD_IN_PROGRESS,
+        Errors.NOT_COORDINATOR,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+    ),
+    "DescribeProducers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    "WriteTxnMarkers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    "InitProducerId": (
+        Errors.COORDINATOR_LOAD_IN_PROGRESS,
+        Errors.CONCURRENT_TRANSACTIONS,
+        Errors.NOT_COORDINATOR,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+    ),
+}
+
+
+class Admin(Part, frozen=True, dict=True):
+    """What the admin client holds between two calls: what it still has to ask, and what it heard.
+
+    `brokers` are bootstrap.servers. `producers` are those of `partition`; `descriptions` are what
+    coordinators said of `listings`. `candidates` are the producers whose open transaction in
+    `partition` abortTransaction() may end: after describeProducers() every open one, after
+    find-hanging those that nobody else will end. `finding` says that these are still being found.
+    """
+
+    source: str
+    brokers: tuple[int, ...]
+    queue: tuple[Message, ...] = ()
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    partition: str = ""
+    producers: tuple[ActiveProducer, ...] = ()
+    listings: tuple[TransactionListing, ...] = ()
+    descriptions: tuple[DescribeTransactionsResponse, ...] = ()
+    candidates: tuple[ActiveProducer, ...] = ()
+    finding: bool = False
+    fenced: tuple[int, int] = (-1, -1)
+    done: bool = False
+    error: str = ""
+
+
+class Filters(Value, frozen=True):
+    """What of a list of transactions is wanted; empty is everything."""
+
+    states: tuple[str, ...] = ()
+    producer_ids: tuple[int, ...] = ()
+    pattern: str = ""
+
+
+def filters_of(text: str) -> Filters:
+    """Read filters as the command line takes them: "state=Ongoing producer=9 id=my-.*".
+
+    Raises:
+        ValueError: a word that is no filter.
+    """
+    states: tuple[str, ...] = ()
+    producer_ids: tuple[int, ...] = ()
+    pattern = ""
+    for word in text.split():
+        name, _, value = word.partition("=")
+        match name:
+            case "state":
+                states = (*states, value)
+            case "producer" if value.isdecimal():
+                producer_ids = (*producer_ids, int(value))
+            case "id":
+                pattern = value
+            case _:
+                raise ValueError(
+                    f"{word!r} is no filter: state=Ongoing, producer=9 or id=my-.* are some"
+                )
+    return Filters(states, producer_ids, pattern)
+
+
+# -- calls of the operator ----------------------------------------------------------------------
+
+
+def list_transactions(me: Admin, filters: Filters) -> Admin:
+    """Ask every broker for its transactional ids. Blocks."""
+    return _ask(me, *_to_every_broker(me, filters)).but(listings=())
+
+
+def describe_transactions(me: Admin, transactional_id: str) -> Admin:
+    """Ask the coordinator of a transactional id what it knows. Blocks."""
+    return _ask(me, DescribeTransactions(transactional_id)).but(descriptions=())
+
+
+def describe_producers(me: Admin, partition: str) -> Admin:
+    """Ask the leader of a partition which producers its log knows. Blocks."""
+    asked = _ask(me, DescribeProducers(partition))
+    return asked.but(partition=partition, producers=(), candidates=())
+
+
+def find_hanging(me: Admin, partition: str) -> Admin:
+    """Find the open transactions of a partition that nobody will end. Blocks.
+
+    First the producers of the partition, then the names of those with an open transaction, then
+    what their coordinators know of them. Source: FindHangingTransactionsCommand.
+    """
+    asked = describe_producers(me, partition)
+    return asked.but(listings=(), descriptions=(), finding=True)
+
+
+def abort_transaction(me: Admin, partition: str) -> Admin:
+    """End the oldest open transaction of a partition by a marker of one's own. Blocks.
+
+    The producer is what describeProducers() or find-hanging said last; kafka-transactions.sh
+    looks there by the transaction's first offset. The marker goes to the partition's leader and
+    past the coordinator, with the epoch that the log knows and as of transaction version 0.
+    """
+    if partition != me.partition:
+        return _failed(me, f"IllegalArgumentException: describeProducers({partition}) comes first")
+    if not me.candidates:
+        return _failed(me, f"KafkaException: no transaction to abort is known in {partition}")
+    oldest = min(me.candidates, key=lambda p: p.start_offset)
+    marker = WriteTxnMarkers(
+        oldest.producer_id,
+        oldest.producer_epoch,
+        False,
+        (partition,),
+        max(oldest.coordinator_epoch, 0),
+        0,
+    )
+    return _ask(me, marker)
+
+
+def fence_producers(me: Admin, transactional_id: str) -> Admin:
+    """Take the identity of a transactional id away from whoever has it. Blocks.
+
+    An open transaction of it is aborted first: the coordinator says to come back until then.
+    """
+    return _ask(me, InitProducerId(transactional_id))
+
+
+# -- the network thread -------------------------------------------------------------------------
+
+
+def next_request(me: Admin) -> Message | None:
+    """Give what the network thread puts on the wire next, or None."""
+    return me.queue[0] if me.queue and me.on_wire is None else None
+
+
+def sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
+    """Note that a request is on the wire."""
+    return me.but(queue=me.queue[1:], on_wire=request, on_wire_broker=broker), request
+
+
+def on_response(me: Admin, answer: Message) -> Admin:
+    """Take an answer: keep what it says, ask again, or fail the call."""
+    request = me.on_wire
+    if request is None:
+        return me
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    error = _error_of(answer)
+    name = type(request).__name__
+    if error in AGAIN[name]:
+        return me.but(queue=(request, *me.queue))
+    if error is not Errors.NONE and not _is_an_answer(me, error):
+        return _failed(me, f"{name}: {error.name}")
+    match answer:
+        case ListTransactionsResponse():
+            me = me.but(listings=(*me.listings, *answer.transactions))
+        case DescribeTransactionsResponse():
+            me = me.but(descriptions=(*me.descriptions, answer))
+        case DescribeProducersResponse():
+            me = me.but(producers=answer.producers, candidates=_open(answer.producers))
+        case InitProducerIdResponse():
+            me = me.but(fenced=(answer.producer_id, answer.producer_epoch))
+        case WriteTxnMarkersResponse():
+            me = me.but(producers=(), candidates=())
+        case _:
+            raise AssertionError(f"no admin client asked for {type(answer).__name__}")
+    return me if me.queue else _next_of_finding(me, answer)
+
+
+def on_disconnected(me: Admin, broker: int) -> Admin:
+    """Ask again what was on a broken connection, unless it was a broker that has nothing to say.
+
+    Which transactional ids a broker coordinates nobody else is asked: if it is gone, others have
+    taken over, and are asked themselves.
+    """
+    request = me.on_wire
+    if request is None or me.on_wire_broker != broker:
+        return me
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if not isinstance(request, ListTransactions):
+        return me.but(queue=(request, *me.queue))
+    return me if me.queue else _next_of_finding(me, ListTransactionsResponse(Errors.NONE))
+
+
+def restarted(me: Admin, life: int) -> Admin:
+    """Give the admin client of the process's next life: it knows the brokers."""
+    return Admin(me.source, me.brokers)
+
+
+# -- pieces -------------------------------------------------------------------------------------
+
+
+def _ask(me: Admin, *requests: Message) -> Admin:
+    return me.but(queue=requests, done=False, error="", finding=False)
+
+
+def _failed(me: Admin, error: str) -> Admin:
+    return me.but(queue=(), done=True, error=error, finding=False)
+
+
+def _to_every_broker(me: Admin, filters: Filters) -> tuple[Message, ...]:
+    return tuple(
+        ListTransactions(broker, filters.states, filters.producer_ids, filters.pattern)
+        for broker in me.brokers
+    )
+
+
+def _error_of(answer: Message) -> Errors:
+    if isinstance(answer, WriteTxnMarkersResponse):
+        return answer.results[0].error
+    error: Errors = getattr(answer, "error")  # noqa: B009  every other answer has one
+    return error
+
+
+def _is_an_answer(me: Admin, error: Errors) -> bool:
+    """Say whether an error is what find-hanging wants to know: nobody has that transaction."""
+    return me.finding and error is Errors.TRANSACTIONAL_ID_NOT_FOUND
+
+
+def _next_of_finding(me: Admin, answer: Message) -> Admin:
+    """End the call, or go on to what find-hanging asks next."""
+    if not me.finding:
+        return me.but(done=True)
+    open_here = _open(me.producers)
+    if isinstance(answer, DescribeProducersResponse) and open_here:
+        wanted = Filters(producer_ids=tuple(p.producer_id for p in open_here))
+        return me.but(queue=_to_every_broker(me, wanted))
+    if isinstance(answer, ListTransactionsResponse) and me.listings:
+        return me.but(queue=tuple(DescribeTransactions(t.transactional_id) for t in me.listings))
+    name_of = {t.producer_id: t.transactional_id for t in me.listings}
+    expected = {d.transactional_id: d.partitions for d in me.descriptions}
+    hanging = tuple(
+        p for p in open_here if me.partition not in expected.get(name_of.get(p.producer_id, ""), ())
+    )
+    return me.but(candidates=hanging, done=True, finding=False)
+
+
+def _open(producers: tuple[ActiveProducer, ...]) -> tuple[ActiveProducer, ...]:
+    return tuple(p for p in producers if p.start_offset >= 0)

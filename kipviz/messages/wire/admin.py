@@ -1,0 +1,212 @@
+"""The operators' requests on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import admin as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of, topic_of
+
+LIST_TRANSACTIONS_REQUEST = Schema(
+    "ListTransactionsRequest",
+    66,
+    "0-2",
+    "0+",
+    (
+        Field("StateFilters", "[]string"),
+        Field("ProducerIdFilters", "[]int64"),
+        Field("DurationFilter", "int64", "1+", default="-1"),
+        Field("TransactionalIdPattern", "string", "2+", default="null", nullable="2+"),
+    ),
+)
+
+LIST_TRANSACTIONS_RESPONSE = Schema(
+    "ListTransactionsResponse",
+    66,
+    "0-2",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("UnknownStateFilters", "[]string"),
+        Field(
+            "TransactionStates",
+            "[]TransactionState",
+            fields=(
+                Field("TransactionalId", "string"),
+                Field("ProducerId", "int64"),
+                Field("TransactionState", "string"),
+            ),
+        ),
+    ),
+)
+
+DESCRIBE_TRANSACTIONS_REQUEST = Schema(
+    "DescribeTransactionsRequest", 65, "0", "0+", (Field("TransactionalIds", "[]string"),)
+)
+
+DESCRIBE_TRANSACTIONS_RESPONSE = Schema(
+    "DescribeTransactionsResponse",
+    65,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "TransactionStates",
+            "[]TransactionState",
+            fields=(
+                Field("ErrorCode", "int16"),
+                Field("TransactionalId", "string"),
+                Field("TransactionState", "string"),
+                Field("TransactionTimeoutMs", "int32"),
+                Field("TransactionStartTimeMs", "int64"),
+                Field("ProducerId", "int64"),
+                Field("ProducerEpoch", "int16"),
+                Field(
+                    "Topics",
+                    "[]TopicData",
+                    fields=(Field("Topic", "string"), Field("Partitions", "[]int32")),
+                ),
+            ),
+        ),
+    ),
+)
+
+DESCRIBE_PRODUCERS_REQUEST = Schema(
+    "DescribeProducersRequest",
+    61,
+    "0",
+    "0+",
+    (
+        Field(
+            "Topics",
+            "[]TopicRequest",
+            fields=(Field("Name", "string"), Field("PartitionIndexes", "[]int32")),
+        ),
+    ),
+)
+
+DESCRIBE_PRODUCERS_RESPONSE = Schema(
+    "DescribeProducersResponse",
+    61,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Topics",
+            "[]TopicResponse",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "Partitions",
+                    "[]PartitionResponse",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field(
+                            "ActiveProducers",
+                            "[]ProducerState",
+                            fields=(
+                                Field("ProducerId", "int64"),
+                                Field("ProducerEpoch", "int32"),
+                                Field("LastSequence", "int32", default="-1"),
+                                Field("LastTimestamp", "int64", default="-1"),
+                                Field("CoordinatorEpoch", "int32"),
+                                Field("CurrentTxnStartOffset", "int64", default="-1"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _list(m: model.ListTransactions, _: Around) -> Struct:
+    return {
+        "StateFilters": m.states,
+        "ProducerIdFilters": m.producer_ids,
+        "TransactionalIdPattern": m.pattern or None,
+    }
+
+
+def _listed(m: model.ListTransactionsResponse, _: Around) -> Struct:
+    found = (
+        {
+            "TransactionalId": t.transactional_id,
+            "ProducerId": t.producer_id,
+            "TransactionState": model.STATE_NAMES[t.state],
+        }
+        for t in m.transactions
+    )
+    return {
+        "ErrorCode": m.error,
+        "UnknownStateFilters": m.unknown_states,
+        "TransactionStates": tuple(found),
+    }
+
+
+def _describe(m: model.DescribeTransactions, _: Around) -> Struct:
+    return {"TransactionalIds": (m.transactional_id,)}
+
+
+def _described(m: model.DescribeTransactionsResponse, _: Around) -> Struct:
+    state = {
+        "ErrorCode": m.error,
+        "TransactionalId": m.transactional_id,
+        "TransactionState": model.STATE_NAMES[m.state] if m.state is not None else "",
+        "TransactionTimeoutMs": m.timeout_ms,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "Topics": indexes(m.partitions, lambda t, found: {"Topic": t, "Partitions": found}),
+    }
+    return {"TransactionStates": (state,)}
+
+
+def _describe_producers(m: model.DescribeProducers, _: Around) -> Struct:
+    topic = {"Name": topic_of(m.partition), "PartitionIndexes": (index_of(m.partition),)}
+    return {"Topics": (topic,)}
+
+
+def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struct:
+    active = tuple(
+        {
+            "ProducerId": p.producer_id,
+            "ProducerEpoch": p.producer_epoch,
+            "LastSequence": p.last_sequence,
+            "CoordinatorEpoch": p.coordinator_epoch,
+            "CurrentTxnStartOffset": p.start_offset,
+        }
+        for p in m.producers
+    )
+    partition = {
+        "PartitionIndex": index_of(m.partition),
+        "ErrorCode": m.error,
+        "ActiveProducers": active,
+    }
+    return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.ListTransactions: Kind(LIST_TRANSACTIONS_REQUEST, _list),
+    model.ListTransactionsResponse: Kind(LIST_TRANSACTIONS_RESPONSE, _listed),
+    model.DescribeTransactions: Kind(DESCRIBE_TRANSACTIONS_REQUEST, _describe),
+    model.DescribeTransactionsResponse: Kind(
+        DESCRIBE_TRANSACTIONS_RESPONSE,
+        _described,
+        {
+            "DescribeTransactionsResponse.TransactionStates[].TransactionStartTimeMs": (
+                -1,
+                "none; the clock is untimed",
+            )
+        },
+    ),
+    model.DescribeProducers: Kind(DESCRIBE_PRODUCERS_REQUEST, _describe_producers),
+    model.DescribeProducersResponse: Kind(DESCRIBE_PRODUCERS_RESPONSE, _described_producers),
+}

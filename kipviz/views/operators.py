@@ -1,0 +1,52 @@
+"""What stands behind an operator's questions: the values that a broker looks at, and what it told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.cluster.world import World
+from kipviz.messages.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+)
+from kipviz.views.facts import listed, short_name
+
+
+def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
+    """Say what a broker looks at to answer an operator."""
+    match message:
+        case ListTransactions():
+            wanted = (*message.states, *map(str, message.producer_ids), message.pattern)
+            yield "filters", ", ".join(filter(None, wanted)) or "none"
+        case DescribeTransactions(transactional_id=name):
+            known = role.transactions.get(name)
+            yield name, known.state.value if known is not None else "not known"
+        case DescribeProducers(partition=partition):
+            log = world.logs[partition]
+            still = listed(tuple(f"@{first} of producer id {pid}" for first, pid in log.open))
+            yield "producers known", str(len(log.producers))
+            yield "open transactions", still
+        case _:
+            raise AssertionError(f"no operator asks {type(message).__name__}")
+
+
+def found_out(message: Any) -> Iterator[tuple[str, str]]:
+    """Say what an operator learns from an answer."""
+    match message:
+        case ListTransactionsResponse(transactions=found):
+            for one in found:
+                yield one.transactional_id, f"producer id {one.producer_id}, {one.state.value}"
+        case DescribeTransactionsResponse(state=state) if state is not None:
+            yield "state", state.value
+            yield "markers missing", listed(tuple(map(short_name, message.partitions)))
+        case DescribeProducersResponse(producers=found):
+            for p in found:
+                since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
+                yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}"
+        case _:
+            return

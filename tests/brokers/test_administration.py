@@ -1,0 +1,163 @@
+"""What a broker tells an operator."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import administration as asked
+from kipviz.brokers import kafka_apis as apis
+from kipviz.brokers import partition_leader, transaction_coordinator
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import ListedHere
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.partition_log import append
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.core.table import Table
+from kipviz.messages.admin import (
+    STATE_NAMES,
+    ActiveProducer,
+    DescribeProducers,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.errors import Errors
+from kipviz.records.batches import ABORT, Batch, DataRecord
+from kipviz.records.transaction_state import TransactionState
+from tests.brokers.desk import Desk
+
+S = TransactionState
+HOME = "__transaction_state-0"
+KNOWN = (
+    TransactionMetadata("my-a", 4, 1, S.ONGOING, partitions=("out-0",)),
+    TransactionMetadata("my-b", 5, 0, S.EMPTY),
+    TransactionMetadata("your-c", 6, 2, S.PREPARE_ABORT, pending_state=S.COMPLETE_ABORT),
+    TransactionMetadata("dead", 7, 2, S.DEAD),
+)
+COORDINATOR = TransactionCoordinator(
+    HOME, 2, transactions=Table.of({t.transactional_id: t for t in KNOWN})
+)
+
+
+def test_the_states_have_the_names_that_operators_know():
+    assert list(STATE_NAMES.values()) == [
+        "Empty",
+        "Ongoing",
+        "PrepareCommit",
+        "PrepareAbort",
+        "CompleteCommit",
+        "CompleteAbort",
+        "Dead",
+        "PrepareEpochFence",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, ["my-a", "my-b", "your-c"]),
+        ({"states": ("Ongoing", "Empty")}, ["my-a", "my-b"]),
+        ({"states": ("Dead",)}, []),
+        ({"states": ("ongoing",)}, []),
+        ({"producer_ids": (5, 6)}, ["my-b", "your-c"]),
+        ({"pattern": "my-.*"}, ["my-a", "my-b"]),
+        ({"pattern": "my-"}, []),
+        ({"pattern": ".*", "states": ("Ongoing",), "producer_ids": (5,)}, []),
+    ],
+)
+def test_a_list_has_what_passes_every_filter_and_never_the_dead(filters, found):
+    """TransactionStateManager.listTransactionStates; a pattern has to match the whole name."""
+    answer = asked.listing(COORDINATOR, ListTransactions(1, **filters))
+    assert [t.transactional_id for t in answer.transactions] == found
+
+
+def test_names_of_states_that_there_are_not_are_told():
+    answer = asked.listing(COORDINATOR, ListTransactions(1, ("Ongoing", "Hanging")))
+    assert (answer.error, answer.unknown_states) == (Errors.NONE, ("Hanging",))
+    assert answer.transactions == (TransactionListing("my-a", 4, S.ONGOING),)
+
+
+def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
+    bad = asked.listing(COORDINATOR, ListTransactions(1, pattern="("))
+    assert bad.error is Errors.INVALID_REGULAR_EXPRESSION
+    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1))
+    assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+@pytest.fixture
+def front():
+    """The front desk of a broker that leads two partitions of __transaction_state."""
+    leaders = {HOME: 1, "__transaction_state-7": 1, "__transaction_state-8": 3, "out-0": 1}
+    return Desk(apis, KafkaApis(), leaders=leaders)
+
+
+def hear(desk, answer):
+    call = desk.local[-1].message
+    desk.do(apis.on_listed(desk.role, ListedHere(call.ticket, answer), desk.on))
+
+
+def test_a_broker_lists_what_all_its_coordinators_know(front):
+    assert front.ask(apis.on_list_transactions, ListTransactions(1)) is None
+    assert [c.shard for c in front.local] == [HOME, "__transaction_state-7"]
+    one, other = TransactionListing("a", 1, S.EMPTY), TransactionListing("b", 2, S.ONGOING)
+    hear(front, ListTransactionsResponse(Errors.NONE, ("X",), (one,)))
+    assert not front.replies
+    hear(front, ListTransactionsResponse(Errors.NONE, ("X",), (other,)))
+    assert front.last == ListTransactionsResponse(Errors.NONE, ("X",), (one, other))
+    assert not front.role.listing
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_one_coordinator_that_loads_makes_the_whole_list_unknown(front, first):
+    front.ask(apis.on_list_transactions, ListTransactions(1))
+    answers = [
+        ListTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS),
+        ListTransactionsResponse(Errors.NONE, (), (TransactionListing("a", 1, S.EMPTY),)),
+    ]
+    for answer in answers if first else reversed(answers):
+        hear(front, answer)
+    assert front.last == ListTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+def test_a_broker_without_coordinators_has_an_empty_list(front):
+    front.leaders |= {HOME: 3, "__transaction_state-7": 3}
+    answer = front.ask(apis.on_list_transactions, ListTransactions(1))
+    assert answer == ListTransactionsResponse(Errors.NONE)
+
+
+def described(name, role=COORDINATOR):
+    desk = Desk(transaction_coordinator, role, leaders={HOME: 1})
+    return desk.ask(asked.on_describe_transactions, DescribeTransactions(name))
+
+
+def test_a_description_has_what_the_coordinator_knows():
+    assert described("my-a") == DescribeTransactionsResponse(
+        Errors.NONE, "my-a", S.ONGOING, 60_000, 4, 1, ("out-0",)
+    )
+
+
+@pytest.mark.parametrize(("name", "error"), [("", 42), ("nobody", 105), ("dead", 105), ("my-b", 0)])
+def test_a_name_that_nobody_has_cannot_be_described(name, error):
+    """TransactionCoordinator.handleDescribeTransactions."""
+    assert described(name).error == error
+
+
+def test_a_coordinator_that_loads_does_not_describe():
+    loading = described("my-a", COORDINATOR.but(loading=True))
+    assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_the_producers_of_a_log_are_told_with_what_they_have_open():
+    """ReplicaManager.activeProducerState."""
+    desk = Desk(partition_leader, PartitionLeader("out-0", 0), leaders={"out-0": 1})
+    log = desk.logs["out-0"]
+    two = (DataRecord("a"), DataRecord("b"))
+    log = append(log, Batch(0, two, 9, 0, 0, transactional=True))
+    log = append(log, Batch(2, two, 4, 3, 0, transactional=True))
+    ended = Batch(4, (), 9, 1, transactional=True, control=ABORT, coordinator_epoch=6)
+    desk.logs["out-0"] = append(log, ended)
+    answer = desk.ask(asked.on_describe_producers, DescribeProducers("out-0"))
+    assert answer.producers == (ActiveProducer(4, 3, 1, -1, 2), ActiveProducer(9, 1, -1, 6, -1))

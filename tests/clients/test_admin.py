@@ -1,0 +1,199 @@
+"""The admin client: whom it asks, what it makes of the answers, and what it refuses to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import admin
+from kipviz.clients.admin import Admin, Filters
+from kipviz.messages.admin import (
+    ActiveProducer,
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import (
+    InitProducerId,
+    InitProducerIdResponse,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.records.transaction_state import TransactionState
+
+S = TransactionState
+ME = Admin("operator/admin", (1, 3))
+OPEN = ActiveProducer(9, 4, 2, -1, 17)
+CLOSED = ActiveProducer(8, 1, 0, 5, -1)
+ONGOING = TransactionListing("t", 9, S.ONGOING)
+
+
+def told(me, answer, broker=1):
+    """Let it send its next request and have this answer; give both."""
+    request = admin.next_request(me)
+    me, request = admin.sent(me, request, broker)
+    return request, admin.on_response(me, answer)
+
+
+def producers(*found, error=Errors.NONE):
+    return DescribeProducersResponse(error, "out-0", found)
+
+
+def listing(*found, error=Errors.NONE):
+    return ListTransactionsResponse(error, (), found)
+
+
+def described(*partitions, error=Errors.NONE):
+    return DescribeTransactionsResponse(error, "t", S.ONGOING, 60_000, 9, 4, partitions)
+
+
+def looked(*found):
+    """A client that knows the producers of out-0."""
+    return told(admin.describe_producers(ME, "out-0"), producers(*found))[1]
+
+
+def test_a_list_is_asked_of_every_broker_one_after_the_other_with_the_same_filters():
+    me = admin.list_transactions(ME, admin.filters_of("state=Ongoing producer=9 id=my-.*"))
+    first, me = told(me, listing(ONGOING))
+    assert first == ListTransactions(1, ("Ongoing",), (9,), "my-.*")
+    assert not me.done
+    second, me = told(me, listing(), broker=3)
+    assert second == first.but(broker=3)
+    assert (me.done, me.error, me.listings) == (True, "", (ONGOING,))
+
+
+@pytest.mark.parametrize("word", ["Ongoing", "producer=my", "since=5"])
+def test_a_word_that_is_no_filter_is_refused_with_those_that_are(word):
+    with pytest.raises(ValueError, match=f"{word!r} is no filter: state=Ongoing, producer=9"):
+        admin.filters_of(word)
+
+
+def test_no_word_is_no_filter():
+    assert admin.filters_of("") == Filters()
+
+
+def test_a_broker_that_is_gone_has_nothing_to_list():
+    me = admin.list_transactions(ME, Filters())
+    me, _ = admin.sent(me, admin.next_request(me), 1)
+    me = admin.on_disconnected(me, 1)
+    _, me = told(me, listing(ONGOING), broker=3)
+    assert (me.done, me.listings) == (True, (ONGOING,))
+    me = admin.list_transactions(ME.but(brokers=(1,)), Filters())
+    me, _ = admin.sent(me, admin.next_request(me), 1)
+    assert admin.on_disconnected(me, 1).done
+
+
+def test_every_other_question_is_asked_again_when_its_connection_breaks():
+    me = admin.describe_transactions(ME, "t")
+    me, asked = admin.sent(me, admin.next_request(me), 1)
+    assert admin.next_request(admin.on_disconnected(me, 3)) is None
+    assert admin.next_request(admin.on_disconnected(me, 1)) == asked == DescribeTransactions("t")
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: admin.list_transactions(ME, Filters()), listing(error=Errors(14))),
+        (lambda: admin.describe_transactions(ME, "t"), described(error=Errors(16))),
+        (lambda: admin.describe_producers(ME, "out-0"), producers(error=Errors(6))),
+        (lambda: admin.fence_producers(ME, "t"), InitProducerIdResponse(Errors(51))),
+        (
+            lambda: admin.abort_transaction(looked(OPEN), "out-0"),
+            WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors(6)),)),
+        ),
+    ],
+)
+def test_an_answer_that_says_come_back_is_obeyed(call, answer):
+    me = call()
+    request, me = told(me, answer)
+    assert (me.done, admin.next_request(me)) == (False, request)
+
+
+@pytest.mark.parametrize("error", [31, 47, 52])
+def test_a_marker_that_the_log_refuses_ends_the_call_with_its_error(error):
+    me = admin.abort_transaction(looked(OPEN), "out-0")
+    refused = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors(error)),))
+    _, me = told(me, refused)
+    assert (me.done, me.error) == (True, f"WriteTxnMarkers: {Errors(error).name}")
+
+
+def test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0():
+    me = looked(CLOSED, OPEN.but(producer_id=7, start_offset=30), OPEN)
+    request, me = told(
+        admin.abort_transaction(me, "out-0"),
+        WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),)),
+    )
+    assert request == WriteTxnMarkers(9, 4, False, ("out-0",), 0, 0)
+    assert (me.done, me.error, me.candidates) == (True, "", ())
+
+
+@pytest.mark.parametrize("before", [ME, looked(CLOSED)])
+def test_nothing_is_aborted_that_was_not_looked_at(before):
+    me = admin.abort_transaction(before, "out-0")
+    assert me.done
+    assert "out-0" in me.error
+    assert admin.next_request(me) is None
+
+
+def finding(*after_producers):
+    """Find what hangs in out-0, with these answers behind the one of its leader."""
+    _, me = told(admin.find_hanging(ME, "out-0"), producers(CLOSED, OPEN))
+    asked = []
+    for answer in after_producers:
+        request, me = told(me, answer)
+        asked.append(request)
+    return asked, me
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "hangs"),
+    [
+        ("nobody has the producer id", (listing(), listing()), True),
+        ("its coordinator will end it", (listing(ONGOING), listing(), described("out-0")), False),
+        (
+            "its coordinator knows other partitions",
+            (listing(ONGOING), listing(), described("out-1")),
+            True,
+        ),
+        ("its transaction is over", (listing(), listing(ONGOING), described()), True),
+        (
+            "its name is gone meanwhile",
+            (listing(ONGOING), listing(), described(error=Errors.TRANSACTIONAL_ID_NOT_FOUND)),
+            True,
+        ),
+    ],
+)
+def test_a_transaction_hangs_if_no_coordinator_will_end_it(name, answers, hangs):
+    """FindHangingTransactionsCommand."""
+    asked, me = finding(*answers)
+    assert me.done, name
+    assert asked[:2] == [ListTransactions(b, (), (9,)) for b in (1, 3)]
+    assert asked[2:] == [DescribeTransactions("t")] * (len(answers) - 2)
+    assert me.candidates == ((OPEN,) if hangs else ())
+
+
+def test_without_an_open_transaction_nobody_else_is_asked():
+    request, me = told(admin.find_hanging(ME, "out-0"), producers(CLOSED))
+    assert request == DescribeProducers("out-0")
+    assert (me.done, me.candidates) == (True, ())
+
+
+def test_fencing_gives_the_identity_that_nobody_has_now():
+    request, me = told(admin.fence_producers(ME, "t"), InitProducerIdResponse(Errors.NONE, 9, 6))
+    assert request == InitProducerId("t")
+    assert (me.done, me.fenced) == (True, (9, 6))
+
+
+def test_an_unknown_name_is_an_error_of_describe():
+    answer = DescribeTransactionsResponse(Errors.TRANSACTIONAL_ID_NOT_FOUND, "t")
+    _, me = told(admin.describe_transactions(ME, "t"), answer)
+    assert me.error == "DescribeTransactions: TRANSACTIONAL_ID_NOT_FOUND"
+
+
+def test_the_next_life_knows_the_brokers_and_nothing_else():
+    assert admin.restarted(looked(OPEN), 2) == ME
