@@ -36,13 +36,19 @@ CLAUSES: dict[str, Clause] = {
     ),
     "AddPartitionsToTxn": Clause(
         "on_add_partitions",
-        "KIP-890 part 2, AddPartitionsToTxn version 5",
+        "KIP-98 AddPartitionsToTxnRequest; KIP-890, AddPartitionsToTxn version 5",
         SHIPPED,
         "TransactionCoordinator.handleAddPartitionsToTransaction",
     ),
+    "AddOffsetsToTxn": Clause(
+        "on_add_offsets",
+        "KIP-98 AddOffsetsToTxnRequest",
+        SHIPPED,
+        "KafkaApis.handleAddOffsetsToTxnRequest",
+    ),
     "EndTxn": Clause(
         "on_end_txn",
-        "KIP-890 part 2, EndTxn version 5",
+        "KIP-98 EndTxnRequest; KIP-890 part 2, EndTxn version 5",
         SHIPPED,
         "TransactionCoordinator.endTransaction",
     ),
@@ -207,7 +213,8 @@ CLAUSES: dict[str, Clause] = {
 TAKEN_BY: dict[str, str] = {
     "InitProducerId": "TransactionManager.InitProducerIdHandler",
     "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
-    "AddPartitionsToTxn": "AddPartitionsToTxnManager",
+    "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
+    "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",
     "EndTxn": "TransactionManager.EndTxnHandler",
     "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
     "Produce": "Sender.handleProduceResponse",

@@ -14,6 +14,7 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
@@ -43,6 +44,7 @@ class Image(Part, frozen=True, dict=True):
     group_configs: tuple[GroupConfig, ...] = ()
     dead_letter_topics: tuple[str, ...] = ()
     share_version: int = 2
+    features: Features = Features()
 
     def leader_of(self, partition: str) -> int:
         """Give the broker that leads a partition, or -1."""

@@ -3,6 +3,8 @@
 Partition leader, group coordinator and share coordinator do it alike: keep the request, ask the
 transaction coordinator, go on with the answer, unless a marker of that producer came by in
 between, because then the yes belongs to a transaction that is over (VerificationGuard, KIP-890).
+Under transaction version 2 the question enlists the partition; a client of version 0 or 1 has
+added it before, and the question only asks whether that is so (KIP-890 part 1).
 Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 """
 
@@ -11,7 +13,9 @@ from __future__ import annotations
 from kipviz.brokers.context import NOBODY, Context, ReplyTo, Request
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kipviz.records.placement import TRANSACTION_STATE
 
@@ -20,6 +24,10 @@ COORDINATOR_ERROR = {
     Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }
+
+
+# The first version of a request whose sender leaves it to the broker to enlist the partition.
+ENLISTS_FROM: dict[type[Message], int] = {Produce: 12, TxnOffsetCommit: 5}
 
 
 class Enlisting(Value, frozen=True):
@@ -37,6 +45,20 @@ class Enlisting(Value, frozen=True):
     guarded: bool = True
 
 
+def enlists(request: Message) -> bool:
+    """Say whether the broker enlists the partition for this request; else the client has done so."""
+    return request.spoken >= ENLISTS_FROM.get(type(request), 0)
+
+
+def is_asked(request: Message, on: Context) -> bool:
+    """Say whether the coordinator is asked before the first batch of a transaction is appended.
+
+    A broker may be told not to (transaction.partition.verification.enable), but only where it would
+    merely verify. Source: ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    """
+    return enlists(request) or on.settings.partition_verification
+
+
 def coordinator_of(transactional_id: str, on: Context) -> int:
     """Give the broker that coordinates a transactional id, or -1."""
     return on.image.leader_of(on.image.home_of(TRANSACTION_STATE, transactional_id))
@@ -45,11 +67,15 @@ def coordinator_of(transactional_id: str, on: Context) -> int:
 def ask(
     transactional_id: str, waiting: Enlisting, role: str, shard: str, broker: int
 ) -> tuple[Request, ...]:
-    """Give the request that enlists partitions, or nothing when there is nobody to ask."""
+    """Give the request that enlists or verifies partitions; nothing when there is nobody to ask."""
     if broker == NOBODY:
         return ()
     message = AddPartitionsToTxn(
-        transactional_id, waiting.producer_id, waiting.producer_epoch, waiting.partitions
+        transactional_id,
+        waiting.producer_id,
+        waiting.producer_epoch,
+        waiting.partitions,
+        verify_only=not enlists(waiting.request),
     )
     return (Request("add-partitions", broker, message, role, shard),)
 

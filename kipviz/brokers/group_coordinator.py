@@ -111,7 +111,9 @@ def on_txn_offset_commit(
     if partition_log.is_fenced(log, *identity, on.rules):
         return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    if partition_log.has_ongoing_transaction(log, *identity):
+    if partition_log.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(
+        request, on
+    ):
         return _stage(me, waiting, on)
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)

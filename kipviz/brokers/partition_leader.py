@@ -41,6 +41,8 @@ PRODUCE_ERROR = {
     Errors.COORDINATOR_NOT_AVAILABLE: Errors.NOT_ENOUGH_REPLICAS,
     Errors.NOT_COORDINATOR: Errors.NOT_ENOUGH_REPLICAS,
 }
+# The same for a client that has added the partition itself: it tries the batch again.
+VERIFIED_ERROR = {**PRODUCE_ERROR, Errors.CONCURRENT_TRANSACTIONS: Errors.NOT_ENOUGH_REPLICAS}
 
 
 class ParkedFetch(Value, frozen=True):
@@ -65,9 +67,10 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
 
     WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked;
     then, when it is appended: duplicate, epoch, enlistment, sequence. DOES: asks the coordinator
-    before the first batch of a transaction (KIP-890). ANSWERS: when the batch is below the high
-    watermark (acks=all). Clause: KIP-890 "Produce", version 12 and later,
-    ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    before the first batch of a transaction: to enlist the partition (version 12 and later,
+    transaction version 2), or whether the client has added it (KIP-890 part 1, unless the broker
+    is told not to ask). ANSWERS: when the batch is below the high watermark (acks=all).
+    Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
     identity = (request.producer_id, request.producer_epoch)
@@ -75,7 +78,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
         return _append(me, request, reply_to, on, verified=False)
     if logs.is_fenced(log, *identity, on.rules):
         return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
-    if logs.has_ongoing_transaction(log, *identity):
+    if logs.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(request, on):
         return _append(me, request, reply_to, on, verified=True)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     broker = enlistment.coordinator_of(request.transactional_id, on)
@@ -209,7 +212,14 @@ def _append(
     if cached is not None:
         base_offset, appends = cached.base_offset, False
     else:
-        error = logs.check_client_batch(log, batch, on.rules, verified=verified, origin_client=True)
+        error = logs.check_client_batch(
+            log,
+            batch,
+            on.rules,
+            verified=verified,
+            origin_client=True,
+            from_zero=enlistment.enlists(request),
+        )
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
         base_offset, appends = batch.base_offset, True
@@ -233,5 +243,6 @@ def _refused(
 
 
 def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, error: Errors) -> Effects:
-    answer = ProduceResponse(PRODUCE_ERROR.get(error, error), me.shard, request.base_sequence)
+    means = PRODUCE_ERROR if enlistment.enlists(request) else VERIFIED_ERROR
+    answer = ProduceResponse(means.get(error, error), me.shard, request.base_sequence)
     return Effects(me, replies=(Reply(reply_to, answer),))

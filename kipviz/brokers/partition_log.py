@@ -113,13 +113,20 @@ def is_fenced(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRule
 
 
 def check_client_batch(
-    log: PartitionLog, batch: Batch, rules: BrokerRules, *, verified: bool, origin_client: bool
+    log: PartitionLog,
+    batch: Batch,
+    rules: BrokerRules,
+    *,
+    verified: bool,
+    origin_client: bool,
+    from_zero: bool = True,
 ) -> Errors:
     """Say whether the leader may append a producer's batch, in the order of Kafka's checks.
 
     A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
     has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
-    of clients only. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+    of clients only; `from_zero` says that a producer which the log does not know has to begin at
+    0, as under transaction version 2. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
     """
     entry = log.producers.get(batch.producer_id)
     if is_fenced(log, batch.producer_id, batch.producer_epoch, rules):
@@ -130,7 +137,13 @@ def check_client_batch(
         return Errors.INVALID_TXN_STATE
     if origin_client and batch.producer_id < 0:
         return Errors.NONE
-    if origin_client and rules.sequence_check() and not _sequence_follows(entry, batch):
+    fresh = entry is None and not from_zero
+    if (
+        origin_client
+        and rules.sequence_check()
+        and not fresh
+        and not _sequence_follows(entry, batch)
+    ):
         return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     if ongoing and not batch.transactional:
         return Errors.INVALID_TXN_STATE

@@ -11,7 +11,9 @@ class BrokerSettings(Value, frozen=True):
     `delivery_count_limit` is group.share.delivery.count.limit, `record_locks_max` is
     group.share.partition.max.record.locks, `updates_per_snapshot` is
     share.coordinator.snapshot.update.records.per.snapshot, `transaction_max_timeout_ms` is
-    transaction.max.timeout.ms, `two_phase_commit_enable` is transaction.two.phase.commit.enable.
+    transaction.max.timeout.ms, `two_phase_commit_enable` is transaction.two.phase.commit.enable,
+    `partition_verification` is transaction.partition.verification.enable: does a leader ask whether a
+    client of transaction version 0 or 1 has added its partition?
     """
 
     delivery_count_limit: int = 5
@@ -19,6 +21,7 @@ class BrokerSettings(Value, frozen=True):
     updates_per_snapshot: int = 500
     transaction_max_timeout_ms: int = 900_000
     two_phase_commit_enable: bool = False
+    partition_verification: bool = True
 
 
 EARLIEST, LATEST = "earliest", "latest"

@@ -3,12 +3,13 @@
 WHO: the leader of one partition of `__transaction_state`.
 WHERE IN KAFKA: TransactionCoordinator, TransactionMetadata, TransactionStateManager,
   TransactionMarkerChannelManager.
-KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 part 2 (transaction version 2); KIP-939 (see two_phase).
+KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: transaction version 2);
+  KIP-939 (see two_phase).
 DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
   and only when that is replicated does the table change. A crash loses the prepared step; the
   next coordinator redoes the rest from the log.
-NOT MODELLED: transaction versions 0 and 1; expiry of transactional ids; the 10 s scan (a timeout
-  is one action); authorisation; throttling.
+NOT MODELLED: expiry of transactional ids; the 10 s scan (a timeout is one action); authorisation;
+  throttling; a fence whose record cannot be written (hasFailedEpochFence).
 """
 
 from __future__ import annotations
@@ -26,17 +27,21 @@ from kipviz.brokers.transaction_metadata import (
     completion_of,
     decision_of,
     end_txn_error,
+    end_txn_error_below_5,
     init_producer_id_error,
     is_end_txn_retry,
     metadata_of,
     next_identity,
     record_of,
+    verify_error,
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided, TransactionMoved
 from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,
@@ -48,6 +53,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse, answer_to
 from kipviz.records.batches import Batch
+from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import VALID_PREVIOUS, TransactionRecord, TransactionState
 
 ROLE = "transaction_coordinator"
@@ -65,8 +71,8 @@ class PendingAppend(Value, frozen=True):
     """A record that is in the log but not replicated: what to do when it is.
 
     `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
-    transaction first), "keep" (one that keeps it), "add", "end", or nobody's: "timeout", "complete".
-    `two_phase` says that the InitProducerId is KIP-939's.
+    transaction first), "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or
+    nobody's: "timeout", "complete". `two_phase` says that the InitProducerId is KIP-939's.
     """
 
     offset: int
@@ -123,7 +129,7 @@ def on_init_producer_id(
     if known.state is S.ONGOING and two_phase.keeps(request):
         return _keep(me, known, reply_to, on)
     if known.state is S.ONGOING:
-        return _decide(me, known, "fence", reply_to, on, committed=False, to=answer)
+        return _fence(me, known, "fence", reply_to, on, to=answer)
     identity = next_identity(known, request, fresh)
     if isinstance(identity, Errors):
         return refuse(identity)
@@ -145,42 +151,61 @@ def on_init_producer_id(
         reply_to,
         two_phase=answer is InitProducerId2PcResponse,
     )
-    return _log(me, known, wait, new_producer_ids + identity.new_producer_ids)
+    return _log(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
 
 
 def on_add_partitions(
     me: TransactionCoordinator, request: AddPartitionsToTxn, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Enlist partitions, so that the end of the transaction will reach them.
+    """Enlist partitions, so that the end of the transaction will reach them, or verify them.
 
-    WHEN: a partition leader or coordinator is about to append the first batch of a transaction.
-    CHECKS: `add_partitions_error`. DOES: logs ONGOING with the union; nothing when they are all
-    in it. ANSWERS: after replication.
-    Clause: KIP-890 "Transaction version 2", TransactionCoordinator.handleAddPartitionsToTransaction.
+    WHEN: a partition leader or coordinator is about to append the first batch of a transaction;
+    below version 4: a client is about to send one. CHECKS: `add_partitions_error`, or
+    `verify_error` if it only asks. DOES: logs ONGOING with the union; nothing when they are all in
+    it. ANSWERS: after replication.
+    Clause: KIP-98 "AddPartitionsToTxnRequest"; KIP-890 "Transaction version 2",
+    TransactionCoordinator.handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
+    """
+    known = me.transactions.get(request.transactional_id)
+    check = verify_error if request.verify_only else add_partitions_error
+    error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else check(known, request)
+    if error is not Errors.NONE or known is None or request.verify_only:
+        return Effects(me, replies=(Reply(reply_to, _answer_add(error, request)),))
+    wait = PendingAppend(
+        _next_offset(me, on),
+        _ongoing(known, request.partitions, 2 if request.version >= 4 else 0),
+        known.last_producer_epoch,
+        "add",
+        reply_to,
+        request.partitions,
+    )
+    return _join(me, known, wait, on)
+
+
+def on_add_offsets(
+    me: TransactionCoordinator, request: AddOffsetsToTxn, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Enlist the partition that holds a group's offsets, as its client asks.
+
+    WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES:
+    as for a partition of data. ANSWERS: after replication.
+    Clause: KIP-98 "AddOffsetsToTxnRequest", KafkaApis.handleAddOffsetsToTxnRequest.
     """
     known = me.transactions.get(request.transactional_id)
     error = (
         Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else add_partitions_error(known, request)
     )
     if error is not Errors.NONE or known is None:
-        return Effects(me, replies=(Reply(reply_to, _answer_add(error, request)),))
-    if known.state is S.ONGOING and set(request.partitions) <= set(known.partitions):
-        return Effects(me, replies=(Reply(reply_to, _answer_add(Errors.NONE, request)),))
-    record = record_of(
-        known,
-        S.ONGOING,
-        partitions=tuple(sorted({*known.partitions, *request.partitions})),
-        client_transaction_version=2,
-    )
+        return Effects(me, replies=(Reply(reply_to, AddOffsetsToTxnResponse(error)),))
+    partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         _next_offset(me, on),
-        record,
+        _ongoing(known, (partition,), 0),
         known.last_producer_epoch,
-        "add",
+        "offsets",
         reply_to,
-        request.partitions,
     )
-    return _log(me, known, wait)
+    return _join(me, known, wait, on)
 
 
 def on_end_txn(
@@ -189,9 +214,10 @@ def on_end_txn(
     """Decide a transaction.
 
     WHEN: the producer commits or aborts. CHECKS: `end_txn_error`, in Kafka's order for version
-    5: a transition in progress, the producer id, the epoch, the state. DOES: logs PREPARE_COMMIT
-    or PREPARE_ABORT with the next epoch. ANSWERS: as soon as that is replicated, before any
-    marker is written. Clause: KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
+    5: a transition in progress, the producer id, the epoch, the state; `end_txn_error_below_5` for
+    older ones. DOES: logs PREPARE_COMMIT or PREPARE_ABORT, since version 5 with the next epoch.
+    ANSWERS: as soon as that is replicated, before any marker is written.
+    Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
 
     def answer(error: Errors, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
@@ -203,12 +229,13 @@ def on_end_txn(
     known = me.transactions.get(request.transactional_id)
     if known is None:
         return answer(Errors.INVALID_PRODUCER_ID_MAPPING)
-    error = end_txn_error(known, request)
-    if error is not Errors.NONE:
+    bumps = request.version >= 5
+    error = end_txn_error(known, request) if bumps else end_txn_error_below_5(known, request)
+    if error is not Errors.NONE or (known.state in COMPLETED and not bumps):
         return answer(error)
     if known.state in COMPLETED and is_end_txn_retry(known, request):
         return answer(Errors.NONE, known.producer_id, known.producer_epoch)
-    return _decide(me, known, "end", reply_to, on, committed=request.committed)
+    return _decide(me, known, "end", reply_to, on, committed=request.committed, bumps=bumps)
 
 
 def on_markers_answered(
@@ -291,7 +318,7 @@ def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | N
 def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -> Effects:
     """Abort a transaction that took longer than transaction.timeout.ms, and fence its producer."""
     known = me.transactions[transactional_id]
-    return _decide(me, known, "timeout", None, on, committed=False)
+    return _fence(me, known, "timeout", None, on)
 
 
 # -- the log -----------------------------------------------------------------------------------
@@ -379,16 +406,39 @@ def _answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTx
     )
 
 
+def _ongoing(
+    known: TransactionMetadata, partitions: tuple[str, ...], version: int
+) -> TransactionRecord:
+    """Give the record of a transaction that some partitions join."""
+    union = tuple(sorted({*known.partitions, *partitions}))
+    return record_of(known, S.ONGOING, partitions=union, client_transaction_version=version)
+
+
+def _join(
+    me: TransactionCoordinator, known: TransactionMetadata, wait: PendingAppend, on: Context
+) -> Effects:
+    """Log that partitions join; answer at once when they are all in the transaction already."""
+    if known.state is S.ONGOING and wait.record.partitions == known.partitions:
+        return Effects(me, replies=_answers(wait, known))
+    return _log(me, known, wait, on)
+
+
 def _log(
     me: TransactionCoordinator,
     known: TransactionMetadata,
     wait: PendingAppend,
+    on: Context,
     new_producer_ids: int = 0,
 ) -> Effects:
     """Prepare a transition: append its record, and let nothing else begin until it is applied."""
     target = wait.record.state
     assert known.state in VALID_PREVIOUS[target], (known.state, target)
-    batch = Batch(wait.offset, (wait.record,))
+    written = wait.record
+    if on.image.features.transaction_version < 1:
+        written = written.but(
+            previous_producer_id=-1, next_producer_id=-1, client_transaction_version=0, version=0
+        )
+    batch = Batch(wait.offset, (written,))
     state = _with(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
 
@@ -403,7 +453,7 @@ def _keep(
     wait = PendingAppend(
         _next_offset(me, on), kept.record, known.last_producer_epoch, "keep", reply_to
     )
-    return _log(me, known, wait, kept.new_producer_ids)
+    return _log(me, known, wait, on, kept.new_producer_ids)
 
 
 def _decide(
@@ -414,21 +464,39 @@ def _decide(
     on: Context,
     *,
     committed: bool,
+    bumps: bool,
+    fence: bool = False,
     to: type[InitProducerIdResponse] = InitProducerIdResponse,
 ) -> Effects:
-    record = decision_of(known, on.next_producer_id, committed=committed)
+    record = decision_of(known, on.next_producer_id, committed=committed, bumps=bumps, fence=fence)
     if known.is_kept:
         record = two_phase.decision_of_kept(known, record, on)
     wait = PendingAppend(
         _next_offset(me, on),
         record,
-        known.producer_epoch,
+        known.producer_epoch if bumps else -1 if fence else known.last_producer_epoch,
         answer,
         reply_to,
         two_phase=to is InitProducerId2PcResponse,
     )
     fresh = record.next_producer_id == on.next_producer_id
-    return _log(me, known, wait, new_producer_ids=1 if fresh else 0)
+    return _log(me, known, wait, on, new_producer_ids=1 if fresh else 0)
+
+
+def _fence(
+    me: TransactionCoordinator,
+    known: TransactionMetadata,
+    answer: str,
+    reply_to: ReplyTo | None,
+    on: Context,
+    to: type[InitProducerIdResponse] = InitProducerIdResponse,
+) -> Effects:
+    """Abort a transaction without its producer, which is shut out by a higher epoch.
+
+    Whether the decision is one of transaction version 2 depends on the cluster, not on the client.
+    """
+    bumps = on.image.features.transaction_version >= 2
+    return _decide(me, known, answer, reply_to, on, committed=False, bumps=bumps, fence=True, to=to)
 
 
 def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
@@ -451,7 +519,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     decided = TransactionDecided(
         known.transactional_id,
         known.producer_id,
-        wait.last_producer_epoch,
+        before.producer_epoch,
         known.state is S.PREPARE_COMMIT,
     )
     ready = known.but(pending_state=COMPLETE_OF[known.state])
@@ -478,6 +546,10 @@ def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ..
                 known.producer_epoch,
                 wait.asked,
             )
+        case "offsets":
+            answer = AddOffsetsToTxnResponse(Errors.NONE)
+        case "end" if known.client_transaction_version < 2:
+            answer = EndTxnResponse(Errors.NONE)
         case "end" if known.next_producer_id >= 0:
             later = max(known.next_producer_epoch, 0)
             answer = EndTxnResponse(Errors.NONE, known.next_producer_id, later)
@@ -504,7 +576,7 @@ def _send_markers(
         wait = PendingAppend(
             _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"
         )
-        return _log(me, ready, wait)
+        return _log(me, ready, wait, on)
     by_broker: dict[int, list[str]] = {}
     for partition in partitions:
         by_broker.setdefault(on.image.leader_of(partition), []).append(partition)
@@ -517,6 +589,7 @@ def _send_markers(
             known.state is S.PREPARE_COMMIT,
             tuple(by_broker[broker]),
             me.coordinator_epoch,
+            known.client_transaction_version,
         )
         tag = _tag(me, known.transactional_id)
         requests.append(Request("markers", broker, marker, ROLE, me.shard, tag))

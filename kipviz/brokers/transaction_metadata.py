@@ -10,7 +10,12 @@ from typing import Any
 
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+)
 from kipviz.records.transaction_state import (
     EPOCH_MAX,
     LAST_CLIENT_EPOCH,
@@ -151,7 +156,9 @@ def next_identity(
     return Errors.PRODUCER_FENCED
 
 
-def add_partitions_error(known: TransactionMetadata | None, request: AddPartitionsToTxn) -> Errors:
+def add_partitions_error(
+    known: TransactionMetadata | None, request: AddPartitionsToTxn | AddOffsetsToTxn
+) -> Errors:
     """Say why partitions cannot join; the order is Kafka's.
 
     A transition in progress comes before producer id and epoch, so that a rotation of the
@@ -168,6 +175,42 @@ def add_partitions_error(known: TransactionMetadata | None, request: AddPartitio
     if known.producer_epoch != request.producer_epoch:
         return Errors.PRODUCER_FENCED
     if kept:
+        return Errors.INVALID_TXN_STATE
+    return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
+
+
+def verify_error(known: TransactionMetadata | None, request: AddPartitionsToTxn) -> Errors:
+    """Say whether every partition is in the ongoing transaction; nothing changes (KIP-890 part 1).
+
+    A transition in progress is no reason to say no. Outside a transaction the set is empty, so that
+    every partition is TRANSACTION_ABORTABLE. Source: handleVerifyPartitionsInTransaction.
+    """
+    if known is None or known.producer_id != request.producer_id:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    if known.producer_epoch != request.producer_epoch:
+        return Errors.PRODUCER_FENCED
+    if known.state in PREPARED:
+        return Errors.CONCURRENT_TRANSACTIONS
+    added = set(request.partitions) <= set(known.partitions)
+    return Errors.NONE if added else Errors.TRANSACTION_ABORTABLE
+
+
+def end_txn_error_below_5(known: TransactionMetadata, request: EndTxn) -> Errors:
+    """Give the answer table of EndTxn up to version 4 (transaction versions 0 and 1).
+
+    The epoch does not change with the decision, so what is complete already is recognised by its
+    state alone. Source: TransactionCoordinator.endTransactionWithTV1.
+    """
+    if known.producer_id != request.producer_id:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    if known.producer_epoch != request.producer_epoch:
+        return Errors.PRODUCER_FENCED
+    if known.pending_state is not None:
+        return Errors.CONCURRENT_TRANSACTIONS
+    if known.state is S.ONGOING:
+        return Errors.NONE
+    same = request.committed == (known.state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
+    if known.state is S.EMPTY or not same:
         return Errors.INVALID_TXN_STATE
     return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
 
@@ -221,17 +264,33 @@ def end_txn_error(known: TransactionMetadata, request: EndTxn) -> Errors:
 
 
 def decision_of(
-    known: TransactionMetadata, fresh_producer_id: int, *, committed: bool
+    known: TransactionMetadata,
+    fresh_producer_id: int,
+    *,
+    committed: bool,
+    bumps: bool = True,
+    fence: bool = False,
 ) -> TransactionRecord:
     """Give the record of a decision, with the next epoch (KIP-890: every transaction bumps it).
 
-    At the last epoch the next producer id is taken now and becomes valid with COMPLETE_*. An
-    epoch that is at the very end already is not bumped, so that a broken state can be aborted.
+    Without `bumps` (transaction versions 0 and 1) the epoch stays, unless the coordinator ends the
+    transaction by itself to `fence` its producer. At the last epoch the next producer id is taken
+    now and becomes valid with COMPLETE_*. An epoch that is at the very end already is not bumped,
+    so that a broken state can be aborted.
     Source: TransactionMetadata.prepareAbortOrCommit.
     """
+    target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
+    if not bumps:
+        return record_of(
+            known,
+            target,
+            producer_epoch=known.producer_epoch + fence,
+            next_producer_id=-1,
+            client_transaction_version=0,
+        )
     return record_of(
         known,
-        S.PREPARE_COMMIT if committed else S.PREPARE_ABORT,
+        target,
         producer_epoch=min(known.producer_epoch + 1, EPOCH_MAX),
         next_producer_id=fresh_producer_id if known.is_exhausted else -1,
         client_transaction_version=2,

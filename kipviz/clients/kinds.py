@@ -2,7 +2,7 @@
 
 A client is a value with a `source`, the request that is `on_wire` (to `on_wire_broker`), and
 `done`, which says that the call the application waits for has ended. Its module has the functions
-below under the same names. A new kind of client is a module and a line here.
+below under the same names, and `connected` if it heeds feature levels. A new kind of client is a module and a line here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 
 Client: TypeAlias = Producer | Consumer | ShareConsumer | TransactionSession | Admin
@@ -57,6 +58,13 @@ def next_request(me: Client) -> Message | None:
 def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
     """Note that a client's request is on the wire; give it as it goes out to that broker."""
     return KINDS[type(me)].sent(me, request, broker)
+
+
+def connected(me: C, features: Features) -> C:
+    """Tell a client what a new connection tells it; most kinds have no use for that."""
+    take = getattr(KINDS[type(me)], "connected", None)
+    told: C = me if take is None else take(me, features)
+    return told
 
 
 def on_response(me: C, message: Message) -> C:

@@ -1,13 +1,14 @@
 """The transactional producer: an application thread that calls, a sender that talks.
 
 WHO: a client process. WHERE IN KAFKA: KafkaProducer, TransactionManager, Sender.
-KIPS: KIP-98, KIP-360, KIP-447, KIP-890 part 2; KIP-939: prepareTransaction, completeTransaction and
+KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTransaction and
   initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), max.block.ms and
   delivery timeouts, FindCoordinator and Metadata, several batches in flight per partition,
-  transaction versions 0 and 1, compression.
+  compression; under transaction version 2 an abort gives a batch up whose connection breaks, where
+  Kafka would go on until delivery.timeout.ms.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from enum import StrEnum
 from typing import TypeVar
 
 from kipviz.clients.prepared_txn_state import PreparedTxnState
+from kipviz.clients.producer_errors import ABORTABLE, FATAL_OF_PRODUCE
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.features import Features
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -28,6 +31,10 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
@@ -70,57 +77,35 @@ TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
         S.FATAL_ERROR,
     ),
     S.PREPARED_TRANSACTION: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION, S.FATAL_ERROR),
-    S.COMMITTING_TRANSACTION: (S.READY, S.ABORTABLE_ERROR, S.FATAL_ERROR),
-    S.ABORTING_TRANSACTION: (S.READY, S.FATAL_ERROR),
+    # To INITIALIZING: the client bumps its epoch itself (KIP-360; transaction versions 0 and 1).
+    S.COMMITTING_TRANSACTION: (S.READY, S.INITIALIZING, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.ABORTING_TRANSACTION: (S.READY, S.INITIALIZING, S.FATAL_ERROR),
     S.ABORTABLE_ERROR: (S.ABORTING_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
     S.FATAL_ERROR: (S.FATAL_ERROR,),
 }
 
-# The errors of a batch that end the producer; any other one ends only the transaction.
-# Source: TransactionManager.maybeTransitionToErrorState.
-FATAL_OF_PRODUCE = (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_ID_MAPPING)
+# The last version of each request that a client of transaction version 0 or 1 speaks.
+LAST_PRODUCE = 11
+LAST_ADD_PARTITIONS = 3
+LAST_TXN_OFFSET_COMMIT = 4
+LAST_END_TXN = 4
 
-# Which errors of a transactional request end only the transaction; any other that is not
-# retriable ends the producer.
-ABORTABLE: dict[str, tuple[Errors, ...]] = {
-    "TxnOffsetCommit": (
-        Errors.ILLEGAL_GENERATION,
-        Errors.UNKNOWN_MEMBER_ID,
-        Errors.STALE_MEMBER_EPOCH,
-        Errors.GROUP_ID_NOT_FOUND,
-        Errors.TRANSACTION_ABORTABLE,
-    ),
-    # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting".
-    # A new leader has no lock of ours, so being sent there ends the transaction too (X10).
-    "TxnShareAcknowledge": (
-        Errors.UNKNOWN_TOPIC_OR_PARTITION,
-        Errors.NOT_LEADER_OR_FOLLOWER,
-        Errors.INVALID_RECORD_STATE,
-        Errors.INVALID_REQUEST,
-        Errors.NOT_COORDINATOR,
-        Errors.COORDINATOR_NOT_AVAILABLE,
-        Errors.UNKNOWN_MEMBER_ID,
-        Errors.STALE_MEMBER_EPOCH,
-        Errors.FENCED_LEADER_EPOCH,
-        Errors.FENCED_STATE_EPOCH,
-        Errors.TRANSACTION_ABORTABLE,
-    ),
-    "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
-    "InitProducerId": (Errors.TRANSACTION_ABORTABLE,),
-    "InitProducerId2Pc": (
-        Errors.TRANSACTION_ABORTABLE,
-        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ),
-}
+SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
 
 
 class OutgoingBatch(Value, frozen=True):
-    """One batch on its way to a partition leader; `broker` is -1 while it is not on the wire."""
+    """One batch on its way to a partition leader; `broker` is -1 while it is not on the wire.
+
+    `sent` says that it was on the wire before, so that nobody knows whether a broker has it: an
+    abort must not drop it (transaction versions 0 and 1, where the next transaction has the same
+    epoch and goes on with the sequences).
+    """
 
     partition: str
     records: tuple[DataRecord, ...]
     base_sequence: int
     broker: int = -1
+    sent: bool = False
 
 
 class Producer(Part, frozen=True, dict=True):
@@ -131,6 +116,11 @@ class Producer(Part, frozen=True, dict=True):
     the TransactionSession that the producer is bound to (KIP-1310, draft), "" where it has its own.
     `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that
     prepareTransaction() waits for the batches, `prepared` is what it gave, or what was recovered.
+
+    `finalized` is the level of transaction.version that the last new connection told, `version` the
+    one in which the present transaction is carried out: it changes between two transactions only.
+    Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
+    that the epoch has to be bumped by the client when the transaction is over.
     """
 
     source: str
@@ -151,16 +141,25 @@ class Producer(Part, frozen=True, dict=True):
     two_phase_commit: bool = False
     preparing: bool = False
     prepared: PreparedTxnState = PreparedTxnState()
+    finalized: int = 2
+    version: int = 2
+    partitions: tuple[str, ...] = ()
+    to_add: tuple[str, ...] = ()
+    bump: bool = False
 
     @property
     def state_name(self) -> str:
         """The state as the client itself calls it."""
         return self.state.value
 
+    @property
+    def implicit(self) -> bool:
+        """Whether brokers enlist partitions by themselves (transaction version 2)."""
+        return self.version >= 2
+
 
 # A producer, or what has its TransactionManager: a TransactionSession (KIP-1310).
 P = TypeVar("P", bound=Producer)
-
 
 # -- calls of the application thread ----------------------------------------------------------
 
@@ -191,17 +190,23 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
     """Put records into the accumulator; the sender takes them from there."""
     sequence = me.sequences.get(partition, 0)
     batch = OutgoingBatch(partition, records, sequence)
-    return me.but(
+    me = me.but(
         batches=(*me.batches, batch),
         sequences=me.sequences.set(partition, sequence + len(records)),
-        transaction_started=True,
     )
+    if me.implicit:
+        return me.but(transaction_started=True)
+    known = partition in me.partitions or partition in me.to_add or partition in _being_added(me)
+    return me if known else me.but(to_add=(*me.to_add, partition))
 
 
 def send_offsets(
     me: Producer, group_id: str, member_id: str, member_epoch: int, offsets: tuple[GroupOffset, ...]
 ) -> Producer:
-    """Stage a group's offsets in the transaction. Blocks until the group coordinator has them."""
+    """Stage a group's offsets in the transaction. Blocks until the group coordinator has them.
+
+    Under transaction versions 0 and 1 AddOffsetsToTxn goes to the transaction coordinator first.
+    """
     request = TxnOffsetCommit(
         me.transactional_id,
         group_id,
@@ -210,8 +215,12 @@ def send_offsets(
         member_id,
         member_epoch,
         offsets,
+        6 if me.implicit else LAST_TXN_OFFSET_COMMIT,
     )
-    return me.but(queue=(*me.queue, request), transaction_started=True, done=False)
+    if me.implicit:
+        return me.but(queue=(*me.queue, request), transaction_started=True, done=False)
+    first = AddOffsetsToTxn(me.transactional_id, me.producer_id, me.producer_epoch, group_id)
+    return me.but(queue=(*me.queue, first, request), done=False)
 
 
 def send_share_acknowledgements(
@@ -259,15 +268,41 @@ def complete_transaction(me: Producer, stored: PreparedTxnState) -> Producer:
 def end_transaction(me: Producer, *, committed: bool) -> Producer:
     """Commit or abort. Blocks until the coordinator has decided, not until markers are written.
 
-    An abort drops what was not sent yet. A transaction in which nothing was sent ends locally.
+    An abort drops what was not sent yet. A transaction in which nothing was sent ends locally. It
+    ends in the version in which it began; the next one has the version that the cluster has told
+    by now, and a client that comes from below 2 bumps its epoch before.
     """
     me = _to(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
-    if not me.transaction_started:
-        return _to(me, S.READY).but(done=True, error="", prepared=PreparedTxnState())
-    queue = me.queue if committed else ()
-    batches = me.batches if committed else tuple(b for b in me.batches if b.broker >= 0)
-    end = EndTxn(me.transactional_id, me.producer_id, me.producer_epoch, committed)
-    return me.but(queue=(*queue, end), batches=batches, done=False, error="")
+    end = EndTxn(
+        me.transactional_id,
+        me.producer_id,
+        me.producer_epoch,
+        committed,
+        5 if me.implicit else LAST_END_TXN,
+    )
+    if me.implicit and not me.transaction_started:
+        me = _to(_with_finalized(me), S.READY)
+        return me.but(done=True, error="", prepared=PreparedTxnState())
+    me = me if committed else _without_unsent(me).but(queue=(), to_add=())
+    me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
+    return _ended_locally(me)
+
+
+def _with_finalized(me: Producer) -> Producer:
+    """Take the transaction version that the cluster has told for the next transaction.
+
+    Source: TransactionManager.maybeUpdateTransactionV2Enabled.
+    """
+    if (me.finalized >= 2) == me.implicit:
+        return me
+    return me.but(version=me.finalized, bump=me.bump or me.finalized >= 2)
+
+
+def connected(me: Producer, features: Features) -> Producer:
+    """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
+    if me.finalized == features.transaction_version:
+        return me
+    return me.but(finalized=features.transaction_version)
 
 
 # -- the sender ---------------------------------------------------------------------------------
@@ -276,13 +311,20 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
 def next_request(me: Producer) -> Message | None:
     """Give what the sender puts on the wire next, or None when it has nothing to send.
 
-    A batch goes before a transactional request, and EndTxn waits until no batch is left.
+    A batch goes before a transactional request, and EndTxn waits until no batch is left. Below
+    transaction version 2 a batch waits until its partition is added, and partitions are added
+    before anything else but InitProducerId.
     """
     if me.state is S.FATAL_ERROR:
         return None
     for batch in me.batches:
         earlier = (b for b in me.batches if b.partition == batch.partition)
-        if batch.broker < 0 and next(earlier) is batch and me.state is not S.ABORTABLE_ERROR:
+        if (
+            batch.broker < 0
+            and next(earlier) is batch
+            and me.state is not S.ABORTABLE_ERROR
+            and (me.implicit or batch.partition in me.partitions)
+        ):
             return Produce(
                 me.transactional_id,
                 batch.partition,
@@ -290,8 +332,19 @@ def next_request(me: Producer) -> Message | None:
                 me.producer_epoch,
                 batch.base_sequence,
                 batch.records,
+                13 if me.implicit else LAST_PRODUCE,
             )
-    if not me.queue or me.on_wire is not None:
+    if me.on_wire is not None:
+        return None
+    if me.to_add and me.state in SENDS:
+        return AddPartitionsToTxn(
+            me.transactional_id,
+            me.producer_id,
+            me.producer_epoch,
+            me.to_add,
+            version=LAST_ADD_PARTITIONS,
+        )
+    if not me.queue:
         return None
     request = me.queue[0]
     if isinstance(request, EndTxn) and me.batches:
@@ -304,9 +357,14 @@ def sent(me: Producer, request: Message, broker: int) -> tuple[Producer, Message
     if isinstance(request, Produce):
         key = (request.partition, request.base_sequence)
         batches = tuple(
-            b.but(broker=broker) if (b.partition, b.base_sequence) == key else b for b in me.batches
+            b.but(broker=broker, sent=not me.implicit)
+            if (b.partition, b.base_sequence) == key
+            else b
+            for b in me.batches
         )
         return me.but(batches=batches), request
+    if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
+        return me.but(on_wire=request, on_wire_broker=broker, to_add=()), request
     return me.but(on_wire=request, on_wire_broker=broker, queue=me.queue[1:]), request
 
 
@@ -317,7 +375,11 @@ def on_response(me: Producer, message: Message) -> Producer:
     TransactionManager's handlers.
     """
     if isinstance(message, ProduceResponse):
-        return _on_produced(me, message)
+        return _ended_locally(_on_produced(me, message))
+    return _ended_locally(_on_answer(me, message))
+
+
+def _on_answer(me: Producer, message: Message) -> Producer:
     request = me.on_wire
     if request is None:
         return me
@@ -327,7 +389,17 @@ def on_response(me: Producer, message: Message) -> Producer:
         return _on_error(me, request, error)
     match message:
         case InitProducerIdResponse():
-            return _initialised(me, message)
+            assert isinstance(request, InitProducerId)
+            version = me.finalized if request.producer_id < 0 else me.version
+            return _initialised(me.but(version=version, bump=False), message)
+        case AddPartitionsToTxnResponse():
+            return me.but(
+                partitions=(*me.partitions, *message.partitions), transaction_started=True
+            )
+        case AddOffsetsToTxnResponse():
+            return me.but(transaction_started=True)
+        case EndTxnResponse() if message.producer_id < 0:
+            return _kept_identity(me)
         case EndTxnResponse():
             return _to(me, S.READY).but(
                 producer_id=message.producer_id,
@@ -345,12 +417,36 @@ def on_response(me: Producer, message: Message) -> Producer:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
 
 
+def _kept_identity(me: Producer) -> Producer:
+    """Begin anew after EndTxn up to version 4: the same epoch, unless the client has to bump it.
+
+    The bump is an InitProducerId with the identity so far (KIP-360), and the call that ended the
+    transaction waits for it, too. Sequences go on where the epoch does.
+    """
+    me = me.but(partitions=(), transaction_started=False)
+    if not me.bump:
+        return _to(me, S.READY).but(done=True)
+    request = InitProducerId(
+        me.transactional_id, me.transaction_timeout_ms, me.producer_id, me.producer_epoch
+    )
+    return _to(me, S.INITIALIZING).but(queue=(request, *me.queue))
+
+
+def _ended_locally(me: Producer) -> Producer:
+    """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
+    ends = bool(me.queue) and isinstance(me.queue[0], EndTxn)
+    waits = me.on_wire is not None or me.batches or me.to_add
+    if not ends or me.transaction_started or waits:
+        return me
+    return _kept_identity(me.but(queue=me.queue[1:]))
+
+
 def on_disconnected(me: Producer, broker: int) -> Producer:
     """Send again what was on a broken connection; the brokers recognise repeats."""
     me = me.but(batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches))
     if me.on_wire is not None and me.on_wire_broker == broker:
         me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
-    return me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me)
+    return _ended_locally(me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me))
 
 
 def restarted(me: Producer, life: int) -> Producer:
@@ -391,11 +487,13 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
     batch = next((b for b in me.batches if (b.partition, b.base_sequence) == key), None)
     if batch is None:
         return me
-    if answer.error in RETRIABLE and me.state is not S.ABORTING_TRANSACTION:
+    if answer.error in RETRIABLE and not (me.state is S.ABORTING_TRANSACTION and me.implicit):
         return me.but(batches=tuple(b.but(broker=-1) if b is batch else b for b in me.batches))
-    me = me.but(batches=tuple(b for b in me.batches if b is not batch))
-    if answer.error is Errors.NONE or me.state is S.ABORTING_TRANSACTION:
-        return _prepared(me)
+    if answer.error is Errors.NONE:
+        return _prepared(me.but(batches=tuple(b for b in me.batches if b is not batch)))
+    me = _without(me, (batch,))
+    if me.state is S.ABORTING_TRANSACTION:
+        return me
     return fail(me, answer, answer.error)
 
 
@@ -427,9 +525,12 @@ def fail(me: P, about: Message, error: Errors) -> P:
         if not isinstance(about, EndTxn):
             return me
         abortable = False
-    return _to(me, S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR).but(
+    completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
+    fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
+    return _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR).but(
         queue=(),
-        batches=tuple(b for b in me.batches if b.broker >= 0),
+        to_add=(),
+        bump=me.bump or (fails_batch and not me.implicit),
         done=True,
         preparing=False,
         error=f"{name}: {error.name}",
@@ -445,5 +546,25 @@ def _to(me: P, state: ProducerState) -> P:
     return me.but(state=state)
 
 
-def _without_unsent(me: Producer) -> Producer:
-    return me.but(batches=tuple(b for b in me.batches if b.broker >= 0))
+def _without_unsent(me: P) -> P:
+    return _without(me, tuple(b for b in me.batches if b.broker < 0 and not b.sent))
+
+
+def _without(me: P, dropped: tuple[OutgoingBatch, ...]) -> P:
+    """Drop batches that are in no log; below version 2 their sequences are given again."""
+    sequences = me.sequences
+    for batch in () if me.implicit else dropped:
+        at = min(batch.base_sequence, sequences[batch.partition])
+        sequences = sequences.set(batch.partition, at)
+    kept = tuple(b for b in me.batches if b not in dropped)
+    return me.but(batches=kept, sequences=sequences)
+
+
+def _being_added(me: Producer) -> tuple[str, ...]:
+    """Give the partitions of an AddPartitionsToTxn that is on the wire or to be sent again."""
+    return tuple(
+        partition
+        for request in (me.on_wire, *me.queue)
+        if isinstance(request, AddPartitionsToTxn)
+        for partition in request.partitions
+    )

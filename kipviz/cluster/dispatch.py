@@ -61,6 +61,8 @@ from kipviz.messages.share_state import (
     WriteShareGroupStateResponse,
 )
 from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,
@@ -83,6 +85,7 @@ HANDLERS: dict[type[Message], Handler] = {
     InitProducerId: transaction_coordinator.on_init_producer_id,
     InitProducerId2Pc: transaction_coordinator.on_init_producer_id,
     AddPartitionsToTxn: transaction_coordinator.on_add_partitions,
+    AddOffsetsToTxn: transaction_coordinator.on_add_offsets,
     EndTxn: transaction_coordinator.on_end_txn,
     WriteTxnMarkers: kafka_apis.on_write_txn_markers,
     Produce: partition_leader.on_produce,
@@ -128,6 +131,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     InitProducerId: _by_transactional_id,
     InitProducerId2Pc: _by_transactional_id,
     AddPartitionsToTxn: _by_transactional_id,
+    AddOffsetsToTxn: _by_transactional_id,
     EndTxn: _by_transactional_id,
     Produce: _by_partition,
     Fetch: _by_partition,
@@ -187,6 +191,8 @@ def not_here(message: Message) -> Message:
                 message.producer_epoch,
                 message.partitions,
             )
+        case AddOffsetsToTxn():
+            return AddOffsetsToTxnResponse(Errors.NOT_COORDINATOR)
         case EndTxn():
             return EndTxnResponse(Errors.NOT_COORDINATOR)
         case TxnOffsetCommit():

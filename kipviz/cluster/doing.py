@@ -45,6 +45,9 @@ def _send(turn: Turn, a: Send) -> None:
     request = kinds.next_request(client)
     assert request is not None
     broker = dispatch.destination(request, turn.image)
+    connection = turn.connections.get((a.source, broker))
+    if connection is None or not connection.open:
+        client = kinds.connected(client, turn.image.features)
     sender, request = kinds.sent(client, request, broker)
     app = binding.settle(app.with_client(sender), turn.client_rules)
     turn.applications = turn.applications.set(name, app)

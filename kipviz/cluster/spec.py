@@ -23,6 +23,7 @@ SHARE_VERSION = 2
 
 # errors.deadletterqueue.topic.name.prefix of the brokers.
 DEAD_LETTER_PREFIX = "dlq."
+TRANSACTION_VERSIONS = (0, 1, 2)
 
 
 # What the TransactionSession of an application is called among its clients.
@@ -100,6 +101,8 @@ class ClusterSpec(Value, frozen=True):
     and the offset of the first one. `internal_partitions` is the number of partitions of each
     internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
     that allow it (errors.deadletterqueue.group.enable); share version 1 has no dead-letter queues.
+    internal topic; only those that something hashes to are kept. `transaction_version` is the
+    finalized level of the feature transaction.version.
     """
 
     brokers: tuple[int, ...]
@@ -156,9 +159,9 @@ def check(spec: ClusterSpec) -> None:
                 f"records lie in placed partitions from offset 0 on, "
                 f"not in {partition} from {first}"
             )
-    if spec.transaction_version != TRANSACTION_VERSION:
+    if spec.transaction_version not in TRANSACTION_VERSIONS:
         raise BadSpec(
-            f"transaction version {TRANSACTION_VERSION} is what is modelled, "
+            f"transaction.version is one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
             f"not {spec.transaction_version}"
         )
     if spec.share_version not in (1, SHARE_VERSION):
@@ -211,6 +214,12 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     for partition in () if application.admin else (application.source, application.output):
         if partition not in placed:
             raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
+    stages = any(line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS for line in application.program)
+    if stages and spec.transaction_version < TRANSACTION_VERSION:
+        raise BadSpec(
+            f"{name} stages share-group acknowledgements, which takes transaction version "
+            f"{TRANSACTION_VERSION}, not {spec.transaction_version}"
+        )
     topic = topic_of(application.source)
     if application.share and topic not in dict(spec.topic_ids):
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")

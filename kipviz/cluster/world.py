@@ -28,6 +28,7 @@ from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.spec import SESSION, ApplicationSpec, ClusterSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
@@ -127,6 +128,7 @@ def first_world(spec: ClusterSpec) -> World:
         spec.group_configs,
         spec.dead_letter_topics,
         spec.share_version,
+        Features(spec.transaction_version),
     )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:

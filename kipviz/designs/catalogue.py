@@ -69,6 +69,22 @@ KIP_939 = Design(
 )
 
 
+def _older(name: str, title: str, sentence: str, source: str, **levels: int | bool) -> Design:
+    """Give Kafka with older levels of its features: the same slots on another world."""
+    pairs = tuple(sorted(levels.items()))
+    return Design(
+        name,
+        title,
+        "shipped",
+        sentence,
+        source,
+        KAFKA.chosen,
+        KAFKA.stages_shares,
+        KAFKA.sessions,
+        pairs,
+    )
+
+
 def _reading(name: str, title: str, sentence: str, **choices: str) -> Design:
     """Give another reading of the same text."""
     other = AS_WRITTEN.but(**choices)
@@ -95,6 +111,25 @@ KIP_1310 = Design(
 CATALOGUE: tuple[Design, ...] = (
     KAFKA,
     KIP_939,
+    _older(
+        "kafka-tv1",
+        "Kafka, transaction version 1",
+        "Clients add partitions themselves and an epoch lasts for many transactions; before the first "
+        "batch of a transaction the leader asks the coordinator whether its partition was added "
+        "(KIP-890 part 1).",
+        "Kafka 4.4.0 with transaction.version 1; on the wire as Kafka 3.6 and later",
+        transaction_version=1,
+    ),
+    _older(
+        "kafka-tv0",
+        "Kafka, transaction version 0, nothing verified",
+        "As KIP-98 began: clients add partitions themselves, and a leader appends whatever carries "
+        "the right epoch.",
+        "Kafka 0.11 to 3.5; Kafka 4.4.0 with transaction.version 0 and "
+        "transaction.partition.verification.enable=false",
+        transaction_version=0,
+        partition_verification=False,
+    ),
     REPAIRED,
     _finding(
         "finding-I",

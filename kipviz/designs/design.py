@@ -19,6 +19,8 @@ class Design(Value, frozen=True):
     is that of its least settled part: nothing inferred is shown as written.
     `stages_shares` says whether share-group acknowledgements can be part of a transaction at all,
     `sessions` whether there are TransactionSessions.
+    `levels` are the feature levels and the brokers' settings that the design stands for, by the
+    names that they have in a cluster's spec; what it does not name is left to the spec.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Design(Value, frozen=True):
     chosen: tuple[str, ...]
     stages_shares: bool = True
     sessions: bool = True
+    levels: tuple[tuple[str, int | bool], ...] = ()
 
     def option(self, slot: str) -> Option:
         """Give what this design chooses for a slot.
@@ -66,6 +69,7 @@ class Design(Value, frozen=True):
             (*self.chosen[:at], name, *self.chosen[at + 1 :]),
             self.stages_shares,
             self.sessions,
+            self.levels,
         )
 
     def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 KIP = Kip(
     890,
@@ -42,8 +42,17 @@ KIP = Kip(
         Row(
             "Part 1: verification of old clients",
             "A leader asks the coordinator whether the client has added the partition.",
-            OPEN,
-            note="transaction versions 0 and 1",
+            MODELLED,
+            handler="brokers.transaction_metadata.verify_error",
+            test="brokers/test_older_transaction_versions.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
+        ),
+        Row(
+            "Upgrade and downgrade of clients",
+            "A client learns the level with a new connection and changes between two transactions; the "
+            "way up bumps its epoch first.",
+            MODELLED,
+            handler="clients.producer.connected",
+            test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
         ),
     ),
 )

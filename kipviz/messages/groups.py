@@ -20,7 +20,8 @@ class TxnOffsetCommit(Message, frozen=True):
     """The producer stages a group's offsets in its transaction.
 
     Since version 5 the group coordinator enlists its own partition (transaction version 2);
-    version 6 says STALE_MEMBER_EPOCH (KIP-1319). NOT MODELLED: topic ids instead of names.
+    version 6 says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions
+    0 and 1. NOT MODELLED: topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 28
@@ -32,6 +33,7 @@ class TxnOffsetCommit(Message, frozen=True):
     member_id: str
     member_epoch: int
     offsets: tuple[GroupOffset, ...]
+    version: int = 6
 
 
 class TxnOffsetCommitResponse(Message, frozen=True):

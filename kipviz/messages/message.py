@@ -10,12 +10,19 @@ from kipviz.core.values import Value
 class Message(Value, frozen=True):
     """A request or a response; the class constants say which one and since when.
 
-    `API_KEY` is Kafka's number, `VERSION` the version that the model speaks, `STATUS` whether a
-    release ships it ("shipped"), a KIP proposes it ("draft") or we had to invent it
-    ("our inference").
+    `API_KEY` is Kafka's number, `VERSION` the newest version that the model speaks, `STATUS` whether
+    a release ships it ("shipped"), a KIP proposes it ("draft") or we had to invent it
+    ("our inference"). A request that is spoken in several versions has a field `version`; the
+    answer has its request's.
     """
 
     API_KEY: ClassVar[int] = -1
     VERSION: ClassVar[int] = 0
     STATUS: ClassVar[str] = "shipped"
     IS_RESPONSE: ClassVar[bool] = False
+
+    @property
+    def spoken(self) -> int:
+        """The version of this very request."""
+        version: int = getattr(self, "version", self.VERSION)
+        return version

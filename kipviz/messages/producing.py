@@ -13,7 +13,8 @@ from kipviz.records.batches import DataRecord
 class Produce(Message, frozen=True):
     """A producer sends one batch to the leader of a partition, acks=all.
 
-    NOT MODELLED: several partitions in one request; topic ids instead of names.
+    From version 12 on the leader enlists its partition (transaction version 2); up to version 11 the
+    client has done so, and the leader may ask (KIP-890 part 1). NOT MODELLED: several partitions in one request; topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0
@@ -24,6 +25,7 @@ class Produce(Message, frozen=True):
     producer_epoch: int
     base_sequence: int
     records: tuple[DataRecord, ...]
+    version: int = 13
 
 
 class ProduceResponse(Message, frozen=True):

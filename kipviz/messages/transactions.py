@@ -1,4 +1,8 @@
-"""The transaction RPCs, in the order in which a transaction meets them (transaction version 2)."""
+"""The transaction RPCs, in the order in which a transaction meets them.
+
+Which version of a request goes out depends on the transaction version: AddPartitionsToTxn 3, AddOffsetsToTxn 4,
+and EndTxn 4 are what a client sends under transaction versions 0 and 1.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +36,11 @@ class InitProducerIdResponse(Message, frozen=True):
 
 
 class AddPartitionsToTxn(Message, frozen=True):
-    """A broker enlists a partition in a transaction before it appends to it (KIP-890).
+    """Partitions join a transaction, or, with `verify_only`, somebody asks whether they have.
 
-    NOT MODELLED: versions 0-3, which clients send under transaction versions 0 and 1; several
-    transactions in one request; verify_only, which only those versions need.
+    Version 3 is a client's: transaction versions 0 and 1. From version 4 on it is a broker's, which
+    enlists its own partition (transaction version 2) or asks whether the client has added it
+    (KIP-890 part 1). NOT MODELLED: several transactions in one request.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -44,10 +49,15 @@ class AddPartitionsToTxn(Message, frozen=True):
     producer_id: int
     producer_epoch: int
     partitions: tuple[str, ...]
+    verify_only: bool = False
+    version: int = 5
 
 
 class AddPartitionsToTxnResponse(Message, frozen=True):
-    """Whether the coordinator has the partition in the transaction's record."""
+    """Whether the coordinator has the partitions in the transaction's record.
+
+    All partitions of a request share one answer here: none of them is unknown or forbidden alone.
+    """
 
     API_KEY: ClassVar[int] = 24
     VERSION: ClassVar[int] = 5
@@ -59,8 +69,28 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     partitions: tuple[str, ...]
 
 
+class AddOffsetsToTxn(Message, frozen=True):
+    """A client adds the partition that holds a group's offsets (transaction versions 0 and 1)."""
+
+    API_KEY: ClassVar[int] = 25
+    VERSION: ClassVar[int] = 4
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group_id: str
+
+
+class AddOffsetsToTxnResponse(Message, frozen=True):
+    """Whether the partition of the group's offsets is in the transaction."""
+
+    API_KEY: ClassVar[int] = 25
+    VERSION: ClassVar[int] = 4
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+
+
 class EndTxn(Message, frozen=True):
-    """The producer asks to commit or abort."""
+    """The producer asks to commit or abort; version 5 means that the epoch goes up with it."""
 
     API_KEY: ClassVar[int] = 26
     VERSION: ClassVar[int] = 5
@@ -68,10 +98,14 @@ class EndTxn(Message, frozen=True):
     producer_id: int
     producer_epoch: int
     committed: bool
+    version: int = 5
 
 
 class EndTxnResponse(Message, frozen=True):
-    """The decision is durable; producer id and epoch are those of the next transaction."""
+    """The decision is durable; producer id and epoch are those of the next transaction.
+
+    Below version 5 they are -1: the client keeps what it has.
+    """
 
     API_KEY: ClassVar[int] = 26
     VERSION: ClassVar[int] = 5

@@ -54,10 +54,12 @@ EPOCH_MAX = 32767
 
 
 class TransactionRecord(Value, frozen=True):
-    """One value of `__transaction_state` (TransactionLogValue v1) with its key.
+    """One value of `__transaction_state` (TransactionLogValue) with its key.
 
     `next_producer_epoch` is in Kafka 4.4.0's schema (tag 3) and no release writes it: KIP-939 keeps
-    in it, with `next_producer_id`, the identity under which a kept transaction can be ended.
+    in it, with `next_producer_id`, the identity under which a kept transaction can be ended. Version
+    0 is written under transaction version 0: it has no place for the producer ids before and after,
+    nor for the client's transaction version.
 
     NOT MODELLED: the two timestamps; time is untimed, a timeout is an action.
     """
@@ -72,3 +74,4 @@ class TransactionRecord(Value, frozen=True):
     timeout_ms: int = 60_000
     client_transaction_version: int = 0
     next_producer_epoch: int = -1
+    version: int = 1

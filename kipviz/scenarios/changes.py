@@ -15,7 +15,13 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.cluster.spec import ApplicationSpec, BadSpec, ClusterSpec, FaultBudget, check
+from kipviz.cluster.spec import (
+    ApplicationSpec,
+    BadSpec,
+    ClusterSpec,
+    FaultBudget,
+    check,
+)
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import SLOTS
@@ -26,6 +32,8 @@ KAFKA_NAMES = {
     "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
     "transaction.two.phase.commit.enable": "two_phase_commit_enable",
+    "transaction.partition.verification.enable": "partition_verification",
+    "transaction.version": "transaction_version",
 }
 OF_BROKERS: tuple[str, ...] = BrokerSettings.__struct_fields__
 OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms")
@@ -36,6 +44,8 @@ _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
     "updates_per_snapshot": "After how many updates does the share coordinator write a snapshot?",
+    "partition_verification": "Does a leader ask whether an older client has added its partition?",
+    "transaction_version": "Which transaction.version is finalized?",
     "transaction_max_timeout_ms": "How long may a transaction take at most, in ms?",
     "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",
     "max_records": "How many records does a poll bring at most?",
@@ -114,6 +124,10 @@ def changed(
 def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[ClusterSpec, Design]:
     if name in [slot.name for slot in SLOTS] and design.stages_shares:
         return spec, design.but(**{name: value})
+    if name in dict(design.levels):
+        raise BadChange(f"design {design.name} is what it is by {name}={dict(design.levels)[name]}")
+    if name == "transaction_version":
+        return spec.but(transaction_version=_number(name, value, 0)), design
     if name in OF_BROKERS:
         switch = isinstance(getattr(spec.settings, name), bool)
         said = _switch(name, value) if switch else _number(name, value, 1)

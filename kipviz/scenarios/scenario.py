@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.calls import OF_SESSIONS, STAGING
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, FaultBudget
@@ -35,6 +36,16 @@ class Question(Value, frozen=True):
     beat: int
     text: str
     choices: tuple[Choice, ...]
+
+
+def at_levels(spec: ClusterSpec, design: Design) -> ClusterSpec:
+    """Give a cluster at the feature levels, and with the settings, that a design stands for."""
+    for name, level in design.levels:
+        if name in BrokerSettings.__struct_fields__:
+            spec = spec.but(settings=spec.settings.but(**{name: level}))
+        else:
+            spec = spec.but(**{name: level})
+    return spec
 
 
 class Scenario(Value, frozen=True):
@@ -77,6 +88,7 @@ class Scenario(Value, frozen=True):
                 f"{design.name} does not have; play it under {', '.join(self.designs)}"
             )
         spec = self.spec if budget is None else self.spec.but(budget=budget)
+        spec = at_levels(spec, design)
         return ClusterModel(spec, design.broker_rules(), design.client_rules())
 
     def play(self, design: Design) -> tuple[Trace, tuple[Chapter, ...]]:

@@ -7,7 +7,7 @@ producer.
 
 from __future__ import annotations
 
-from kipviz.clients.producer import ABORTABLE, FATAL_OF_PRODUCE
+from kipviz.clients.producer_errors import ABORTABLE, FATAL_OF_PRODUCE
 from kipviz.core.values import Value
 from kipviz.messages.errors import RETRIABLE, Errors
 

@@ -238,6 +238,8 @@ def _coordinator(
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
         case "EndTxn":
             yield "asked for", "COMMIT" if message.committed else "ABORT"
+        case "AddOffsetsToTxn":
+            yield "asked for", f"the offsets of {message.group_id}"
         case _:
             yield "asked for", listed(tuple(map(short_name, message.partitions)))
     if known is not None:

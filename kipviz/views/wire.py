@@ -75,12 +75,13 @@ class Wire:
 
     def tell(self, message: Message, request: Message | None, client: str) -> list[str]:
         """Give the name of a message's shape and its bytes in hex digits."""
-        kind = type(message)
-        name = kind.__name__
+        kind, around = type(message), Around(self._topic_ids, request, client)
+        version = around.version_of(message)
+        name = kind.__name__ if version == kind.VERSION else f"{kind.__name__} {version}"
         if name not in self._known and name not in self._kinds:
-            self._kinds[name] = _kind(kind)
-        written = bytes_of(message, Around(self._topic_ids, request, client))
-        row_of = {place: n for n, place in enumerate(places(kind))}
+            self._kinds[name] = _kind(kind, version)
+        written = bytes_of(message, around)
+        row_of = {place: n for n, place in enumerate(places(kind, version))}
         spans: list[int] = []
         for span in written.spans:
             row = row_of[span.path, span.type]
@@ -95,8 +96,8 @@ class Wire:
         return {"kinds": self._kinds, "shapes": self._shapes}
 
 
-def _kind(kind: type[Message]) -> Part:
-    schema, version = KINDS[kind].schema, kind.VERSION
+def _kind(kind: type[Message], version: int) -> Part:
+    schema = KINDS[kind].schema
     header = f"header, version {header_version(schema, version)}"
     notes = {
         **HEADER_NOTES,
@@ -111,7 +112,9 @@ def _kind(kind: type[Message]) -> Part:
         "key": kind.API_KEY,
         "version": version,
         "status": kind.STATUS,
-        "places": [_place(path, words, notes.get(path, "")) for path, words in places(kind)],
+        "places": [
+            _place(path, words, notes.get(path, "")) for path, words in places(kind, version)
+        ],
     }
 
 

@@ -43,7 +43,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import EndTxn, WriteTxnMarkers
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMarkers
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -70,6 +70,8 @@ ARROW_WORDS = {
     "TxnWriteShareGroupStateResponse": "vote written",
     "AddPartitionsToTxn": "enlist partition",
     "AddPartitionsToTxnResponse": "enlisted",
+    "AddOffsetsToTxn": "enlist offsets",
+    "AddOffsetsToTxnResponse": "enlisted",
     "ReadShareGroupState": "read share state",
     "ReadShareGroupStateResponse": "share state",
     "WriteShareGroupState": "write share state",
@@ -128,6 +130,8 @@ def summary(message: Message) -> str:
     if isinstance(message, WriteTxnMarkers):
         word = "COMMIT" if message.committed else "ABORT"
         return f"marker {word} · epoch {message.producer_epoch}"
+    if isinstance(message, AddPartitionsToTxn) and message.verify_only:
+        return "verify partition"
     short = ARROW_WORDS.get(name)
     if message.IS_RESPONSE:
         return _ok(short or f"{name.removesuffix('Response')} ok", message)
@@ -137,7 +141,7 @@ def summary(message: Message) -> str:
 def detail(message: Message) -> str:
     """Give a message's fields in one line, with its key and version."""
     fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.__struct_fields__)
-    key = f"key {message.API_KEY}, version {message.VERSION}" if message.API_KEY >= 0 else "no key"
+    key = f"key {message.API_KEY}, version {message.spoken}" if message.API_KEY >= 0 else "no key"
     return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
 
 

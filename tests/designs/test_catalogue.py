@@ -71,7 +71,7 @@ def test_a_named_design_fills_every_slot_and_says_what_it_is(known: object) -> N
 
 def test_no_two_named_designs_are_alike() -> None:
     assert len({known.name for known in CATALOGUE}) == len(CATALOGUE)
-    assert len({(d.chosen, d.stages_shares) for d in CATALOGUE}) == len(CATALOGUE)
+    assert len({(d.chosen, d.stages_shares, d.levels) for d in CATALOGUE}) == len(CATALOGUE)
     assert len({known.sentence for known in CATALOGUE}) == len(CATALOGUE)
 
 

@@ -38,6 +38,7 @@ KAFKA_4_4 = {
     "OffsetFetch": (9, 10),
     "InitProducerId": (22, 5),
     "AddPartitionsToTxn": (24, 5),
+    "AddOffsetsToTxn": (25, 4),
     "EndTxn": (26, 5),
     "WriteTxnMarkers": (27, 2),
     "TxnOffsetCommit": (28, 6),

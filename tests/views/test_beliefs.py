@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking import runs
-from kipviz.clients.producer import ABORTABLE, ProducerState
+from kipviz.clients.producer import ProducerState
+from kipviz.clients.producer_errors import ABORTABLE
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
 from kipviz.core.trace import Trace
 from kipviz.messages.errors import RETRIABLE, Errors

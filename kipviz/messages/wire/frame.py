@@ -57,21 +57,19 @@ NAMED = "the connection's name"
 
 def bytes_of(message: Message, around: Around) -> Encoded:
     """Write a message as a client or a broker would; what the model does not carry is a default."""
-    kind = KINDS[type(message)]
+    kind, version = KINDS[type(message)], around.version_of(message)
     body = encode(
         kind.schema,
-        message.VERSION,
+        version,
         kind.fill(message, around),
         {path: value for path, (value, _) in kind.defaults.items()},
     )
     header = header_of(kind.schema)
     values: Struct = {}
     if header is REQUEST_HEADER:
-        values = {"RequestApiKey": message.API_KEY, "RequestApiVersion": message.VERSION}
+        values = {"RequestApiKey": message.API_KEY, "RequestApiVersion": version}
     client = {"RequestHeader.ClientId": around.client_id}
-    return framed(
-        encode(header, header_version(kind.schema, message.VERSION), values, client), body
-    )
+    return framed(encode(header, header_version(kind.schema, version), values, client), body)
 
 
 def framed(header: Encoded, body: Encoded) -> Encoded:
@@ -118,9 +116,12 @@ def header_version(schema: Schema, version: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def places(kind: type[Message]) -> tuple[tuple[str, str], ...]:
-    """Give every place (path, type) that a message of a kind can have, in the order of its bytes."""
-    schema, version = KINDS[kind].schema, kind.VERSION
+def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...]:
+    """Give every place (path, type) that a message of a kind can have, in the order of its bytes.
+
+    It is that of the newest version unless another one is given.
+    """
+    schema, version = KINDS[kind].schema, kind.VERSION if version < 0 else version
     header = header_of(schema)
     newest = header_version(schema, version)
     example = framed(

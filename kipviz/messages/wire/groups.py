@@ -191,9 +191,14 @@ def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
         "GenerationIdOrMemberEpoch": m.member_epoch,
         "MemberId": m.member_id,
         "Topics": topics(
-            offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+            offsets, lambda t, each: {**_topic(m.version, t, around), "Partitions": each}
         ),
     }
+
+
+def _topic(version: int, topic: str, around: Around) -> Struct:
+    """Name a topic as its version does: by its id since version 6 (KIP-1319)."""
+    return {"TopicId": around.topic_id(topic)} if version >= 6 else {"Name": topic}
 
 
 def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
@@ -204,7 +209,7 @@ def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
     )
     return {
         "Topics": topics(
-            results, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+            results, lambda t, each: {**_topic(around.version_of(m), t, around), "Partitions": each}
         ),
     }
 

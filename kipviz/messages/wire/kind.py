@@ -30,6 +30,20 @@ class Around(Value, frozen=True):
         """Give the id of a topic."""
         return dict(self.topic_ids).get(topic, ZERO_ID)
 
+    def version_of(self, message: Message) -> int:
+        """Give the version in which a message is written: an answer in its request's."""
+        if message.IS_RESPONSE and self.request is not None:
+            return self.request.spoken
+        return message.spoken
+
+    def by_topic(
+        self, version: int, ids_from: int, partition: str, name: str, **fields: Any
+    ) -> tuple[Struct, ...]:
+        """Give the one topic of a list, by its name below the version that has ids."""
+        if version >= ids_from:
+            return self.by_topic_id(partition, name, **fields)
+        return ({"Name": topic_of(partition), name: (fields,)},)
+
     def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
         """Give the one topic of a list by id, with one partition in its array `name`."""
         return ({"TopicId": self.topic_id(topic_of(partition)), name: (fields,)},)

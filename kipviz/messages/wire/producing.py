@@ -276,8 +276,8 @@ def _produce(m: model.Produce, around: Around) -> Struct:
     return {
         "TransactionalId": m.transactional_id or None,
         "Acks": -1,
-        "TopicData": around.by_topic_id(
-            m.partition, "PartitionData", Index=index_of(m.partition), Records=batch
+        "TopicData": around.by_topic(
+            m.version, 13, m.partition, "PartitionData", Index=index_of(m.partition), Records=batch
         ),
     }
 
@@ -288,7 +288,8 @@ def _produced(m: model.ProduceResponse, around: Around) -> Struct:
         "ErrorCode": m.error,
         "BaseOffset": m.base_offset,
     }
-    return {"Responses": around.by_topic_id(m.partition, "PartitionResponses", **result)}
+    found = around.by_topic(around.version_of(m), 13, m.partition, "PartitionResponses", **result)
+    return {"Responses": found}
 
 
 def _fetch(m: model.Fetch, around: Around) -> Struct:

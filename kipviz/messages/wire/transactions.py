@@ -132,6 +132,30 @@ ADD_PARTITIONS_TO_TXN_RESPONSE = Schema(
     ),
 )
 
+ADD_OFFSETS_TO_TXN_REQUEST = Schema(
+    "AddOffsetsToTxnRequest",
+    25,
+    "0-4",
+    "3+",
+    (
+        Field("TransactionalId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("GroupId", "string"),
+    ),
+)
+
+ADD_OFFSETS_TO_TXN_RESPONSE = Schema(
+    "AddOffsetsToTxnResponse",
+    25,
+    "0-4",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+    ),
+)
+
 END_TXN_REQUEST = Schema(
     "EndTxnRequest",
     26,
@@ -240,7 +264,9 @@ def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struc
     return {**_identity(m, around), **ongoing}
 
 
-def _identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) -> Struct:
+def _identity(m: model.InitProducerIdResponse | model.EndTxnResponse, around: Around) -> Struct:
+    if isinstance(m, model.EndTxnResponse) and around.version_of(m) < 5:
+        return {"ErrorCode": m.error}
     return {
         "ErrorCode": m.error,
         "ProducerId": m.producer_id,
@@ -249,23 +275,47 @@ def _identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around)
 
 
 def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
+    found = indexes(m.partitions, lambda t, found: {"Name": t, "Partitions": found})
+    if m.version < 4:
+        return {
+            "V3AndBelowTransactionalId": m.transactional_id,
+            "V3AndBelowProducerId": m.producer_id,
+            "V3AndBelowProducerEpoch": m.producer_epoch,
+            "V3AndBelowTopics": found,
+        }
     transaction = {
         "TransactionalId": m.transactional_id,
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,
-        "Topics": indexes(m.partitions, lambda t, found: {"Name": t, "Partitions": found}),
+        "VerifyOnly": m.verify_only,
+        "Topics": found,
     }
     return {"Transactions": (transaction,)}
 
 
-def _added_partitions(m: model.AddPartitionsToTxnResponse, _: Around) -> Struct:
+def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
     def result(topic: str, found: tuple[int, ...]) -> Struct:
         each = tuple({"PartitionIndex": i, "PartitionErrorCode": m.error} for i in found)
         return {"Name": topic, "ResultsByPartition": each}
 
     results = indexes(m.partitions, result)
+    if around.version_of(m) < 4:
+        return {"ResultsByTopicV3AndBelow": results}
     transaction = {"TransactionalId": m.transactional_id, "TopicResults": results}
     return {"ResultsByTransaction": (transaction,)}
+
+
+def _add_offsets(m: model.AddOffsetsToTxn, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "GroupId": m.group_id,
+    }
+
+
+def _added_offsets(m: model.AddOffsetsToTxnResponse, _: Around) -> Struct:
+    return {"ErrorCode": m.error}
 
 
 def _end_txn(m: model.EndTxn, _: Around) -> Struct:
@@ -310,6 +360,8 @@ KINDS: dict[type[Message], Kind] = {
     ),
     model.AddPartitionsToTxn: Kind(ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions),
     model.AddPartitionsToTxnResponse: Kind(ADD_PARTITIONS_TO_TXN_RESPONSE, _added_partitions),
+    model.AddOffsetsToTxn: Kind(ADD_OFFSETS_TO_TXN_REQUEST, _add_offsets),
+    model.AddOffsetsToTxnResponse: Kind(ADD_OFFSETS_TO_TXN_RESPONSE, _added_offsets),
     model.EndTxn: Kind(END_TXN_REQUEST, _end_txn),
     model.EndTxnResponse: Kind(END_TXN_RESPONSE, _identity),
     model.WriteTxnMarkers: Kind(WRITE_TXN_MARKERS_REQUEST, _write_markers),

@@ -1,0 +1,47 @@
+"""What an error means to a producer: it asks again, ends the transaction, or ends itself.
+
+WHERE IN KAFKA: the handlers of TransactionManager, Sender.canRetry.
+"""
+
+from __future__ import annotations
+
+from kipviz.messages.errors import Errors
+
+# The errors of a batch that end the producer; any other one ends only the transaction.
+# Source: TransactionManager.maybeTransitionToErrorState.
+FATAL_OF_PRODUCE = (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_ID_MAPPING)
+
+# Which errors of a transactional request end only the transaction; any other that is not
+# retriable ends the producer.
+ABORTABLE: dict[str, tuple[Errors, ...]] = {
+    "TxnOffsetCommit": (
+        Errors.ILLEGAL_GENERATION,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.STALE_MEMBER_EPOCH,
+        Errors.GROUP_ID_NOT_FOUND,
+        Errors.TRANSACTION_ABORTABLE,
+    ),
+    # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting".
+    # A new leader has no lock of ours, so being sent there ends the transaction too (X10).
+    "TxnShareAcknowledge": (
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.INVALID_RECORD_STATE,
+        Errors.INVALID_REQUEST,
+        Errors.NOT_COORDINATOR,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.STALE_MEMBER_EPOCH,
+        Errors.FENCED_LEADER_EPOCH,
+        Errors.FENCED_STATE_EPOCH,
+        Errors.TRANSACTION_ABORTABLE,
+    ),
+    "AddPartitionsToTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "AddOffsetsToTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "InitProducerId": (Errors.TRANSACTION_ABORTABLE,),
+    "InitProducerId2Pc": (
+        Errors.TRANSACTION_ABORTABLE,
+        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
+}

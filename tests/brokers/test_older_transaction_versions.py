@@ -1,0 +1,242 @@
+"""Transaction versions 0 and 1 on the brokers: added by the client, verified, no epoch of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import partition_leader as pl
+from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.context import Context
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata, end_txn_error_below_5
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionDecided
+from kipviz.messages.features import Features
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.records.batches import DataRecord
+from kipviz.records.placement import partition_for
+from kipviz.records.transaction_state import TransactionState
+from tests.brokers.desk import Desk
+
+S = TransactionState
+HOME = "__transaction_state-0"
+RECORD = (DataRecord("r", "src-0@100"),)
+
+
+class OlderDesk(Desk):
+    """A desk in a cluster whose transaction.version is not 2."""
+
+    level = 1
+
+    @property
+    def on(self) -> Context:
+        on = super().on
+        return on.but(image=on.image.but(features=Features(self.level)))
+
+
+@pytest.fixture
+def desk():
+    leaders = {HOME: 1, "out-0": 3, "out-1": 5}
+    return OlderDesk(tc, TransactionCoordinator(HOME, 2), leaders=leaders)
+
+
+def init(desk):
+    return desk.ask(tc.on_init_producer_id, InitProducerId("t"))
+
+
+def add(desk, epoch, *partitions):
+    request = AddPartitionsToTxn("t", 9, epoch, partitions, version=3)
+    return desk.ask(tc.on_add_partitions, request)
+
+
+def verify(desk, pid, epoch, *partitions):
+    request = AddPartitionsToTxn("t", pid, epoch, partitions, verify_only=True)
+    return desk.ask(tc.on_add_partitions, request).error
+
+
+def end(desk, epoch, *, commit=True):
+    return desk.ask(tc.on_end_txn, EndTxn("t", 9, epoch, commit, 4))
+
+
+def marked(desk, *partitions):
+    found = tuple(PartitionResult(p, Errors.NONE) for p in partitions)
+    desk.do(tc.on_markers_answered(desk.role, WriteTxnMarkersResponse(9, found), "2 t", desk.on))
+
+
+def states(desk):
+    return [(r.state, r.producer_epoch) for r in desk.written(HOME)]
+
+
+def test_a_client_adds_its_partitions_and_the_epoch_stays_from_one_transaction_to_the_next(desk):
+    init(desk)
+    for _ in range(2):
+        assert add(desk, 0, "out-0").error is Errors.NONE
+        assert end(desk, 0) == EndTxnResponse(Errors.NONE, -1, -1)
+        marked(desk, "out-0")
+    one = [(S.ONGOING, 0), (S.PREPARE_COMMIT, 0), (S.COMPLETE_COMMIT, 0)]
+    assert states(desk) == [(S.EMPTY, 0), *one, *one]
+    decided = [e for e in desk.events if isinstance(e, TransactionDecided)]
+    assert [(e.producer_epoch, e.committed) for e in decided] == [(0, True)] * 2
+
+
+def test_a_marker_has_the_epoch_of_the_data_and_says_that_it_is_an_old_one(desk):
+    init(desk)
+    add(desk, 0, "out-0")
+    end(desk, 0)
+    (marker,) = desk.sent(WriteTxnMarkers)
+    assert (marker.producer_epoch, marker.transaction_version) == (0, 0)
+
+
+@pytest.mark.parametrize("end_it", ["time-out", "a newer producer"])
+def test_the_coordinators_own_abort_fences_with_the_next_epoch(desk, end_it):
+    init(desk)
+    add(desk, 0, "out-0")
+    if end_it == "time-out":
+        desk.do(tc.on_timeout(desk.role, "t", desk.on))
+    else:
+        assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
+    (marker,) = desk.sent(WriteTxnMarkers)
+    assert (marker.producer_epoch, marker.committed) == (1, False)
+    (decided,) = [e for e in desk.events if isinstance(e, TransactionDecided)]
+    assert decided.producer_epoch == 0
+    assert desk.role.transactions["t"].last_producer_epoch == -1
+    marked(desk, "out-0")
+    assert end(desk, 0).error is Errors.PRODUCER_FENCED
+
+
+def test_a_groups_offsets_are_added_by_the_group_id(desk):
+    init(desk)
+    desk.ask(tc.on_add_offsets, AddOffsetsToTxn("t", 9, 0, "g1"))
+    assert desk.role.transactions["t"].partitions == (
+        f"__consumer_offsets-{partition_for('g1', 50)}",
+    )
+    seen = desk.logs[HOME].end_offset
+    again = desk.ask(tc.on_add_offsets, AddOffsetsToTxn("t", 9, 0, "g1"))
+    assert (again.error, desk.logs[HOME].end_offset) == (Errors.NONE, seen)
+    stale = desk.ask(tc.on_add_offsets, AddOffsetsToTxn("t", 9, 3, "g1"))
+    assert stale.error is Errors.PRODUCER_FENCED
+
+
+def test_who_asks_whether_a_partition_was_added_changes_nothing(desk):
+    """TCT.testVerifyPartitionHandling."""
+    assert verify(desk, 9, 0, "out-0") is Errors.INVALID_PRODUCER_ID_MAPPING
+    init(desk)
+    assert verify(desk, 9, 0, "out-0") is Errors.TRANSACTION_ABORTABLE
+    add(desk, 0, "out-0")
+    seen = desk.logs[HOME].end_offset
+    assert verify(desk, 9, 0, "out-0") is Errors.NONE
+    assert verify(desk, 9, 0, "out-0", "out-1") is Errors.TRANSACTION_ABORTABLE
+    assert verify(desk, 9, 1, "out-0") is Errors.PRODUCER_FENCED
+    assert verify(desk, 8, 0, "out-0") is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert desk.logs[HOME].end_offset == seen
+    desk.instant = False
+    assert add(desk, 0, "out-1") is None
+    assert verify(desk, 9, 0, "out-0") is Errors.NONE, "a transition in progress is no reason"
+    desk.replicate()
+    desk.instant = True
+    end(desk, 0)
+    assert verify(desk, 9, 0, "out-0") is Errors.CONCURRENT_TRANSACTIONS
+
+
+def test_transaction_version_0_writes_records_without_the_flexible_fields(desk):
+    desk.level = 0
+    init(desk)
+    add(desk, 0, "out-0")
+    assert {(r.version, r.previous_producer_id) for r in desk.written(HOME)} == {(0, -1)}
+    desk.level = 1
+    add(desk, 0, "out-1")
+    assert desk.written(HOME)[-1].version == 1
+
+
+# state, what is asked, what is answered: TransactionCoordinator.endTransactionWithTV1
+END_TXN_4 = """
+                  COMMIT                    ABORT
+EMPTY             INVALID_TXN_STATE         INVALID_TXN_STATE
+ONGOING           NONE                      NONE
+PREPARE_COMMIT    CONCURRENT_TRANSACTIONS   INVALID_TXN_STATE
+PREPARE_ABORT     INVALID_TXN_STATE         CONCURRENT_TRANSACTIONS
+COMPLETE_COMMIT   NONE                      INVALID_TXN_STATE
+COMPLETE_ABORT    INVALID_TXN_STATE         NONE
+"""
+ROWS = [line.split() for line in END_TXN_4.strip().splitlines()[1:]]
+
+
+@pytest.mark.parametrize(("state", "commit", "abort"), ROWS)
+def test_the_answers_of_end_txn_up_to_version_4(state, commit, abort):
+    known = TransactionMetadata("t", 9, 5, S[state])
+    for committed, answer in ((True, commit), (False, abort)):
+        asked = EndTxn("t", 9, 5, committed, 4)
+        assert end_txn_error_below_5(known, asked) is Errors[answer]
+        other = EndTxn("t", 8, 5, committed, 4)
+        assert end_txn_error_below_5(known, other) is Errors.INVALID_PRODUCER_ID_MAPPING
+        stale = EndTxn("t", 9, 4, committed, 4)
+        assert end_txn_error_below_5(known, stale) is Errors.PRODUCER_FENCED
+        busy = known.but(pending_state=S.PREPARE_ABORT)
+        assert end_txn_error_below_5(busy, asked) is Errors.CONCURRENT_TRANSACTIONS
+        assert end_txn_error_below_5(busy, stale) is Errors.PRODUCER_FENCED, "the epoch is first"
+
+
+@pytest.fixture
+def leader():
+    leaders = {"out-0": 1, **{f"__transaction_state-{i}": 5 for i in range(50)}}
+    return OlderDesk(pl, PartitionLeader("out-0", 0), leaders=leaders)
+
+
+def produce(leader, sequence=0, version=11):
+    request = Produce("t", "out-0", 9, 0, sequence, RECORD, version)
+    return leader.ask(pl.on_produce, request)
+
+
+def verified(leader, error):
+    (asked,) = leader.sent(AddPartitionsToTxn)
+    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on))
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (Errors.NONE, Errors.NONE),
+        (Errors.TRANSACTION_ABORTABLE, Errors.TRANSACTION_ABORTABLE),
+        (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH),
+        (Errors.CONCURRENT_TRANSACTIONS, Errors.NOT_ENOUGH_REPLICAS),
+        (Errors.NOT_COORDINATOR, Errors.NOT_ENOUGH_REPLICAS),
+    ],
+)
+def test_a_leader_asks_whether_the_client_has_added_its_partition(leader, said, answer):
+    assert produce(leader) is None
+    assert verified(leader, said).verify_only
+    assert leader.last.error is answer
+    assert leader.logs["out-0"].end_offset == (1 if answer is Errors.NONE else 0)
+
+
+def test_a_leader_that_is_told_not_to_verify_appends_at_once(leader):
+    leader.settings = leader.settings.but(partition_verification=False)
+    assert produce(leader).error is Errors.NONE
+    assert not leader.sent(AddPartitionsToTxn)
+
+
+def test_enlisting_cannot_be_switched_off(leader):
+    leader.settings = leader.settings.but(partition_verification=False)
+    assert produce(leader, version=13) is None
+    assert not verified(leader, Errors.NONE).verify_only
+
+
+def test_an_unknown_producer_may_go_on_with_its_sequence_where_the_epoch_lasts(leader):
+    """From version 12 on the first sequence has to be 0 (KAFKA-18202)."""
+    leader.settings = leader.settings.but(partition_verification=False)
+    assert produce(leader, sequence=7).error is Errors.NONE
+    assert produce(leader, sequence=9).error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER

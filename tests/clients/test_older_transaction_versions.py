@@ -1,0 +1,167 @@
+"""The producer under transaction versions 0 and 1, and on the way from one version to another."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import producer as p
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.messages.errors import Errors
+from kipviz.messages.features import Features
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+from kipviz.records.batches import DataRecord
+
+S = ProducerState
+RECORD = (DataRecord("r", "src-0@100"),)
+
+
+def sends(me, broker=1):
+    request = p.next_request(me)
+    assert request is not None
+    me, request = p.sent(me, request, broker)
+    return request, me
+
+
+def begun(level=1):
+    me = p.connected(Producer("app-1/producer", "t"), Features(level))
+    _, me = sends(p.init_transactions(me))
+    return p.begin_transaction(p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0)))
+
+
+def added(me, error=Errors.NONE, partitions=("out-0",)):
+    return p.on_response(me, AddPartitionsToTxnResponse(error, "t", 9, 0, partitions))
+
+
+def produced(me, error=Errors.NONE, sequence=0):
+    return p.on_response(me, ProduceResponse(error, "out-0", sequence))
+
+
+def written():
+    """A transaction whose batch is in the log."""
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    _, me = sends(added(me))
+    return produced(me)
+
+
+def ended(me):
+    request, me = sends(me)
+    assert isinstance(request, EndTxn)
+    return p.on_response(me, EndTxnResponse(Errors.NONE))
+
+
+def test_a_batch_waits_until_its_partition_is_added():
+    me = p.send(p.send(begun(), "out-0", RECORD), "out-1", RECORD)
+    request, me = sends(me)
+    assert request == AddPartitionsToTxn("t", 9, 0, ("out-0", "out-1"), version=3)
+    assert p.next_request(me) is None
+    me = p.send(me, "out-0", RECORD)
+    request, _ = sends(added(me, partitions=("out-0", "out-1")))
+    assert isinstance(request, Produce)
+    assert request.version == 11
+
+
+def test_offsets_are_added_before_they_are_committed():
+    me = p.send_offsets(begun(), "g1", "M1", 2, (GroupOffset("src-0", 101),))
+    request, me = sends(me)
+    assert request == AddOffsetsToTxn("t", 9, 0, "g1")
+    request, me = sends(p.on_response(me, AddOffsetsToTxnResponse(Errors.NONE)))
+    assert isinstance(request, TxnOffsetCommit)
+    assert (request.version, me.transaction_started) == (4, True)
+
+
+def test_identity_and_sequences_go_on_in_the_next_transaction():
+    me = ended(p.end_transaction(written(), committed=True))
+    assert (me.state, me.producer_epoch, me.sequences["out-0"]) == (S.READY, 0, 1)
+    assert me.partitions == ()
+    me = p.send(p.begin_transaction(me), "out-0", RECORD)
+    request, me = sends(me)
+    assert isinstance(request, AddPartitionsToTxn), "every transaction adds its partitions anew"
+    request, _ = sends(added(me))
+    assert request.base_sequence == 1
+
+
+def test_a_transaction_that_no_coordinator_has_heard_of_ends_at_home():
+    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=False)
+    assert (me.state, me.done, me.batches, p.next_request(me)) == (S.READY, True, (), None)
+    assert me.sequences["out-0"] == 0, "a sequence that no broker has seen is given again"
+
+
+def test_an_abort_waits_for_the_answer_that_says_whether_it_has_begun():
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    me = p.end_transaction(me, committed=False)
+    assert (me.state, p.next_request(me)) == (S.ABORTING_TRANSACTION, None)
+    request, _ = sends(added(me))
+    assert isinstance(request, EndTxn)
+    assert added(me, Errors.TRANSACTION_ABORTABLE).state is S.READY
+
+
+def test_a_commit_sends_what_is_not_added_yet():
+    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True)
+    request, me = sends(me)
+    assert isinstance(request, AddPartitionsToTxn)
+    request, me = sends(added(me))
+    assert isinstance(request, Produce)
+    request, _ = sends(produced(me))
+    assert (type(request), request.version) == (EndTxn, 4)
+
+
+def test_an_abort_after_a_failed_batch_bumps_the_epoch_by_itself():
+    """KIP-360: EndTxn, then InitProducerId with the identity so far."""
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    _, me = sends(added(me))
+    me = produced(me, Errors.TRANSACTION_ABORTABLE)
+    assert (me.state, me.bump) == (S.ABORTABLE_ERROR, True)
+    me = ended(p.end_transaction(me, committed=False))
+    assert (me.state, me.done) == (S.INITIALIZING, False)
+    request, me = sends(me)
+    assert request == InitProducerId("t", 60_000, 9, 0)
+    me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.done, me.producer_epoch, me.bump) == (S.READY, True, 1, False)
+    assert me.sequences.get("out-0") is None
+
+
+def test_an_abort_goes_on_with_a_batch_of_which_nobody_knows_whether_it_arrived():
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    _, me = sends(added(me), broker=3)
+    me = p.end_transaction(p.on_disconnected(me, 3), committed=False)
+    request, me = sends(me)
+    assert isinstance(request, Produce)
+    request, _ = sends(produced(me))
+    assert isinstance(request, EndTxn)
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch(committed):
+    """TransactionManager.maybeUpdateTransactionV2Enabled."""
+    me = p.connected(written(), Features(2))
+    assert me.version == 1, "a transaction ends in the version in which it began"
+    me = p.end_transaction(me, committed=committed)
+    assert p.next_request(me) == EndTxn("t", 9, 0, committed, 4)
+    me = ended(me)
+    request, me = sends(me)
+    assert request == InitProducerId("t", 60_000, 9, 0)
+    me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
+    assert (me.version, me.state) == (2, S.READY)
+    request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
+    assert (type(request), request.version) == (Produce, 13)
+
+
+def test_the_way_down_needs_no_bump():
+    _, me = sends(p.send(begun(2), "out-0", RECORD))
+    me = p.connected(produced(me), Features(1))
+    _, me = sends(p.end_transaction(me, committed=True))
+    me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.version, me.bump) == (S.READY, 1, False)
+    request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
+    assert isinstance(request, AddPartitionsToTxn)
