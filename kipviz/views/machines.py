@@ -53,12 +53,16 @@ FATAL = "FATAL_ERROR"
 PREPARED = "PREPARED_TRANSACTION"
 EVERYWHERE = "any state"
 _producer = pairs(producer.TRANSITIONS)
+# The client's own bump of the epoch at the end of a transaction (versions 0 and 1): drawn if taken.
+_bumps = tuple(
+    pair for pair in _producer if pair[1] == "INITIALIZING" and pair[0] != "UNINITIALIZED"
+)
 
 TWO_PHASE_PRODUCER = Machine(
     "producer in two phases",
     "TransactionManager.State.isTransitionValid",
     "Any state may become FATAL_ERROR. PREPARED_TRANSACTION (KIP-939) is known to the client alone. "
-    "Not modelled: the epoch bump of older transaction versions.",
+    "Back to INITIALIZING: the client bumps its epoch (transaction versions 0 and 1).",
     {
         "UNINITIALIZED": (84, 20),
         "INITIALIZING": (84, 72),
@@ -70,13 +74,14 @@ TWO_PHASE_PRODUCER = Machine(
         "ABORTABLE_ERROR": (222, 176),
         FATAL: (222, 280),
     },
-    tuple(pair for pair in _producer if pair[1] != FATAL),
-    tuple(pair for pair in _producer if pair[1] == FATAL and pair[0] != FATAL),
+    tuple(pair for pair in _producer if pair[1] != FATAL and pair not in _bumps),
+    (*(pair for pair in _producer if pair[1] == FATAL and pair[0] != FATAL), *_bumps),
     FATAL,
     {
         ("INITIALIZING", PREPARED): 18,
         ("IN_TRANSACTION", "COMMITTING_TRANSACTION"): 150,
         ("COMMITTING_TRANSACTION", "READY"): 4,
+        ("COMMITTING_TRANSACTION", "INITIALIZING"): 10,
         ("INITIALIZING", "ABORTABLE_ERROR"): 316,
         ("UNINITIALIZED", FATAL): 330,
         ("INITIALIZING", FATAL): 330,
@@ -89,7 +94,8 @@ TWO_PHASE_PRODUCER = Machine(
 PRODUCER = TWO_PHASE_PRODUCER.but(
     id="producer",
     note="Any state may become FATAL_ERROR. Not drawn: PREPARED_TRANSACTION (KIP-939), which needs "
-    "transaction.two.phase.commit.enable. Not modelled: the epoch bump of older transaction versions.",
+    "transaction.two.phase.commit.enable. Back to INITIALIZING: the client bumps its epoch "
+    "(transaction versions 0 and 1).",
     places={
         **{name: at for name, at in TWO_PHASE_PRODUCER.places.items() if name != PREPARED},
         "COMMITTING_TRANSACTION": (84, 228),
