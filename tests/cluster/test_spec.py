@@ -64,7 +64,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(transaction_version=1),
-            "transaction version 2 is what is modelled, not 1",
+            "app-1 stages share-group acknowledgements, which takes transaction version 2, not 1",
         ),
         (SPEC.but(topic_ids=()), "app-1 shares src-0, but topic src has no id"),
         (
