@@ -259,6 +259,13 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
     """Give the clause of a call of an application thread; `share` says which consumer it has."""
     if call == "sendShareAcknowledgementsToTransaction":
         return Clause(call, "KIP-1289 Pseudo code", DRAFT, "none yet (PR 22357)")
+    if call == "resumeTransaction":
+        return Clause(
+            call,
+            "KIP-1310 4.1, before",
+            SHIPPED,
+            "FlinkKafkaInternalProducer (Flink, by reflection)",
+        )
     if call in SESSION_CALLS:
         return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
     if call == "acknowledgeTransactionally":

@@ -41,6 +41,7 @@ class Call(StrEnum):
     COMMIT_SYNC = "commitSync"
     INITIALIZE = "initialize"
     RESUME = "resume"
+    RESUME_TRANSACTION = "resumeTransaction"
     ADD_PARTITIONS = "addPartitionsToTransaction"
     ADD_SHARE_ACKS = "addShareAcksToTransaction"
     ACKNOWLEDGE_TRANSACTIONALLY = "acknowledgeTransactionally"

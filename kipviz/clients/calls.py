@@ -89,8 +89,12 @@ def _begin_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
 
 
 def _send(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Send the outputs of the batch, or what a line says of it: "offsets-0 position"."""
+    to, _, note = (line.target or me.output).partition(" ")
     outputs = tuple(DataRecord(f"f({r.value})", f"{r.partition}@{r.offset}") for r in me.records)
-    to = line.target or me.output
+    if note:
+        last = me.records[-1]
+        outputs = (DataRecord(f"{note} of {last.partition}: {last.offset + 1}"),)
     return me.with_client(transactional.send(_producer(me, line), to, outputs))
 
 
@@ -125,7 +129,8 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
 
 def _resume(me: Application, line: Line, rules: ClientRules) -> Application:
     name, producer_id, epoch = line.target.split()
-    return me.with_client(sessions.resume(_session(me), (name, int(producer_id), int(epoch))))
+    identity = (name, int(producer_id), int(epoch))
+    return me.with_client(sessions.resume(_producer(me, line), identity))
 
 
 def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -294,6 +299,7 @@ CALLS: dict[Call, Calling] = {
     C.COMMIT_SYNC: Calling(CONSUMER, _commit_sync, True),
     C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
     C.RESUME: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
+    C.RESUME_TRANSACTION: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
     C.ADD_PARTITIONS: Calling(PRODUCER, _add_partitions, False, IN_TRANSACTION),
     C.ADD_SHARE_ACKS: Calling(PRODUCER, _add_share_acks, False, IN_TRANSACTION),
     C.ACKNOWLEDGE_TRANSACTIONALLY: Calling(CONSUMER, _acknowledge_transactionally),

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kipviz.clients import producer
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer import P, Producer, ProducerState
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import AcknowledgementBatch
@@ -83,20 +83,21 @@ def state_name(state: ProducerState) -> str:
 # -- calls of the application thread ----------------------------------------------------------
 
 
-def resume(me: TransactionSession, identity: tuple[str, int, int]) -> TransactionSession:
+def resume(me: P, identity: tuple[str, int, int]) -> P:
     """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
 
-    KIP-1310 7.1 "Session Resume": it starts IN_TRANSACTION. Nobody is asked, nobody is fenced.
+    KIP-1310 7.1 "Session Resume": it starts IN_TRANSACTION. Nobody is asked, nobody is fenced. Flink
+    does the same to a producer today, by reflection.
     """
     name, producer_id, epoch = identity
-    return me.but(
+    me = me.but(
         transactional_id=name,
         producer_id=producer_id,
         producer_epoch=epoch,
         state=S.IN_TRANSACTION,
         transaction_started=True,
-        resumed=True,
     )
+    return me.but(resumed=True) if isinstance(me, TransactionSession) else me
 
 
 def add_share_acks(

@@ -1,4 +1,4 @@
-"""`kipviz compare`: one story under two designs, side by side."""
+"""`kipviz compare`: one story under two designs, or two stories, side by side."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from kipviz.checking.runs import Judgement, Run
     from kipviz.widgets.line import Line
 
-HELP = "play one story under two designs and show where they part"
+HELP = "play one story under two designs, or two stories, and show where they part"
 Pair = tuple[int, int]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("scenario", metavar="SCENARIO")
-    parser.add_argument("--left", required=True, metavar="DESIGN")
-    parser.add_argument("--right", required=True, metavar="DESIGN")
+    parser.add_argument(
+        "--to", metavar="SCENARIO", help="another story for the right side: the other of a pair"
+    )
+    parser.add_argument("--left", metavar="DESIGN", help="default: what the story was written for")
+    parser.add_argument("--right", metavar="DESIGN", help="the same for the right side")
     add_json(parser)
 
 
@@ -33,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.widgets.line import line_of
 
     with telling.refusing():
-        both = [runs.play(arguments.scenario, name) for name in (arguments.left, arguments.right)]
+        both = [runs.play(*side) for side in _sides(arguments)]
     left, right = (line_of(telling.payload_of(one), [], 0) for one in both)
     pairs, bigs = in_step(left, right)
     apart = differences(left, right, pairs, marks(left, right, pairs))
@@ -49,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     document = {
         "scenario": arguments.scenario,
+        "to": arguments.to or arguments.scenario,
         "left": telling.document_of(both[0], judged[0]),
         "right": telling.document_of(both[1], judged[1]),
         "steps": rows,
@@ -59,6 +63,23 @@ def run(arguments: argparse.Namespace) -> int:
     lines = _lines(both, judged, document) if not arguments.json else ()
     answer(document, lines, as_json=arguments.json)
     return 0
+
+
+def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Give (story, design) of both sides.
+
+    Raises:
+        ValueError: if one story is to be held beside itself and no two designs are named.
+    """
+    from kipviz.scenarios.library import scenario
+
+    one, other = arguments.scenario, arguments.to or arguments.scenario
+    if one == other and None in (arguments.left, arguments.right):
+        raise ValueError(
+            "it takes two designs, --left and --right, or a second story: --to SCENARIO"
+        )
+    left = arguments.left or scenario(one).designs[0]
+    return (one, left), (other, arguments.right or scenario(other).designs[0])
 
 
 def _side(line: Line, step: int) -> dict[str, Any]:
@@ -77,7 +98,7 @@ def _lines(
     first = document["difference"]
     rows = document["steps"]
     names = list(rows[0]["left"]["verdicts"])
-    yield both[0].scenario.title
+    yield " | ".join(dict.fromkeys(one.scenario.title for one in both))
     yield f"left:  design {both[0].design.name} ({both[0].design.status})"
     yield f"right: design {both[1].design.name} ({both[1].design.status})"
     yield f"verdicts: {', '.join(names)}"

@@ -39,6 +39,22 @@ API = (
         note="it says that there is something to end; under transaction version 2 brokers enlist",
     ),
     Row(
+        "2.1 sendOffsetsToTransaction",
+        "The session sends TxnOffsetCommit to the group coordinator.",
+        MODELLED,
+        f"{SESSION}.TransactionSession",
+        "kip-1310-streams-session",
+        "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+    ),
+    Row(
+        "2.1 addShareAcksToTransaction",
+        "The session sends a share group's acknowledgements.",
+        MODELLED,
+        f"{SESSION}.add_share_acks",
+        "kip-1310-sink-session",
+        "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+    ),
+    Row(
         "2.1 heartbeat()",
         "The session says that it is alive (TxnHeartbeat of KIP-1309).",
         OPEN,
@@ -93,6 +109,39 @@ EXTRACTION = (
         test=f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
     ),
 )
+
+
+def _pair(clause: str, says: str, name: str, handler: str = f"{BINDING}.settle") -> tuple[Row, Row]:
+    """Give the rows of a use case as the draft and as today's producer has it."""
+    return (
+        Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session"),
+        Row(
+            f"{clause}, before",
+            "The same with today's producer, for comparison.",
+            MODELLED,
+            "clients.producer.Producer",
+            f"kip-1310-{name}-producer",
+        ),
+    )
+
+
+USE_CASES = (
+    *_pair("1.2 KafkaProducer", "The owner: a producer that is bound to a session.", "produce"),
+    *_pair("1.2 Kafka Streams", "A regular group's offsets in a session's transaction.", "streams"),
+    *_pair(
+        "4.1 Apache Flink",
+        "A committer resumes a transaction by its identity and commits it.",
+        "flink",
+        f"{SESSION}.resume",
+    ),
+    *_pair("4.4 Kafka Connect source", "Records and source offsets in one transaction.", "source"),
+    *_pair(
+        "4.6 Kafka Connect sink with share groups",
+        "Put out and acknowledge in one session; abort when something throws.",
+        "sink",
+        f"{SESSION}.add_share_acks",
+    ),
+)
 KIP = Kip(
     1310,
     "General transaction session",
@@ -100,6 +149,7 @@ KIP = Kip(
     (
         *API,
         *EXTRACTION,
+        *USE_CASES,
         Row(
             "4.2 Share Group Consumer",
             "A producer and a share consumer in one transaction.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec import SESSION
-from kipviz.scenarios.programs import GROUP_POLL, SHARE_POLL
+from kipviz.scenarios.programs import GROUP_POLL, INIT, SHARE_POLL
 
 C = Call
 
@@ -44,8 +44,66 @@ def loop(poll: str, *body: Line) -> tuple[Line, ...]:
     )
 
 
+def fail_once(program: tuple[Line, ...], fail: Line) -> tuple[Line, ...]:
+    """Give a loop whose first turn ends in an exception of processing, caught and aborted."""
+    turns = len(program) - 2
+    first = tuple(line.but(on_error=-1) for line in program[1:turns])
+    again = tuple(
+        line.but(
+            then=line.then + turns if line.then >= 0 else -1,
+            on_error=line.on_error + turns if line.on_error >= 0 else -1,
+        )
+        for line in program[1:]
+    )
+    return (program[0], *first, fail, *again)
+
+
 # KIP-1310 4.2 and 4.6: the acknowledgements go out by the consumer, or by the session.
 SHARE_CONSUMER = loop(SHARE_POLL, SEND, ACKNOWLEDGE)
 SHARE_SINK = loop(SHARE_POLL, SEND, ADD_ACKS)
+SHARE_SINK_FAILS = fail_once(
+    SHARE_SINK, ABORT.but(text="throw new ConnectException(); // session.abortTransaction();")
+)
+# The producer alone: no offsets, no acknowledgements.
+COPY = loop(GROUP_POLL, SEND)
 # A regular consumer group: sendOffsetsToTransaction() of the session.
 GROUP = loop(GROUP_POLL, SEND, SEND_OFFSETS)
+
+# KIP-1310 4.4: a source task writes what it read, and how far it has read, in one transaction.
+SOURCE_POLL = "records = sourceTask.poll();"
+SOURCE_OFFSETS = Line(
+    "producer.send(offsetsTopic, sourceOffset);", C.SEND, target="connect-offsets-0 position"
+)
+SOURCE_SESSION = loop(SOURCE_POLL, SEND, SOURCE_OFFSETS)
+SOURCE_PRODUCER: tuple[Line, ...] = (
+    INIT,
+    Line(SOURCE_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND),
+    SOURCE_OFFSETS,
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1),
+)
+
+# KIP-1310 4.1: the writer stops when its checkpoint is taken; a committer ends its transaction.
+WRITER: tuple[Line, ...] = (
+    INIT,
+    Line("records = source.poll();", C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records)); // then flush(), and the checkpoint", C.SEND),
+)
+CHECKPOINT = "my-txn 9 0"
+REFLECTION: tuple[Line, ...] = (
+    Line(
+        "producer.resumeTransaction(9, 0); // reflection on the TransactionManager",
+        C.RESUME_TRANSACTION,
+        target=CHECKPOINT,
+    ),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
+)
+RESUME = Line(
+    'session = TransactionSession.resume("my-txn", 9, 0, configs);',
+    C.RESUME,
+    client=SESSION,
+    target=CHECKPOINT,
+)
+COMMITTER: tuple[Line, ...] = (RESUME, COMMIT, Line("session.close();", C.CLOSE, client=SESSION))

@@ -62,6 +62,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
             "--full-states and --resume are for a search without --spark",
         ),
         (("compare", "kip-1289-small", "--left", "x", "--right", "y"), "there is no design 'x'"),
+        (("compare", "kip-1289-small"), "it takes two designs, --left and --right, or a second"),
         (
             (*SEEDED, "--design", "repaired", "--seed", "7.5"),
             "a seed is a whole number, such as 7, not '7.5'",

@@ -266,3 +266,12 @@ def test_every_listed_story_can_be_played_under_every_design_it_is_listed_for(ki
         for design in entry["designs"]:
             done = kipviz("play", entry["name"], "--design", design, "--json")
             assert done.status == (0 if json.loads(done.out)["holds"] else 1)
+
+
+def test_two_stories_of_a_pair_stand_side_by_side_beat_for_beat(kipviz):
+    words = ("compare", "kip-1310-share-producer", "--to", "kip-1310-share-session")
+    told = kipviz(*words, "--json").document
+    assert (told["scenario"], told["to"]) == (words[1], words[3])
+    assert len(told["bigs"]) == 8
+    assert told["difference"]["at"] == 1
+    assert told["left"]["holds"] is told["right"]["holds"] is True

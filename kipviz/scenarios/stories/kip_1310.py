@@ -7,80 +7,326 @@ side: `kipviz compare kip-1310-share-producer --to kip-1310-share-session`.
 from __future__ import annotations
 
 from kipviz.clients.application import Line
-from kipviz.cluster.spec import ApplicationSpec, SessionSpec
-from kipviz.scenarios import session_programs
+from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, SessionSpec
+from kipviz.core.values import Value
+from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.setting import share_app, share_spec
+from kipviz.scenarios.stories.setting import (
+    GROUP_PLACEMENTS,
+    PLAYGROUND,
+    TOPIC_IDS,
+    group_app,
+    group_spec,
+    share_app,
+    share_spec,
+)
 
-TODAY, DRAFT = "producer", "session"
 BOUND = SessionSpec()
+ALONE = SessionSpec(producers=())
+ENDED = Checkpoint("saw commit return before any marker was written", "answered before markers")
+OFFSET = Checkpoint("saw an offset staged in the transaction", "offset pending")
+TIMED_OUT = Checkpoint("took a branch in which the transaction times out", "timed out")
+COMPLETE = Checkpoint("brought a transaction to its end", "complete")
 
 
-def with_session(
-    app: ApplicationSpec, program: tuple[Line, ...], **changes: object
-) -> ApplicationSpec:
+class Side(Value, frozen=True):
+    """One of the two designs of a pair: what the same thing is called there."""
+
+    who: str
+    init: str
+    vote: str
+    voter: str
+
+
+TODAY = Side(
+    "producer",
+    "producer.initTransactions()",
+    "producer.sendShareAcknowledgementsToTransaction()",
+    "producer",
+)
+DRAFT = Side(
+    "session",
+    "session.initialize()",
+    "shareConsumer.acknowledgeTransactionally(session)",
+    "consumer",
+)
+
+
+def with_session(app: ApplicationSpec, program: tuple[Line, ...]) -> ApplicationSpec:
     """Give an application whose transactions are those of a session."""
-    return app.but(session=BOUND, program=program, **changes)
+    return app.but(session=BOUND, program=program)
 
+
+def told(side: Side, *beats: Beat) -> tuple[Beat, ...]:
+    """Give beats in the words of one side: {who}, {init}, {vote}, {voter}."""
+    words = {name: getattr(side, name) for name in side.__struct_fields__}
+    return tuple(
+        Beat(
+            beat.title.format(**words),
+            beat.say.format(**words),
+            tuple(step.format(**words) for step in beat.steps),
+        )
+        for beat in beats
+    )
+
+
+# -- beats that the pairs share ------------------------------------------------------------------
+
+INIT = Beat(
+    "{init}",
+    "The {who} asks Broker 1, the coordinator of my-txn, for an identity: who had the name before "
+    "is fenced.",
+    ("app-1 goes on", "quiet", "app-1 goes on"),
+)
+BEGIN = Beat("{who}.beginTransaction()", "Purely local.", ("app-1 goes on",))
+SEND = Beat(
+    "producer.send(outputRecord)",
+    "The records go out on the producer's connection, with the identity of the {who}. Broker 3 "
+    "enlists output-A-0 before it appends them.",
+    ("app-1 goes on", "quiet"),
+)
+PREPARED = Beat(
+    "{who}.commitTransaction(): PREPARE_COMMIT",
+    "Broker 1 logs the decision with the next epoch.",
+    ("app-1 goes on", "until EndTxn arrives at B1"),
+)
+RETURNS = Beat(
+    "commitTransaction() returns",
+    "The answer carries the next epoch to the {who}. No marker is written yet.",
+    ("EndTxnResponse arrives at app-1/{who}", "app-1 goes on"),
+)
+SHARE_POLL = Beat(
+    "shareConsumer.poll()",
+    "Broker 5 delivers offsets 100 and 101 and locks them for member M1.",
+    ("app-1 goes on", "quiet", "app-1 goes on"),
+)
+GROUP_POLL = Beat(
+    "consumer.poll()",
+    "The consumer asks Broker 4 where its group left off, and Broker 5 for the records from there.",
+    ("app-1 goes on", "quiet", "app-1 goes on"),
+)
+SHARE_MARKERS = Beat(
+    "The markers",
+    "Every participant gets its marker: the output is visible, the two records are acknowledged.",
+    ("quiet", "maybe B5 refreshes src-0", "quiet"),
+)
+MARKERS = Beat(
+    "The markers",
+    "Every participant gets its marker, and the transaction is COMPLETE_COMMIT.",
+    ("quiet",),
+)
+
+# -- the producer alone --------------------------------------------------------------------------
+
+ALONE_BEATS = (INIT, GROUP_POLL, BEGIN, SEND, PREPARED, RETURNS, MARKERS)
+ALONE_QUESTION = Question(
+    4,
+    "The producer has sent its records on its own connection, and EndTxn follows. Over how many "
+    "connections does Broker 1 hear of this transaction from app-1?",
+    (
+        Choice("one", True, "Right: in both designs it is one, from whoever has the identity."),
+        Choice("two", False, "Only one client of app-1 talks to the coordinator."),
+    ),
+)
+ALONE_TODAY = Scenario(
+    "kip-1310-produce-producer",
+    "A KafkaProducer, today: identity and records in one object",
+    "Produce and commit: the producer owns its transactional id, its state machine and its batches.",
+    "KIP-1310 1.2, KafkaProducer (Owner); KIP-98",
+    group_spec(group_app(program=programs.COPY)),
+    told(TODAY, *ALONE_BEATS),
+    ("app-1", "B1", "B3", "B5"),
+    ("kafka",),
+    ALONE_QUESTION,
+    watch=(
+        Watch(0, "One object has it all: the card of objects shows one producer with its sender."),
+        Watch(
+            5, "The answer to EndTxn gives the next epoch and resets the sequences, in one step."
+        ),
+    ),
+    checkpoints=(SAW_LSO, ENDED),
+)
+ALONE_SESSION = ALONE_TODAY.but(
+    name="kip-1310-produce-session",
+    title="A KafkaProducer bound to a session: two objects for one identity",
+    sentence="Produce and commit: the session has the identity and ends the transaction, the "
+    "producer has the sequences and the batches.",
+    clause="KIP-1310 2.3",
+    spec=group_spec(with_session(group_app(), session_programs.COPY)),
+    beats=told(DRAFT, *ALONE_BEATS),
+    designs=("repaired", "kip-1310"),
+    watch=(
+        Watch(0, "Two objects now, each with a connection of its own: count them in the card."),
+        Watch(
+            5,
+            "The next epoch comes to the session. How does the producer hear of it, and who sets "
+            "its sequences back to 0?",
+        ),
+    ),
+)
+
+# -- Kafka Streams -------------------------------------------------------------------------------
+
+OFFSETS = Beat(
+    "{who}.sendOffsetsToTransaction()",
+    "TxnOffsetCommit goes to Broker 4, the group coordinator, on the connection of the {who}: the "
+    "offset is pending until the marker.",
+    ("app-1 goes on", "quiet", "app-1 goes on"),
+)
+STREAMS_BEATS = (INIT, GROUP_POLL, BEGIN, SEND, OFFSETS, PREPARED, RETURNS, MARKERS)
+STREAMS_QUESTION = Question(
+    4,
+    "The page gives a session a dedicated connection to its coordinator. To whom does it have to "
+    "talk for sendOffsetsToTransaction()?",
+    (
+        Choice(
+            "the transaction coordinator", False, "That one does not store the group's offsets."
+        ),
+        Choice("the group coordinator", True, "Right: on Broker 4, a second connection."),
+        Choice("the leader of the output", False, "That one has the records already."),
+    ),
+)
+STREAMS_TODAY = Scenario(
+    "kip-1310-streams-producer",
+    "Kafka Streams, today: the producer carries the consumer's offsets",
+    "Consume, transform, produce, with a regular group: one producer per thread, offsets in the "
+    "same transaction.",
+    "KIP-1310 1.2, Kafka Streams (EOS Processor); KIP-447",
+    group_spec(group_app()),
+    told(TODAY, *STREAMS_BEATS),
+    ("app-1", "B1", "B3", "B4"),
+    ("kafka",),
+    STREAMS_QUESTION,
+    watch=(
+        Watch(4, "The producer talks to a third broker: watch it open a connection to Broker 4."),
+        Watch(7, "The marker makes the pending offset the group's: COMMIT in __consumer_offsets."),
+    ),
+    checkpoints=(OFFSET, ENDED),
+)
+STREAMS_SESSION = STREAMS_TODAY.but(
+    name="kip-1310-streams-session",
+    title="Kafka Streams on a session: the session carries the offsets",
+    sentence="The same loop, its lifecycle no longer bound to the batches of a producer.",
+    clause="KIP-1310 2.1 sendOffsetsToTransaction",
+    spec=group_spec(with_session(group_app(), session_programs.GROUP)),
+    beats=told(DRAFT, *STREAMS_BEATS),
+    designs=("repaired", "kip-1310"),
+    watch=(
+        Watch(
+            4,
+            "The offsets leave on the session's connection, the records on the producer's: nothing "
+            "orders the two but the session itself.",
+        ),
+        Watch(7, "The marker makes the pending offset the group's: COMMIT in __consumer_offsets."),
+    ),
+    checkpoints=(OFFSET, TIMED_OUT),
+)
+
+# -- 4.1 Flink -----------------------------------------------------------------------------------
+
+WRITER = group_app(name="writer", program=session_programs.WRITER)
+COMMITTER = WRITER.but(
+    name="committer", program=session_programs.REFLECTION, group_id="none", member_id="C2"
+)
+FLINK_BEATS = (
+    Beat(
+        "The writer writes, flushes, and is in the checkpoint",
+        "A KafkaSink writes in transaction my-txn. The checkpoint keeps its transactional id, "
+        "producer id and epoch, and then the writer's process dies.",
+        (
+            *("writer goes on", "quiet", "writer goes on"),
+            *("writer goes on", "quiet", "writer goes on"),
+            *("writer goes on", "writer goes on", "quiet"),
+            "writer crashes",
+        ),
+    ),
+    Beat(
+        "The committer takes the transaction up",
+        "From the three values of the checkpoint, without a word to any broker.",
+        ("committer goes on",),
+    ),
+    Beat(
+        "{who}.commitTransaction(): PREPARE_COMMIT",
+        "EndTxn carries the writer's identity: for Broker 1 it comes from the writer.",
+        ("committer goes on", "until EndTxn arrives at B1"),
+    ),
+    Beat(
+        "commitTransaction() returns",
+        "What the dead writer wrote will be visible.",
+        ("EndTxnResponse arrives at committer/{who}", "committer goes on", "quiet"),
+    ),
+    Beat("The committer is done", "It has sent one request.", ("maybe committer goes on", "quiet")),
+)
+FLINK_QUESTION = Question(
+    2,
+    "The committer has asked nobody for an identity. What does Broker 1 answer to its EndTxn?",
+    (
+        Choice("PRODUCER_FENCED", False, "Nobody has raised the epoch of my-txn."),
+        Choice("it commits", True, "Right: producer id and epoch fit, more is not looked at."),
+        Choice("INVALID_TXN_STATE", False, "The transaction is ONGOING."),
+    ),
+)
+FLINK_TODAY = Scenario(
+    "kip-1310-flink-producer",
+    "KIP-1310 4.1 before: Flink forces an identity into a producer",
+    "A committer finishes the transaction of a dead writer with a KafkaProducer whose private "
+    "fields it sets by reflection.",
+    "KIP-1310 4.1, Before; FlinkKafkaInternalProducer",
+    ClusterSpec(
+        (1, 3, 4, 5),
+        GROUP_PLACEMENTS,
+        (WRITER, COMMITTER),
+        (("src-0", 100, ("a", "b")),),
+        TOPIC_IDS,
+        PLAYGROUND,
+    ),
+    told(TODAY, *FLINK_BEATS),
+    ("writer", "committer", "B1", "B3"),
+    ("kafka",),
+    FLINK_QUESTION,
+    watch=(
+        Watch(1, "No arrow: the producer's private state says IN_TRANSACTION, and it is believed."),
+        Watch(
+            2,
+            "A whole producer for one request: sender, accumulator, serializers. Look at the card "
+            "of objects.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("took a branch in which an application crashes", "client crashed"),
+        COMPLETE,
+    ),
+)
+FLINK_SESSION = FLINK_TODAY.but(
+    name="kip-1310-flink-session",
+    title="KIP-1310 4.1: TransactionSession.resume()",
+    sentence="A committer finishes the transaction of a dead writer with a session that it resumes.",
+    clause="KIP-1310 4.1, After",
+    spec=FLINK_TODAY.spec.but(
+        applications=(
+            WRITER,
+            COMMITTER.but(program=session_programs.COMMITTER, session=ALONE),
+        )
+    ),
+    beats=told(DRAFT, *FLINK_BEATS),
+    designs=("repaired", "kip-1310"),
+    watch=(
+        Watch(1, "No arrow either: resume() is a constructor. Who is fenced by it? Nobody."),
+        Watch(2, "The same one request as before, from a lighter object."),
+    ),
+)
 
 # -- 4.2, a share consumer and a producer in one transaction ---------------------------------------
 
-
-def _share_beats(who: str) -> tuple[Beat, ...]:
-    mine = who == TODAY
-    first = "producer.initTransactions()" if mine else "session.initialize()"
-    vote = (
-        "producer.sendShareAcknowledgementsToTransaction()"
-        if mine
-        else "shareConsumer.acknowledgeTransactionally(session)"
-    )
-    voter = "producer" if mine else "consumer"
-    return (
-        Beat(
-            first,
-            f"The {who} asks Broker 1, the coordinator of my-txn, for an identity: who had the name "
-            "before is fenced.",
-            ("app-1 goes on", "quiet", "app-1 goes on"),
-        ),
-        Beat(
-            "shareConsumer.poll()",
-            "Broker 5 delivers offsets 100 and 101 and locks them for member M1.",
-            ("app-1 goes on", "quiet", "app-1 goes on"),
-        ),
-        Beat(f"{who}.beginTransaction()", "Purely local.", ("app-1 goes on",)),
-        Beat(
-            "producer.send(outputRecord)",
-            "The records go out on the producer's connection, with the identity of the "
-            f"{who}. Broker 3 enlists output-A-0 before it appends them.",
-            ("app-1 goes on", "quiet"),
-        ),
-        Beat(
-            vote,
-            f"TxnShareAcknowledge goes to Broker 5, the leader of the share-partition, from the "
-            f"{voter}. The vote is kept, and the two records are TX_PENDING.",
-            ("app-1 goes on", "until TxnShareAcknowledge arrives at B5", "quiet"),
-        ),
-        Beat(
-            f"{who}.commitTransaction(): PREPARE_COMMIT",
-            "Broker 1 logs the decision with the next epoch.",
-            ("app-1 goes on", "until EndTxn arrives at B1"),
-        ),
-        Beat(
-            "commitTransaction() returns",
-            f"The answer carries the next epoch to the {who}. No marker is written yet.",
-            (f"EndTxnResponse arrives at app-1/{who}", "app-1 goes on"),
-        ),
-        Beat(
-            "The markers",
-            "Every participant gets its marker: the output is visible, the two records are "
-            "acknowledged.",
-            ("quiet", "maybe B5 refreshes src-0", "quiet"),
-        ),
-    )
-
-
+VOTE = Beat(
+    "{vote}",
+    "TxnShareAcknowledge goes to Broker 5, the leader of the share-partition, from the {voter}. The "
+    "vote is kept, and the two records are TX_PENDING.",
+    ("app-1 goes on", "until TxnShareAcknowledge arrives at B5", "quiet"),
+)
+SHARE_BEATS = (INIT, SHARE_POLL, BEGIN, SEND, VOTE, PREPARED, RETURNS, SHARE_MARKERS)
 SHARE_QUESTION = Question(
     4,
     "Two objects take part in this transaction, a producer and a share consumer. How many "
@@ -90,20 +336,14 @@ SHARE_QUESTION = Question(
         Choice("two", False, "A transactional id has one producer id and one epoch."),
     ),
 )
-SHARE_CHECKPOINTS = (
-    SAW_LSO,
-    SAW_STAGED,
-    Checkpoint("saw commit return before any marker was written", "answered before markers"),
-)
-
 SHARE_TODAY = Scenario(
     "kip-1310-share-producer",
-    "KIP-1310 4.2 today: the producer votes for the share consumer",
+    "KIP-1310 4.2, producer-coupled: the producer votes for the share consumer",
     "One transaction for a producer and a share consumer, as KIP-1289 has it: the producer sends "
     "the consumer's acknowledgements.",
     "KIP-1310 4.2 against KIP-1289 Pseudo code",
     share_spec(share_app()),
-    _share_beats(TODAY),
+    told(TODAY, *SHARE_BEATS),
     ("app-1", "B1", "B3", "B5"),
     ("repaired",),
     SHARE_QUESTION,
@@ -115,19 +355,17 @@ SHARE_TODAY = Scenario(
         ),
         Watch(5, "EndTxn waits until nothing of the producer is unsent: one object knows it all."),
     ),
-    checkpoints=SHARE_CHECKPOINTS,
+    checkpoints=(SAW_LSO, SAW_STAGED, ENDED),
 )
-SHARE_SESSION = Scenario(
-    "kip-1310-share-session",
-    "KIP-1310 4.2: a producer and a share consumer in one session",
-    "A TransactionSession has the identity; a producer and a share consumer are bound to it, and "
-    "each sends its own part of the transaction.",
-    "KIP-1310 4.2",
-    share_spec(with_session(share_app(), session_programs.SHARE_CONSUMER)),
-    _share_beats(DRAFT),
-    ("app-1", "B1", "B3", "B5"),
-    ("repaired", "kip-1310"),
-    SHARE_QUESTION,
+SHARE_SESSION = SHARE_TODAY.but(
+    name="kip-1310-share-session",
+    title="KIP-1310 4.2: a producer and a share consumer in one session",
+    sentence="A TransactionSession has the identity; a producer and a share consumer are bound to "
+    "it, and each sends its own part of the transaction.",
+    clause="KIP-1310 4.2",
+    spec=share_spec(with_session(share_app(), session_programs.SHARE_CONSUMER)),
+    beats=told(DRAFT, *SHARE_BEATS),
+    designs=("repaired", "kip-1310"),
     watch=(
         Watch(
             0,
@@ -140,7 +378,179 @@ SHARE_SESSION = Scenario(
             "last? Under the page as written: nothing.",
         ),
     ),
-    checkpoints=(*SHARE_CHECKPOINTS[1:], TOOK_CRASH),
+    checkpoints=(SAW_STAGED, ENDED, TOOK_CRASH),
 )
 
-STORIES: tuple[Scenario, ...] = (SHARE_TODAY, SHARE_SESSION)
+# -- 4.4 Kafka Connect source --------------------------------------------------------------------
+
+SOURCE_BEATS = (
+    INIT,
+    Beat(
+        "sourceTask.poll()",
+        "The external system is drawn as topic src: two records come out of it.",
+        ("app-1 goes on", "quiet", "app-1 goes on"),
+    ),
+    BEGIN,
+    SEND,
+    Beat(
+        "producer.send(offsetsTopic, sourceOffset)",
+        "How far the task has read goes into connect-offsets-0, in the same transaction.",
+        ("app-1 goes on", "quiet"),
+    ),
+    PREPARED,
+    RETURNS,
+    MARKERS,
+)
+SOURCE_QUESTION = Question(
+    7,
+    "How many COMMIT markers does this transaction need?",
+    (
+        Choice("one", False, "There are two partitions with records of the transaction."),
+        Choice("two", True, "Right: output-A-0 and connect-offsets-0."),
+    ),
+)
+SOURCE_TODAY = Scenario(
+    "kip-1310-source-producer",
+    "KIP-1310 4.4 today: a Connect source task and its producer",
+    "A source task writes what it read and how far it read in one transaction of its producer.",
+    "KIP-1310 4.4; KIP-618",
+    group_spec(group_app(program=session_programs.SOURCE_PRODUCER)).but(
+        placements=(*GROUP_PLACEMENTS, Placement("connect-offsets-0", 4, (1,)))
+    ),
+    told(TODAY, *SOURCE_BEATS),
+    ("app-1", "B1", "B3", "B4"),
+    ("kafka",),
+    SOURCE_QUESTION,
+    watch=(
+        Watch(4, "Nothing is resumed here: the source offsets are inside the transaction."),
+        Watch(7, "Both partitions get the same marker, or neither."),
+    ),
+    checkpoints=(SAW_LSO, TIMED_OUT),
+)
+SOURCE_SESSION = SOURCE_TODAY.but(
+    name="kip-1310-source-session",
+    title="KIP-1310 4.4: a Connect source task with a session",
+    sentence="The task begins and commits on the session; its producer only sends.",
+    clause="KIP-1310 4.4",
+    spec=SOURCE_TODAY.spec.but(
+        applications=(with_session(group_app(), session_programs.SOURCE_SESSION),)
+    ),
+    beats=told(DRAFT, *SOURCE_BEATS),
+    designs=("repaired", "kip-1310"),
+    watch=(
+        Watch(4, "The same requests as before, and one connection more."),
+        Watch(7, "Both partitions get the same marker, or neither."),
+    ),
+)
+
+# -- 4.6 Kafka Connect sink with a share group -----------------------------------------------------
+
+SINK = {
+    TODAY: share_app(program=programs.SHARE_ABORT),
+    DRAFT: with_session(share_app(), session_programs.SHARE_SINK_FAILS),
+}
+ACKS = {
+    TODAY: VOTE,
+    DRAFT: VOTE.but(
+        title="session.addShareAcksToTransaction()",
+        say="The session itself sends TxnShareAcknowledge to Broker 5, a connection more. The "
+        "method has no member id; the request needs one.",
+    ),
+}
+
+
+def _sink_beats(side: Side) -> tuple[Beat, ...]:
+    vote = ACKS[side]
+    return told(
+        side,
+        INIT,
+        SHARE_POLL,
+        BEGIN,
+        SEND,
+        vote,
+        Beat(
+            "{who}.abortTransaction()",
+            "put() threw. Broker 1 logs PREPARE_ABORT; the answer comes before the markers.",
+            ("app-1 goes on", "quiet but WriteTxnMarkers arrives at B*", "app-1 goes on"),
+        ),
+        Beat(
+            "The ABORT markers",
+            "The output is skipped by readers of committed data, the two records are free again.",
+            ("quiet", "maybe B5 refreshes src-0", "quiet"),
+        ),
+        SHARE_POLL.but(
+            title="shareConsumer.poll() again",
+            say="The same two records, delivered for the second time.",
+        ),
+        BEGIN.but(title="{who}.beginTransaction() again"),
+        SEND.but(title="producer.send(outputRecord) again"),
+        vote.but(title=f"{vote.title} again"),
+        PREPARED,
+        RETURNS,
+        SHARE_MARKERS,
+    )
+
+
+SINK_QUESTION = Question(
+    7,
+    "The first transaction was aborted after the records were staged. Which epoch does the second "
+    "one run in?",
+    (
+        Choice("the same: an abort changes nothing", False, "Every end of a transaction bumps it."),
+        Choice("the next one", True, "Right: the answer to EndTxn brought it."),
+    ),
+)
+SINK_TODAY = Scenario(
+    "kip-1310-sink-producer",
+    "KIP-1310 4.6, producer-coupled: a Connect sink that reads from a share group",
+    "A sink task puts records out and acknowledges them in one transaction of its producer; the "
+    "first attempt fails and is aborted.",
+    "KIP-1310 4.6; KIP-1302 (draft), KIP-1289",
+    share_spec(SINK[TODAY]),
+    _sink_beats(TODAY),
+    ("app-1", "B1", "B3", "B5"),
+    ("repaired",),
+    SINK_QUESTION,
+    watch=(
+        Watch(
+            5, "abortTransaction() has to undo two things at once: what was put out, and the vote."
+        ),
+        Watch(7, "The delivery count is 2 now: an abort costs an attempt."),
+    ),
+    checkpoints=(
+        SAW_STAGED,
+        Checkpoint("saw a record delivered for the second time", "delivered twice"),
+    ),
+)
+SINK_SESSION = SINK_TODAY.but(
+    name="kip-1310-sink-session",
+    title="KIP-1310 4.6: a Connect sink that reads from a share group, with a session",
+    sentence="The iteration of KIP-1302 in the page's words: the session begins, stages, commits, "
+    "and aborts when something throws.",
+    clause="KIP-1310 4.6",
+    spec=share_spec(SINK[DRAFT]),
+    beats=_sink_beats(DRAFT),
+    watch=(
+        Watch(4, "The session opens a connection to Broker 5, which leads the share-partition."),
+        Watch(
+            8,
+            "A second transaction of the same session: the producer needs the next epoch and "
+            "sequences from 0.",
+        ),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (
+    ALONE_TODAY,
+    ALONE_SESSION,
+    STREAMS_TODAY,
+    STREAMS_SESSION,
+    FLINK_TODAY,
+    FLINK_SESSION,
+    SHARE_TODAY,
+    SHARE_SESSION,
+    SOURCE_TODAY,
+    SOURCE_SESSION,
+    SINK_TODAY,
+    SINK_SESSION,
+)
