@@ -226,38 +226,38 @@ STREAMS_SESSION = STREAMS_TODAY.but(
 
 # -- 4.1 Flink -----------------------------------------------------------------------------------
 
-WRITER = group_app(name="writer", program=session_programs.WRITER)
+WRITER = group_app(name="app-1", program=session_programs.WRITER)
 COMMITTER = WRITER.but(
-    name="committer", program=session_programs.REFLECTION, group_id="none", member_id="C2"
+    name="app-2", program=session_programs.REFLECTION, group_id="none", member_id="C2"
 )
 FLINK_BEATS = (
     Beat(
-        "The writer writes, flushes, and is in the checkpoint",
+        "app-1 writes, flushes, and is in the checkpoint",
         "A KafkaSink writes in transaction my-txn. The checkpoint keeps its transactional id, "
         "producer id and epoch, and then the writer's process dies.",
         (
-            *("writer goes on", "quiet", "writer goes on"),
-            *("writer goes on", "quiet", "writer goes on"),
-            *("writer goes on", "writer goes on", "quiet"),
-            "writer crashes",
+            *("app-1 goes on", "quiet", "app-1 goes on"),
+            *("app-1 goes on", "quiet", "app-1 goes on"),
+            *("app-1 goes on", "app-1 goes on", "quiet"),
+            "app-1 crashes",
         ),
     ),
     Beat(
-        "The committer takes the transaction up",
+        "app-2, the committer, takes the transaction up",
         "From the three values of the checkpoint, without a word to any broker.",
-        ("committer goes on",),
+        ("app-2 goes on",),
     ),
     Beat(
         "{who}.commitTransaction(): PREPARE_COMMIT",
         "EndTxn carries the writer's identity: for Broker 1 it comes from the writer.",
-        ("committer goes on", "until EndTxn arrives at B1"),
+        ("app-2 goes on", "until EndTxn arrives at B1"),
     ),
     Beat(
         "commitTransaction() returns",
         "What the dead writer wrote will be visible.",
-        ("EndTxnResponse arrives at committer/{who}", "committer goes on", "quiet"),
+        ("EndTxnResponse arrives at app-2/{who}", "app-2 goes on", "quiet"),
     ),
-    Beat("The committer is done", "It has sent one request.", ("maybe committer goes on", "quiet")),
+    Beat("The committer is done", "It has sent one request.", ("maybe app-2 goes on", "quiet")),
 )
 FLINK_QUESTION = Question(
     2,
@@ -283,7 +283,7 @@ FLINK_TODAY = Scenario(
         PLAYGROUND,
     ),
     told(TODAY, *FLINK_BEATS),
-    ("writer", "committer", "B1", "B3"),
+    ("app-1", "app-2", "B1", "B3"),
     ("kafka",),
     FLINK_QUESTION,
     watch=(
