@@ -274,6 +274,8 @@ class Cards:
 
     def _logs(self) -> None:
         outputs = dict.fromkeys(app.output for app in self._spec.members)
+        sends = (li for app in self._spec.members for li in app.program if li.call is Call.SEND)
+        outputs |= dict.fromkeys(line.target.split()[0] for line in sends if line.target)
         homes = []
         for app in self._spec.members:
             homes.append(self._home(TRANSACTION_STATE, app.transactional_id))
