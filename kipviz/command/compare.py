@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json
 from kipviz.command.output import answer
+from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.runs import Judgement, Run
@@ -69,15 +70,13 @@ def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str], tuple[str, s
     """Give (story, design) of both sides.
 
     Raises:
-        ValueError: if one story is to be held beside itself and no two designs are named.
+        Refused: if one story is to be held beside itself and no two designs are named.
     """
     from kipviz.scenarios.library import scenario
 
     one, other = arguments.scenario, arguments.to or arguments.scenario
     if one == other and None in (arguments.left, arguments.right):
-        raise ValueError(
-            "it takes two designs, --left and --right, or a second story: --to SCENARIO"
-        )
+        raise Refused("it takes two designs, --left and --right, or a second story: --to SCENARIO")
     left = arguments.left or scenario(one).designs[0]
     return (one, left), (other, arguments.right or scenario(other).designs[0])
 
