@@ -153,6 +153,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "SystemTimer, TimerTask",
     ),
+    "Tick": Clause(
+        "pass_time",
+        "none: every time-out of the protocol is measured by a clock of its own",
+        OURS,
+        "Time, SystemTimer.advanceClock",
+    ),
     "Refresh": Clause(
         "on_refresh",
         "none: how a leader learns the outcome is not written",

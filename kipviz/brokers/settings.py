@@ -14,6 +14,9 @@ class BrokerSettings(Value, frozen=True):
     transaction.max.timeout.ms, `two_phase_commit_enable` is transaction.two.phase.commit.enable,
     `partition_verification` is transaction.partition.verification.enable: does a leader ask whether a
     client of transaction version 0 or 1 has added its partition?
+    `record_lock_duration_ms` is group.share.record.lock.duration.ms and
+    `transaction_scan_ms` transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock
+    reads these two.
     """
 
     delivery_count_limit: int = 5
@@ -22,6 +25,8 @@ class BrokerSettings(Value, frozen=True):
     transaction_max_timeout_ms: int = 900_000
     two_phase_commit_enable: bool = False
     partition_verification: bool = True
+    record_lock_duration_ms: int = 30_000
+    transaction_scan_ms: int = 10_000
 
 
 EARLIEST, LATEST = "earliest", "latest"

@@ -21,6 +21,8 @@ from kipviz.checking.found import Bounds, Counterexample, Explored
 from kipviz.checking.graph import NOWHERE, Graph
 from kipviz.checking.liveness import ORDER as FREE_KINDS
 from kipviz.checking.reductions import Reduction
+from kipviz.cluster.clock import Clock
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.model import Model
 from kipviz.core.values import digest_of
 from kipviz.properties.pending import NothingPending
@@ -121,6 +123,7 @@ class Search:
             undecided,
             stopped,
             tuple(r.name for r in self.reductions),
+            clock_of(self.model),
         )
 
     # -- the levels ----------------------------------------------------------------------------
@@ -269,6 +272,12 @@ class Search:
 
     def _asking(self, progress: ProgressTold | None) -> Callable[[], bool]:
         return lambda: progress is None or progress(len(self.graph), self.depth)
+
+
+def clock_of(model: Model) -> str:
+    """Say with which clock a model is searched; one that is no cluster has none."""
+    spec = getattr(model, "spec", None)
+    return spec.clock.words if isinstance(spec, ClusterSpec) else Clock().words
 
 
 def _place_of(name: str, properties: tuple[Property, ...]) -> int:

@@ -33,6 +33,7 @@ def _profile(name: str, expiry: int, fault: int) -> Profile:
             ("repair", 4),
             ("expiry", expiry),
             ("fault", fault),
+            ("tick", 2),
         ),
     )
 

@@ -20,8 +20,18 @@ from kipviz.core.values import Value
 from kipviz.properties.pending import NothingPending, Open
 
 # What goes first: work before timers, so that a timer is only tried when nothing else helps.
-ORDER = ("deliver", "load", "replicate", "sender", "repair", "application", "refresh", "expiry")
-TIMERS = FaultBudget(expire_lock=1_000, time_out=1_000)
+ORDER = (
+    "deliver",
+    "load",
+    "replicate",
+    "sender",
+    "repair",
+    "application",
+    "refresh",
+    "expiry",
+    "tick",
+)
+TIMERS = FaultBudget(expire_lock=1_000, time_out=1_000, run_out=1_000)
 SETTLE_MAX = 2_000
 SEARCH_MAX = 3_000
 ASK_EVERY = 64

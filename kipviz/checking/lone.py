@@ -44,9 +44,15 @@ class LoneSteps:
 
         Raises:
             TypeError: if it is no cluster.
+            ValueError: if messages have to arrive in time: what is sent begins a deadline then.
         """
         if not isinstance(model, ClusterModel):
             raise TypeError("the reduction by order knows clusters only")
+        if model.spec.clock.timed and model.spec.clock.delay_max_ms >= 0:
+            raise ValueError(
+                "with bounded delays there is no reduction by order: what a client sends first has "
+                "to arrive first"
+            )
         self._model = model
 
     def alone(self, world: World, enabled: tuple[ClusterAction, ...]) -> ClusterAction | None:

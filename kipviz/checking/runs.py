@@ -183,18 +183,25 @@ def replay(task: Task) -> Run:
 
 
 def follow(
-    scenario: Scenario, design: Design, budget: FaultBudget, actions: tuple[ClusterAction, ...]
+    scenario: Scenario,
+    design: Design,
+    budget: FaultBudget,
+    actions: tuple[ClusterAction, ...],
+    settings: tuple[str, ...] = (),
 ) -> Run:
-    """Take given actions from the start, as a search found them.
+    """Take given actions from the start, as a search found them; `settings` are the search's own.
 
     Raises:
         NotEnabled: if one of them is not possible where it stands.
+        BadChange: if there is no such setting, or it cannot have that value.
     """
+    spec, design = changed(scenario.spec, design, settings)
+    scenario = scenario.but(spec=spec)
     model = scenario.model(design, budget)
     trace = Trace.start(model, PROPERTIES)
     for action in actions:
         trace = trace.take(action)
-    return Run(scenario, design, model, trace.first())
+    return Run(scenario, design, model, trace.first(), settings=settings)
 
 
 def again(run: Run, changes: tuple[str, ...]) -> Run:

@@ -84,6 +84,12 @@ class Renaming:
             mark = self._rest[rest] = digest_of(_encode(shape))
         # The image names partitions and brokers only.
         pieces = [mark, world.image.digest]
+        if world.deadlines:
+            due = [
+                [d.kind, [self._shape(each) for each in d.place], d.after, d.by]
+                for d in world.deadlines
+            ]
+            pieces.append(digest_of(_encode(sorted(due))))
         table: Table[Any, Any]
         for table in (world.logs, world.roles, world.applications, world.connections):
             names, order = self._arranged(table.keys())
@@ -135,7 +141,8 @@ def renamed(value: Any, renaming: Renaming) -> Any:
         return renaming.word(value)
     if isinstance(value, World):
         parts = {f: renamed(getattr(value, f), renaming) for f in value.__struct_fields__}
-        return World(**(parts | {"cuts": tuple(sorted(parts["cuts"]))}))
+        due = sorted(parts["deadlines"], key=lambda d: (d.kind, d.place))
+        return World(**(parts | {"cuts": tuple(sorted(parts["cuts"])), "deadlines": tuple(due)}))
     if isinstance(value, Log):
         return Log.of(renamed(each, renaming) for each in value)
     if isinstance(value, tuple):

@@ -77,6 +77,12 @@ class RunOut(Action, frozen=True):
     timer: str
 
 
+class Tick(Action, frozen=True):
+    """Time passes, to the next moment at which something is due (timed clock only)."""
+
+    KIND: ClassVar[str] = "tick"
+
+
 class Refresh(Action, frozen=True):
     """A share-partition leader looks up what became of the votes it holds. Our inference."""
 
@@ -163,4 +169,5 @@ ClusterAction: TypeAlias = (
     | Heal
     | CrashClient
     | StartClient
+    | Tick
 )

@@ -25,6 +25,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
 from kipviz.cluster.turn import Turn
@@ -117,6 +118,10 @@ def _heal(turn: Turn, a: Heal) -> None:
     turn.cuts = tuple(c for c in turn.cuts if c != (a.one, a.other))
 
 
+def _tick(turn: Turn, a: Tick) -> None:
+    turn.pass_time()
+
+
 DO: dict[type, Callable[[Turn, Any], None]] = {
     Step: _step,
     Send: _send,
@@ -135,4 +140,5 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     Heal: _heal,
     CrashClient: _crash_client,
     StartClient: _start_client,
+    Tick: _tick,
 }

@@ -24,6 +24,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
 from kipviz.cluster.world import World, broker_host, host_of
@@ -74,6 +75,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{name} crashes"
         case StartClient(application=name):
             return f"{name} starts"
+        case Tick():
+            return "time passes"
 
 
 def on_wire(world: World, action: Deliver) -> Message | None:

@@ -18,7 +18,7 @@ from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step
-from kipviz.cluster import dispatch
+from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -37,6 +37,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
 from kipviz.cluster.doing import DO
@@ -62,6 +63,8 @@ Timers: TypeAlias = dict[str, tuple[ClusterAction, ...]]
 TIMED_ROLES = frozenset(
     {"transaction_coordinator", "group_coordinator", "share_coordinator", "share_partition_leader"}
 )
+
+TICK = Tick()
 
 # Which field of the fault budget an action spends; below, what that many of it are called.
 SPENDS: dict[type, str] = {
@@ -102,6 +105,7 @@ class ClusterModel:
         self._brokers = brokers
         self._clients = clients
         self._instant = spec.replication == "instant"
+        self._timed = spec.clock.timed
         self._keys = SearchKeys()
         # What was found for the client or role seen last in its place; nothing but a memory.
         self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
@@ -147,6 +151,8 @@ class ClusterModel:
                 Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
             ]
         self._of_roles(world, found)
+        if self._timed and self.why_not(world, TICK) is None:
+            found.append(TICK)
         self._faults(world, found)
         return tuple(found)
 
@@ -156,7 +162,8 @@ class ClusterModel:
         if field is not None and getattr(world.budget, field) == 0:
             most = getattr(self.spec.budget, field)
             return f"{SPENT[field]}: this run allows {most}, and none is left (setting {field})"
-        return WHY_NOT[type(action)](self, world, action)
+        why = WHY_NOT[type(action)](self, world, action)
+        return deadlines.not_due(world, action) if why is None and self._timed else why
 
     # -- what it does --------------------------------------------------------------------------
 
@@ -224,6 +231,8 @@ class ClusterModel:
             for field, actions in known[1].items():
                 if not field or getattr(budget, field):
                     timers += actions
+        if self._timed:
+            timers = [timer for timer in timers if deadlines.not_due(world, timer) is None]
         found += timers
 
     def _timers(self, world: World, key: RoleKey, role: Any) -> Timers:

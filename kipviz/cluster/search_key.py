@@ -39,6 +39,8 @@ class SearchKeys:
         for table in (world.roles, world.connections):
             pieces.append(self._names_of(table))
             pieces += [part.digest for part in table.values()]
+        if world.deadlines:
+            pieces.append(fingerprint(world.deadlines))
         return digest_of(b"".join(pieces))
 
     def _names_of(self, table: Table[Any, Any]) -> bytes:

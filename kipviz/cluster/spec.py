@@ -13,6 +13,8 @@ from kipviz.brokers.settings import (
 from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS
+from kipviz.clients.application import Line
+from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.records.placement import topic_of
 
@@ -33,8 +35,9 @@ SESSION = "session"
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
-    `expire_lock`, `time_out` and `run_out` are timers that run out: the clock is untimed, a timer may fire
-    at any moment after it was set, so a search needs a bound for them as for faults.
+    `expire_lock`, `time_out` and `run_out` are timers that run out: with an untimed clock a timer may
+    fire at any moment after it was set, so a search needs a bound for them as for faults. With a
+    timed one time ends before a timer that is not allowed to run out.
     """
 
     crash_broker: int = 0
@@ -120,6 +123,7 @@ class ClusterSpec(Value, frozen=True):
     group_configs: tuple[GroupConfig, ...] = ()
     dead_letter_topics: tuple[str, ...] = ()
     share_version: int = SHARE_VERSION
+    clock: Clock = Clock()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -168,6 +172,9 @@ def check(spec: ClusterSpec) -> None:
         raise BadSpec(f"share version is 1 or {SHARE_VERSION}, not {spec.share_version}")
     for config in spec.group_configs:
         _check_group(spec, config)
+    wrong = why_no_clock(spec.clock)
+    if wrong is not None:
+        raise BadSpec(wrong)
     for application in spec.applications:
         _check_application(spec, application, placed)
     for name in spec.budget.__struct_fields__:

@@ -22,7 +22,8 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster import dispatch
+from kipviz.cluster import deadlines, dispatch
+from kipviz.cluster.clock import passed
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import (
     Connection,
@@ -36,7 +37,13 @@ from kipviz.cluster.world import (
     role_key,
 )
 from kipviz.core.model import Event
-from kipviz.messages.events import ConnectionLost, LeaderMoved, MessageDelivered, MessageSent
+from kipviz.messages.events import (
+    ConnectionLost,
+    LeaderMoved,
+    MessageDelivered,
+    MessageSent,
+    TimePassed,
+)
 from kipviz.messages.message import Message
 
 
@@ -59,15 +66,18 @@ class Turn:
         self.budget = world.budget
         self.cuts = world.cuts
         self.next_producer_id = world.next_producer_id
+        self._before = world
+        self._deadlines = world.deadlines
         self.events: list[Event] = []
         self._broker_rules = broker_rules
         self.client_rules = client_rules
+        self._spec = spec
         self._settings = spec.settings
         self._instant = spec.replication == "instant"
 
     def world(self) -> World:
         """Give the world as it is now."""
-        return World(
+        world = World(
             self.image,
             self.logs,
             self.roles,
@@ -77,7 +87,19 @@ class Turn:
             self.budget,
             self.cuts,
             self.next_producer_id,
+            self._deadlines,
         )
+        if not self._spec.clock.timed:
+            return world
+        return world.but(
+            deadlines=deadlines.after_step(self._spec, self._before, world, self.events)
+        )
+
+    def pass_time(self) -> None:
+        """Let the time of one tick pass."""
+        elapsed = deadlines.tick_of(self._spec, self._before)
+        self._deadlines = passed(self._deadlines, elapsed)
+        self.events.append(TimePassed(elapsed))
 
     # -- roles ---------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.clients.kinds import next_request
 from kipviz.clients.thread import why_no_step
-from kipviz.cluster import dispatch
+from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
@@ -27,8 +27,10 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
+from kipviz.cluster.labels import label
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, broker_host, host_of
 
@@ -202,6 +204,19 @@ def _no_client_start(model: Knows, world: World, a: StartClient) -> str | None:
     return f"{app.name} is running" if app.alive else None
 
 
+def _no_tick(model: Knows, world: World, a: Tick) -> str | None:
+    if not model.spec.clock.timed:
+        return "this cluster's clock is untimed: a timer may run out at any moment"
+    if not deadlines.tick_of(model.spec, world):
+        return "nothing is due later: there is no time to wait for"
+    for deadline in world.deadlines:
+        if deadline.by == 0:
+            action = deadlines.action_of(world, deadline)
+            if WHY_NOT[type(action)](model, world, action) is None:
+                return f"{label(world, action)}: that is due now, and time does not pass it by"
+    return None
+
+
 WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     Step: _no_step,
     Send: _no_send,
@@ -220,4 +235,5 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     Heal: _no_heal,
     CrashClient: _no_client_crash,
     StartClient: _no_client_start,
+    Tick: _no_tick,
 }

@@ -25,6 +25,7 @@ from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.cluster.clock import Deadline
 from kipviz.cluster.spec import SESSION, ApplicationSpec, ClusterSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -81,7 +82,10 @@ class Connection(Part, frozen=True, dict=True):
 
 
 class World(Part, frozen=True, dict=True):
-    """A cluster and its clients at one moment."""
+    """A cluster and its clients at one moment.
+
+    `deadlines` is what is due when, from now on; there are none with an untimed clock.
+    """
 
     image: Image
     logs: Table[str, PartitionLog]
@@ -92,6 +96,7 @@ class World(Part, frozen=True, dict=True):
     budget: FaultBudget
     cuts: tuple[tuple[str, str], ...] = ()
     next_producer_id: int = 0
+    deadlines: tuple[Deadline, ...] = ()
 
 
 def host_of(source: str) -> str:

@@ -32,6 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FAULTS",
         help="crash_broker=1,expire_lock=1, or a profile; none if left out",
     )
+    parser.add_argument(
+        "--clock",
+        metavar="CLOCK",
+        help="untimed (a timer may run out at any moment) or timed (when it is due)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another setting, such as record_lock_duration_ms=15000; may be repeated",
+    )
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
     parser.add_argument("--depth-max", type=count, metavar="N", help="how deep; no end if left out")
     parser.add_argument(
@@ -82,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.found import Bounds
     from kipviz.command import telling
     from kipviz.designs.catalogue import design as design_named
+    from kipviz.scenarios.changes import changed
     from kipviz.scenarios.library import scenario as scenario_named
 
     check_place(arguments.save)
@@ -91,7 +104,10 @@ def run(arguments: argparse.Namespace) -> int:
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
-        model = scenario.model(design, budget)
+        clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
+        settings = (*clock, *arguments.set)
+        spec, under = changed(scenario.spec, design, settings)
+        model = scenario.but(spec=spec).model(under, budget)
     bounds = Bounds(states_max=arguments.states_max)
     if arguments.depth_max is not None:
         bounds = bounds.but(depth_max=arguments.depth_max)
@@ -105,7 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
             _keep(arguments, search, found)
         examples = [_told(arguments, model, each) for each in found.counterexamples]
         broken = [
-            breaking(runs.follow(scenario, design, budget, e.actions), e.property) for e in examples
+            breaking(runs.follow(scenario, design, budget, e.actions, settings), e.property)
+            for e in examples
         ]
         decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]
     saved = None
@@ -122,6 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         "complete": found.complete,
         "stopped": found.stopped,
         "clock": found.clock,
+        "settings": list(settings),
         "reductions": list(found.reductions),
         "sentence": found.sentence,
         "counterexamples": [

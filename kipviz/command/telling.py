@@ -18,6 +18,7 @@ from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
 from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.changes import BadChange
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
@@ -29,6 +30,7 @@ _WORDS = (
     UnknownScenario,
     UnknownDesign,
     UnknownFaults,
+    BadChange,
     Unplayable,
     ScriptError,
     TraceFileError,

@@ -39,6 +39,12 @@ class MessageDelivered(Event, frozen=True):
     message: Message
 
 
+class TimePassed(Event, frozen=True):
+    """Some time passed and nothing else happened (timed clock only)."""
+
+    ms: int
+
+
 class ConnectionLost(Event, frozen=True):
     """A connection broke; the messages on it are gone."""
 

@@ -4,6 +4,7 @@
 "delivery_count_limit=2"            a limit of the brokers, or Kafka's own name for it
 "replication=stepwise"              how fine the model looks at replication
 "app-1.max_records=2"               what a client is configured with
+"clock=timed"                       whether a timer has to be due before it runs out
 "crash_broker=5"                    how often something may go wrong
 """
 
@@ -22,6 +23,8 @@ from kipviz.cluster.spec import (
     FaultBudget,
     check,
 )
+from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
+from kipviz.cluster.spec import ApplicationSpec, BadSpec, ClusterSpec, FaultBudget, check
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import SLOTS
@@ -34,12 +37,16 @@ KAFKA_NAMES = {
     "transaction.two.phase.commit.enable": "two_phase_commit_enable",
     "transaction.partition.verification.enable": "partition_verification",
     "transaction.version": "transaction_version",
+    "group.share.record.lock.duration.ms": "record_lock_duration_ms",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "transaction_scan_ms",
 }
 OF_BROKERS: tuple[str, ...] = BrokerSettings.__struct_fields__
 OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
+FREE = "free"
+OF_CLOCKS = ("clock", "tick", "delay_max_ms")
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
@@ -48,6 +55,8 @@ _WORDS = {
     "transaction_version": "Which transaction.version is finalized?",
     "transaction_max_timeout_ms": "How long may a transaction take at most, in ms?",
     "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",
+    "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
+    "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
     "max_records": "How many records does a poll bring at most?",
     "explicit": "Does the consumer acknowledge each record itself?",
     "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
@@ -85,6 +94,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found.append(
         Setting("replication", "When do the replicas have a batch?", spec.replication, both)
     )
+    found += _of_clock(spec.clock)
     for app in spec.applications:
         for name in OF_CLIENTS:
             switch = name == "explicit"
@@ -138,6 +148,8 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         if value not in REPLICATION:
             raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
         return spec.but(replication=value), design
+    if name in OF_CLOCKS:
+        return spec.but(clock=_clock(spec.clock, name, value)), design
     owner, _, field = name.rpartition(".")
     if field in OF_CLIENTS and owner in [a.name for a in spec.applications]:
         apps = tuple(
@@ -146,6 +158,41 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return spec.but(applications=apps), design
     known = ", ".join(setting.name for setting in settings(spec, design))
     raise BadChange(f"there is no setting {name!r}; the settings are {known}")
+
+
+def _of_clock(clock: Clock) -> list[Setting]:
+    """Give what can be said of how time passes; an untimed clock has nothing else to say."""
+    kinds = (
+        (UNTIMED, "at any moment after it was set"),
+        (TIMED, "when its time is over, no sooner and no later"),
+    )
+    found = [Setting("clock", "When does a timer run out?", clock.kind, kinds)]
+    if clock.timed:
+        ticks = (
+            ("exact", "by the greatest common divisor of all durations: no order is left out"),
+            (
+                "next",
+                "to the next moment at which something is due: faster, some orders are missing",
+            ),
+        )
+        found.append(Setting("tick", "How does time pass?", clock.tick, ticks))
+        now = FREE if clock.delay_max_ms < 0 else str(clock.delay_max_ms)
+        asks = "How many ms is a message on the wire at most?"
+        found.append(Setting("delay_max_ms", asks, now))
+    return found
+
+
+def _clock(clock: Clock, name: str, value: str) -> Clock:
+    if name == "clock":
+        fresh = clock.but(kind=value)
+    elif name == "tick":
+        fresh = clock.but(tick=value)
+    else:
+        fresh = clock.but(delay_max_ms=NEVER if value == FREE else _number(name, value, 0))
+    wrong = why_no_clock(fresh)
+    if wrong is not None:
+        raise BadChange(wrong)
+    return fresh
 
 
 def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:

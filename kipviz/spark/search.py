@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kipviz.checking.explore import CANCELLED, ProgressTold, Search
+from kipviz.checking.explore import CANCELLED, ProgressTold, Search, clock_of
 from kipviz.checking.forever import stuck_because
 from kipviz.checking.found import Bounds, Counterexample, Explored
 from kipviz.scenarios.scenario import PROPERTIES
@@ -179,6 +179,7 @@ class _Levels:
             self._undecided,
             stopped,
             tuple(r.name for r in self._here.reductions),
+            clock_of(self._here.model),
         )
 
     # -- the levels ----------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from kipviz.records.placement import (
     topic_of,
 )
 from kipviz.views import coordinators, logs, machines, metrics, owners, shares
+from kipviz.views.due import locks
 from kipviz.views.facts import Card, spans
 from kipviz.views.machines import Machine, Pair
 from kipviz.views.shares import Finished
@@ -204,11 +205,12 @@ class Cards:
             role = world.roles.get((broker, "share_partition_leader", ""))
             share = role.shares.get(key) if isinstance(role, ShareLeader) else None
             rules = self._model.context(world, broker).rules
-            return (share, world.logs[source], self._finished.get(source), rules)
+            due = locks(world, broker, key)
+            return (share, world.logs[source], self._finished.get(source), rules, due)
 
-        def states(share: Any, log: Any, finished: Any, rules: Any, taken: Any) -> Card:
+        def states(share: Any, log: Any, finished: Any, rules: Any, due: Any, taken: Any) -> Card:
             found: dict[str, list[int]] = {}
-            for cells in shares.strip(share, log, finished, rules).values():
+            for cells in shares.strip(share, log, finished, rules, due).values():
                 if "offset" in cells:
                     found.setdefault(cells["state"], []).append(cells["offset"])
             lit = {name: spans(offsets) for name, offsets in found.items()}

@@ -44,6 +44,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
 from kipviz.cluster.labels import on_wire, partition_of
@@ -51,6 +52,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
+from kipviz.views import due
 from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.operators import asked, found_out
 
@@ -108,7 +110,9 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
         case RunOut():
             return (("timer", action.timer), ("timers left", str(world.budget.run_out)))
         case ExpireLock() | TimeOutTransaction() | Refresh():
-            return tuple(_timer(model, world, action))
+            return (*_timer(model, world, action), *due.left(world, action))
+        case Tick():
+            return tuple(due.later(world))
         case StartBroker() | Heal() | StartClient():
             return tuple(_repair(world, action))
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient():

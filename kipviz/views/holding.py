@@ -31,6 +31,7 @@ from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views import due
 from kipviz.views.facts import short_name
 from kipviz.views.waiting import (
     IDLE,
@@ -190,7 +191,7 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
         return Reason(text, "its log is replicated.", SOON)
     timeout = (
         f"transaction.timeout.ms ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
-        f"{broker} aborts it"
+        f"{broker} aborts it{due.of_transaction(world, name)}"
     )
     app = _application(world, name)
     if app is None:

@@ -406,9 +406,13 @@ def _start(node: str) -> Part:
 
 
 def _kind(kind: str) -> str:
-    return {"expiry": "fault", "repair": "fault", "refresh": "timer", "load": "local"}.get(
-        kind, kind
-    )
+    return {
+        "expiry": "fault",
+        "repair": "fault",
+        "refresh": "timer",
+        "tick": "timer",
+        "load": "local",
+    }.get(kind, kind)
 
 
 def _hosts(before: World, world: World) -> list[tuple[str, bool, bool]]:
@@ -421,7 +425,9 @@ def _hosts(before: World, world: World) -> list[tuple[str, bool, bool]]:
 
 def _spec_line(model: ClusterModel) -> str:
     spec = model.spec
-    clock = "untimed: a timer may run out at any moment"
+    clock = spec.clock.words
+    if not spec.clock.timed:
+        clock = f"{clock}: a timer may run out at any moment"
     return (
         f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
         f"replication {spec.replication} · {clock}"

@@ -9,9 +9,11 @@ from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import SharePartition
+from kipviz.cluster.clock import ms
 from kipviz.records.share_group_state import RecordState
 from kipviz.views.facts import Card, Cells, Fact, facts, span
 
+Due = tuple[tuple[int, int], ...]
 Finished = dict[int, tuple[RecordState, int]]
 
 SHORT = {
@@ -31,16 +33,21 @@ TONE = {
 
 
 def strip(
-    share: SharePartition | None, log: PartitionLog, finished: Finished | None, rules: BrokerRules
+    share: SharePartition | None,
+    log: PartitionLog,
+    finished: Finished | None,
+    rules: BrokerRules,
+    due: Due = (),
 ) -> Card:
     """Give every offset of the source partition, and the two ends of the in-flight window.
 
-    `finished` says what became of records below the start offset, which the leader has forgotten.
+    `finished` says what became of records below the start offset, which the leader has forgotten;
+    `due` how many ms each lock has left, where the clock is timed.
     """
     card: Card = {}
     markers = {batch.base_offset for batch in log.batches if batch.control}
     for offset in range(log.start_offset, log.high_watermark):
-        cells = _cell(offset, share, finished or {}, rules)
+        cells = _cell(offset, share, finished or {}, rules, dict(due))
         if offset in markers:
             words = "a marker stands here, no record"
             cells |= {"gap": True, "note": ", ".join(filter(None, (words, cells["note"])))}
@@ -53,7 +60,11 @@ def strip(
 
 
 def _cell(
-    offset: int, share: SharePartition | None, finished: Finished, rules: BrokerRules
+    offset: int,
+    share: SharePartition | None,
+    finished: Finished,
+    rules: BrokerRules,
+    due: dict[int, int],
 ) -> Cells:
     state, count, note, lock = RecordState.AVAILABLE, 0, "", ""
     more: Cells = {}
@@ -65,7 +76,7 @@ def _cell(
         more["below"] = True
     elif (record := share.records.get(offset)) is not None:
         state, count = record.state, record.delivery_count
-        note, lock = _note(record), _lock(record, rules)
+        note, lock = _note(record), _lock(record, rules, due.get(record.lock))
         more |= {"member": record.member_id} if record.member_id else {}
         if record.staged_producer_id >= 0:
             more["staged"] = f"{record.staged_producer_id}/{record.staged_producer_epoch}"
@@ -94,15 +105,17 @@ def _note(record: InFlight) -> str:
     return ", ".join(parts)
 
 
-def _lock(record: InFlight, rules: BrokerRules) -> str:
-    """Say how the acquisition lock stands; the clock is untimed, so there is no time left."""
+def _lock(record: InFlight, rules: BrokerRules, left: int | None) -> str:
+    """Say how the acquisition lock stands; with an untimed clock there is no time left to tell."""
     if record.lock_ran_out:
         return "its lock ran out while it was being written"
     if record.lock < 0:
         return ""
     if record.state is RecordState.TX_PENDING and rules.lock_expiry(record) is None:
         return "its lock does not run while it is staged"
-    return "locked: the lock may run out at any moment"
+    if left is None:
+        return "locked: the lock may run out at any moment"
+    return f"locked: the lock runs out in {ms(left)}" if left else "locked: the lock runs out now"
 
 
 def coordinator(role: Any) -> Card:

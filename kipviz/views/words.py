@@ -22,8 +22,10 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
+from kipviz.cluster.clock import ms
 from kipviz.cluster.labels import label, on_wire, partition_of
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
@@ -40,6 +42,7 @@ from kipviz.messages.events import (
     RecordsMoved,
     SharePartitionDropped,
     SharePartitionLoaded,
+    TimePassed,
     TransactionMoved,
 )
 from kipviz.messages.message import Message
@@ -213,6 +216,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
         case StartClient(application=name):
             return f"{name} starts again at its first line, with a new member id."
+        case Tick():
+            return "Time passes, and nothing else happens."
 
 
 def _application(before: World, name: str) -> str:
@@ -291,6 +296,8 @@ def _fact(event: Event) -> str:
             if after < 0:
                 return f"Nobody leads {partition} now."
             return f"Broker {after} leads {partition} now, epoch {event.epoch}."
+        case TimePassed(elapsed):
+            return f"{ms(elapsed)} are over."
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -339,7 +346,7 @@ def actor(action: ClusterAction, world: World) -> str:
         case Replicate(partition=partition):
             leader = world.image.leader_of(partition)
             return f"B{leader}" if leader >= 0 else ""
-        case MoveLeader():
+        case MoveLeader() | Tick():
             return ""
         case Cut(one=one) | Heal(one=one):
             return one

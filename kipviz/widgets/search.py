@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kipviz.checking import runs
 from kipviz.checking.breaking import Breaking, breaking
@@ -13,6 +13,7 @@ from kipviz.checking.found import Counterexample, Explored
 from kipviz.cluster.spec import FaultBudget
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
+from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
 from kipviz.widgets.decisions import Saves, saves_of
@@ -28,10 +29,16 @@ class Search:
     """
 
     def __init__(
-        self, scenario: Scenario, design: Design, budget: FaultBudget, explored: Explored
+        self,
+        scenario: Scenario,
+        design: Design,
+        budget: FaultBudget,
+        explored: Explored,
+        settings: tuple[str, ...] = (),
     ) -> None:
         """Keep what is needed to open a counterexample."""
         self._made_from = (scenario, design, budget)
+        self._settings = settings
         self.explored = explored
 
     def open(self, prop: str = "") -> Stepper:
@@ -57,7 +64,7 @@ class Search:
     def _told(self, prop: str) -> Breaking:
         for example in self.explored.counterexamples:
             if prop in {"", example.property}:
-                run = runs.follow(*self._made_from, example.actions)
+                run = runs.follow(*self._made_from, example.actions, self._settings)
                 return breaking(run, example.property)
         raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
 
@@ -71,7 +78,7 @@ class Search:
 
     def steps(self, example: Counterexample) -> tuple[str, ...]:
         """Give the names of a counterexample's steps."""
-        return runs.labels(runs.follow(*self._made_from, example.actions))
+        return runs.labels(runs.follow(*self._made_from, example.actions, self._settings))
 
 
 def search(
@@ -80,6 +87,8 @@ def search(
     faults: str | Mapping[str, int] = "",
     states_max: int = 200_000,
     reduce: str = "",
+    clock: str = "",
+    settings: Sequence[str] = (),
 ) -> Search:
     """Visit every state that a scenario's cluster can reach under a design.
 
@@ -92,6 +101,10 @@ def search(
         reduce: what may be left out because it changes no verdict: "order" (steps that nothing
             can get in the way of come first), "symmetry" (members that differ in nothing but
             names), or both with a comma between them. Nothing, if left out.
+        clock: "untimed" (a timer may run out at any moment) or "timed" (when it is due); the
+            scenario's own, if left out.
+        settings: what else is changed, each of the form name=value, such as
+            "record_lock_duration_ms=15000" or "app-1.transaction_timeout_ms=60000".
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
@@ -101,5 +114,8 @@ def search(
     story, chosen, budget = scenario_named(scenario), design_named(design), budget_of(faults)
     names = [name.strip() for name in reduce.split(",") if name.strip()]
     reductions = [reduction(name) for name in names]
-    explored = explore(story.model(chosen, budget), states_max, reductions=reductions)
-    return Search(story, chosen, budget, explored)
+    changes = (*((f"clock={clock}",) if clock else ()), *settings)
+    spec, under = changed(story.spec, chosen, changes)
+    model = story.but(spec=spec).model(under, budget)
+    explored = explore(model, states_max, reductions=reductions)
+    return Search(story, chosen, budget, explored, changes)

@@ -95,3 +95,32 @@ TWO_PHASE_BY_TLC = ((3, 288, 1_146), (5, 8_832, 58_146))
 # both reductions, and the states without any and by order alone.
 SMALL_TWO_BY_BOTH = (7_889, 17_090, 50)
 SMALL_TWO_FULL_AND_BY_ORDER = (41_293, 15_773)
+
+
+class Timed(NamedTuple):
+    """A design, faults and settings of the small cluster, and what a timed search of it visits."""
+
+    design: str
+    faults: str
+    settings: tuple[str, ...]
+    broken: tuple[str, ...]
+    states: int
+    transitions: int
+    depth: int
+
+
+# Lock 30 s, transaction 60 s, scan 10 s, as Kafka has them: a tick is 10 s.
+TIMED = (
+    Timed("repaired", "", ("clock=timed",), (), 3_960, 14_215, 44),
+    Timed("repaired", "expire_lock=1", ("clock=timed", "tick=next"), (), 5_570, 19_195, 70),
+    Timed("repaired", "", ("clock=timed", "delay_max_ms=0"), (), 2_701, 7_651, 44),
+    Timed(
+        "finding-D",
+        "expire_lock=1",
+        ("clock=timed", "delay_max_ms=0", "tick=next"),
+        ("atomic",),
+        4_203,
+        11_396,
+        70,
+    ),
+)

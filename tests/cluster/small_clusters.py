@@ -38,6 +38,7 @@ HOSTILE = Profile(
         ("refresh", 2),
         ("fault", 1),
         ("repair", 3),
+        ("tick", 4),
     ),
 )
 

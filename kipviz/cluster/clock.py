@@ -1,0 +1,121 @@
+"""Two clocks: one on which a timer may run out at any moment, and one on which it has to be due.
+
+Untimed, a search finds everything that some choice of time-outs allows, and more. Timed, it finds
+what the configured durations allow. Times are relative: a deadline is what is left, so that equal
+situations at different times are equal worlds.
+
+Time passes in an action of its own, `Tick`. With `tick="exact"` it passes in units of the greatest
+common divisor of all durations: every order of events that real-valued times allow is then an order
+of some ticks as well, because every bound here is closed (Henzinger, Manna and Pnueli 1992, "What good
+are digital clocks?"). With `tick="next"` it passes at once to the next moment at which something is
+due, which visits far fewer states and only ever leaves runs out: a break that it finds is one.
+
+NOT MODELLED: clocks that drift apart; a timer that fires late because its thread is busy (but for the
+scan of the transaction coordinator, whose interval is a bound).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+from typing import Any
+
+from kipviz.core.values import Value
+
+UNTIMED, TIMED = "untimed", "timed"
+TICKS = ("exact", "next")
+NEVER = -1
+
+
+class Clock(Value, frozen=True):
+    """How a cluster's time passes.
+
+    `delay_max_ms` is how long a message is on the wire at most, and a replica or a new coordinator
+    takes for its reading; -1 is as long as it likes. Applications may always take their time.
+    """
+
+    kind: str = UNTIMED
+    delay_max_ms: int = NEVER
+    tick: str = TICKS[0]
+
+    @property
+    def timed(self) -> bool:
+        """Whether timers have to be due."""
+        return self.kind == TIMED
+
+    @property
+    def words(self) -> str:
+        """What a verdict says of it."""
+        if not self.timed:
+            return UNTIMED
+        wire = "free delays" if self.delay_max_ms < 0 else f"delays up to {ms(self.delay_max_ms)}"
+        return f"timed ({'every tick' if self.tick == TICKS[0] else 'tick by deadline'}, {wire})"
+
+
+class Deadline(Value, frozen=True):
+    """Something that is due: not before `after` ms, and time does not pass beyond `by` ms.
+
+    `kind` and `place` say what it is: ("lock", (broker, share-partition, lock)),
+    ("transaction", (transactional id,)), or what is "on the wire", "replicated" or "loaded" with the
+    fields of its action.
+    """
+
+    kind: str
+    place: tuple[Any, ...]
+    after: int
+    by: int
+
+
+def clock_named(kind: str, delay_max_ms: int = NEVER, tick: str = TICKS[0]) -> Clock:
+    """Give a clock by its name.
+
+    Raises:
+        ValueError: if there is none, in one sentence.
+    """
+    clock = Clock(kind, delay_max_ms, tick)
+    wrong = why_no_clock(clock)
+    if wrong is not None:
+        raise ValueError(wrong)
+    return clock
+
+
+def why_no_clock(clock: Clock) -> str | None:
+    """Say what is wrong with a clock, or None."""
+    if clock.kind not in (UNTIMED, TIMED):
+        return f"the clock is {UNTIMED} or {TIMED}, not {clock.kind!r}"
+    if clock.tick not in TICKS:
+        return f"a tick is {' or '.join(TICKS)}, not {clock.tick!r}"
+    if type(clock.delay_max_ms) is not int or clock.delay_max_ms < NEVER:
+        return (
+            f"delay_max_ms is a whole number from 0, or -1 for no bound, not {clock.delay_max_ms!r}"
+        )
+    return None
+
+
+def unit_of(durations: Iterable[int]) -> int:
+    """Give the longest tick that meets every one of these durations."""
+    return gcd(*(duration for duration in durations if duration > 0)) or 1
+
+
+def passed(deadlines: Iterable[Deadline], elapsed: int) -> tuple[Deadline, ...]:
+    """Give the deadlines after some time."""
+    return tuple(
+        d.but(after=max(d.after - elapsed, 0), by=max(d.by - elapsed, 0) if d.by > 0 else d.by)
+        for d in deadlines
+    )
+
+
+def next_tick(deadlines: Iterable[Deadline], unit: int, tick: str) -> int:
+    """Give how much time passes in one tick; 0 when there is nothing left to wait for."""
+    left = [ms for d in deadlines for ms in (d.after, d.by) if ms > 0]
+    if not left:
+        return 0
+    return unit if tick == TICKS[0] else min(left)
+
+
+def ms(duration: int) -> str:
+    """Say a duration in words: "30 s", "2.5 s", "200 ms"."""
+    if duration < 1_000:
+        return f"{duration} ms"
+    whole, rest = divmod(duration, 1_000)
+    return f"{whole}{f'.{rest:03}'.rstrip('0') if rest else ''} s"

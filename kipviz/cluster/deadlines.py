@@ -1,0 +1,196 @@
+"""What is due when: the deadlines of a world, folded step by step.
+
+A deadline begins with what it is about and ends with it; what ends and begins anew within one step is
+told by the step's events. Where it lies:
+
+- a lock dies with the broker's memory, as its timer does there;
+- a transaction's goes on while its coordinator is elsewhere or loading, because the log has the
+  time at which the transaction began (TransactionLogValue.TransactionStartTimestampMs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.cluster.actions import (
+    ClusterAction,
+    Deliver,
+    ExpireLock,
+    Load,
+    Replicate,
+    TimeOutTransaction,
+)
+from kipviz.cluster.clock import TICKS, Deadline, ms, next_tick, unit_of
+from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.world import World, role_key
+from kipviz.core.model import Event
+from kipviz.messages.events import ConnectionLost, MessageDelivered, RecordsMoved
+from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+
+LOCK, TRANSACTION = "lock", "transaction"
+WIRE, REPLICATED, LOADED = "on the wire", "replicated", "loaded"
+Place = tuple[str, tuple[object, ...]]
+
+
+def unit(spec: ClusterSpec) -> int:
+    """Give the tick of a cluster's durations, in ms."""
+    settings = spec.settings
+    durations = [settings.record_lock_duration_ms, settings.transaction_scan_ms]
+    durations += [app.transaction_timeout_ms for app in spec.applications]
+    return unit_of([*durations, spec.clock.delay_max_ms])
+
+
+def tick_of(spec: ClusterSpec, world: World) -> int:
+    """Give how much time the next tick takes, 0 when nothing is left to wait for."""
+    exact = spec.clock.tick == TICKS[0]
+    return next_tick(world.deadlines, unit(spec) if exact else 1, spec.clock.tick)
+
+
+def place_of(action: ClusterAction) -> Place | None:
+    """Give the deadline that an action keeps, or None for what has none."""
+    match action:
+        case ExpireLock(broker, key, lock):
+            return LOCK, (broker, key, lock)
+        case TimeOutTransaction(_, _, name):
+            return TRANSACTION, (name,)
+        case Deliver(source, broker, way):
+            return WIRE, (source, broker, way)
+        case Replicate(partition):
+            return REPLICATED, (partition,)
+        case Load(broker, role, shard):
+            return LOADED, (broker, role, shard)
+        case _:
+            return None
+
+
+def action_of(world: World, deadline: Deadline) -> ClusterAction:
+    """Give the action that keeps a deadline."""
+    kind, place = deadline.kind, deadline.place
+    if kind == TRANSACTION:
+        home = world.image.home_of(TRANSACTION_STATE, place[0])
+        return TimeOutTransaction(world.image.leader_of(home), home, place[0])
+    keeps: dict[str, type[ClusterAction]] = {
+        LOCK: ExpireLock,
+        WIRE: Deliver,
+        REPLICATED: Replicate,
+        LOADED: Load,
+    }
+    return keeps[kind](*place)
+
+
+def not_due(world: World, action: ClusterAction) -> str | None:
+    """Say how long an action has to wait yet, or None when its time has come."""
+    deadline = deadline_of(world, action)
+    if deadline is None or not deadline.after:
+        return None
+    return f"it is due in {ms(deadline.after)}: time has to pass first"
+
+
+def deadline_of(world: World, action: ClusterAction) -> Deadline | None:
+    """Give the deadline that an action keeps, if one is running."""
+    return find(world, place_of(action))
+
+
+def find(world: World, place: Place | None) -> Deadline | None:
+    """Give a deadline by its kind and place, if one is running."""
+    return next((d for d in world.deadlines if (d.kind, d.place) == place), None)
+
+
+def after_step(
+    spec: ClusterSpec, before: World, after: World, events: Iterable[Event]
+) -> tuple[Deadline, ...]:
+    """Give the deadlines of a world that a step led to; it has those that went on."""
+    bounded = spec.clock.delay_max_ms >= 0
+    if not bounded and after.roles is before.roles and after.image is before.image:
+        return after.deadlines
+    known = {(d.kind, d.place): d for d in after.deadlines}
+    for place in _begun_again(after, events):
+        known.pop(place, None)
+    fresh = [*_locks(spec, after), *_transactions(spec, after, known)]
+    if bounded:
+        fresh += _on_the_way(spec, after)
+    # In an order of its own, so that equal situations are equal worlds.
+    fresh.sort(key=lambda d: (d.kind, d.place))
+    return tuple(known.get((d.kind, d.place), d) for d in fresh)
+
+
+def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give every acquisition lock, also one whose record is staged: its timer was set."""
+    left = spec.settings.record_lock_duration_ms
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for key, share in role.shares.items():
+            for lock in sorted({r.lock for r in share.records.values() if r.lock >= 0}):
+                yield Deadline(LOCK, (broker, key, lock), left, left)
+
+
+def _transactions(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline]
+) -> Iterator[Deadline]:
+    """Give every transaction that is open, and those whose coordinator is not in office."""
+    for partition, held in world.image.leaders.items():
+        if not partition.startswith(TRANSACTION_STATE):
+            continue
+        role = None if held.leader == NOBODY else world.roles.get(role_key(held.leader, partition))
+        if not isinstance(role, TransactionCoordinator) or role.loading:
+            for (kind, place), deadline in known.items():
+                home = world.image.home_of(TRANSACTION_STATE, str(place[0]))
+                if kind == TRANSACTION and home == partition:
+                    yield deadline
+            continue
+        for name, transaction in role.transactions.items():
+            states = (transaction.state, transaction.pending_state)
+            if TransactionState.ONGOING in states:
+                left = transaction.timeout_ms
+                latest = left + spec.settings.transaction_scan_ms
+                yield Deadline(TRANSACTION, (name,), left, latest)
+
+
+def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give what a bounded delay is a bound of: the heads of connections, replication, loading."""
+    most = spec.clock.delay_max_ms
+    for (source, broker), connection in world.connections.items():
+        if connection.open and connection.requests and connection.serving is None:
+            yield Deadline(WIRE, (source, broker, "request"), 0, most)
+        if connection.open and connection.responses:
+            yield Deadline(WIRE, (source, broker, "response"), 0, most)
+    for partition, log in world.logs.items():
+        if log.high_watermark < log.end_offset:
+            yield Deadline(REPLICATED, (partition,), 0, most)
+    for key, role in world.roles.items():
+        if getattr(role, "loading", False):
+            yield Deadline(LOADED, key, 0, most)
+
+
+def _begun_again(world: World, events: Iterable[Event]) -> Iterator[Place]:
+    """Give what ended in a step and may have begun again under the same name."""
+    for event in events:
+        match event:
+            case MessageDelivered(source, broker, way):
+                yield WIRE, (source, broker, way)
+            case ConnectionLost(source, broker):
+                yield WIRE, (source, broker, "request")
+                yield WIRE, (source, broker, "response")
+            case RecordsMoved(before=RecordState.AVAILABLE, after=RecordState.ACQUIRED):
+                yield from _lock_of(world, event)
+            case _:
+                pass
+
+
+def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for key, share in role.shares.items():
+            record = share.records.get(event.first)
+            if record is not None and (share.partition, share.group_id) == (
+                event.partition,
+                event.group_id,
+            ):
+                yield LOCK, (broker, key, record.lock)

@@ -1,0 +1,194 @@
+"""The timed clock: deadlines are relative, time passes in steps, and what is due comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.actions import ExpireLock, Tick, TimeOutTransaction
+from kipviz.cluster.clock import Clock, Deadline, clock_named, ms, next_tick, passed, unit_of
+from kipviz.cluster.deadlines import LOCK, TRANSACTION, deadline_of, find, unit
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.model import NotEnabled
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import TimePassed
+from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
+
+BUDGET = FaultBudget(expire_lock=1, time_out=1)
+TIMED = Clock("timed")
+
+
+def timed(clock: Clock = TIMED, budget: FaultBudget = BUDGET, **settings: int) -> ClusterModel:
+    spec = small_spec("share", budget=budget, records=1, max_records=1)
+    spec = spec.but(clock=clock, settings=spec.settings.but(**settings))
+    chosen = design("repaired")
+    return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+
+
+def until(model: ClusterModel, world: World, kind: str) -> World:
+    """Go on without timers and ticks until a deadline of a kind is running."""
+    while not any(d.kind == kind for d in world.deadlines):
+        action = next(a for a in model.enabled(world) if a.KIND not in ("expiry", "tick", "fault"))
+        world = model.step(world, action).world
+    return world
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+def test_durations_are_told_as_people_say_them() -> None:
+    assert [ms(d) for d in (0, 200, 1_000, 2_500, 30_000)] == [
+        "0 ms",
+        "200 ms",
+        "1 s",
+        "2.5 s",
+        "30 s",
+    ]
+
+
+def test_a_tick_is_the_greatest_common_divisor_of_what_can_be_due() -> None:
+    assert unit_of((30_000, 10_000, 60_000, -1, 0)) == 10_000
+    assert unit_of(()) == 1
+    spec = timed(transaction_scan_ms=4_000).spec
+    assert unit(spec) == 2_000
+
+
+def test_time_passes_for_every_deadline_and_stops_at_nothing_left() -> None:
+    due = (Deadline("lock", (1,), 30, 30), Deadline("on the wire", (2,), 0, -1))
+    assert [(d.after, d.by) for d in passed(due, 20)] == [(10, 10), (0, -1)]
+    assert [(d.after, d.by) for d in passed(due, 40)] == [(0, 0), (0, -1)]
+
+
+def test_the_next_tick_goes_to_what_is_due_next_or_is_one_unit() -> None:
+    due = (Deadline("lock", (1,), 30, 40), Deadline("lock", (2,), 70, 70))
+    assert next_tick(due, 10, "next") == 30
+    assert next_tick(due, 10, "exact") == 10
+    assert next_tick((Deadline("lock", (1,), 0, 0),), 10, "exact") == 0
+
+
+@pytest.mark.parametrize(
+    ("clock", "sentence"),
+    [
+        (("sundial",), "the clock is untimed or timed, not 'sundial'"),
+        (("timed", -2), "delay_max_ms is a whole number from 0, or -1 for no bound, not -2"),
+        (("timed", 5, "slow"), "a tick is exact or next, not 'slow'"),
+    ],
+)
+def test_a_clock_that_cannot_be_is_refused_in_one_sentence(clock: tuple, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        clock_named(*clock)
+    with pytest.raises(BadSpec, match=sentence):
+        timed(Clock(*clock))
+
+
+# -- the model -----------------------------------------------------------------------------------
+
+
+def test_without_a_timed_clock_no_time_passes_and_nothing_is_kept_of_it() -> None:
+    model = model_of(small_spec("share", budget=EVERYTHING))
+    for world, action, outcome in steps_of(model, 3, 200):
+        assert not world.deadlines
+        assert not isinstance(action, Tick)
+        assert not outcome.world.deadlines
+    why = model.why_not(model.initial(), Tick())
+    assert why == "this cluster's clock is untimed: a timer may run out at any moment"
+
+
+def test_a_lock_runs_out_when_its_time_is_over_and_not_before() -> None:
+    model = timed()
+    world = until(model, model.initial(), LOCK)
+    (lock,) = (d for d in world.deadlines if d.kind == LOCK)
+    expiry = ExpireLock(*lock.place)
+    assert model.why_not(world, expiry) == "it is due in 30 s: time has to pass first"
+    with pytest.raises(NotEnabled, match="due in 30 s"):
+        model.step(world, expiry)
+    for left in ("20 s", "10 s"):
+        outcome = model.step(world, Tick())
+        assert outcome.events == (TimePassed(10_000),)
+        world = outcome.world
+        assert left in str(model.why_not(world, expiry))
+    world = model.step(world, Tick()).world
+    assert expiry in model.enabled(world)
+
+
+def test_time_does_not_pass_by_what_is_due() -> None:
+    model = timed(Clock("timed", tick="next"), transaction_scan_ms=60_000)
+    world = model.step(until(model, model.initial(), TRANSACTION), Tick()).world
+    assert Tick() not in model.enabled(world)
+    why = model.why_not(world, Tick())
+    assert why == "the lock of src-0@100 runs out: that is due now, and time does not pass it by"
+
+
+def test_a_timer_that_the_budget_forbids_ends_the_time_of_a_run() -> None:
+    model = timed(Clock("timed", tick="next"), FaultBudget())
+    world = model.step(until(model, model.initial(), LOCK), Tick()).world
+    assert not [a for a in model.enabled(world) if a.KIND in ("expiry", "tick")]
+
+
+def test_a_record_that_is_delivered_anew_has_its_whole_lock_again() -> None:
+    model = timed(Clock("timed", tick="next"))
+    world = until(model, model.initial(), LOCK)
+    first = find(world, (LOCK, next(d.place for d in world.deadlines if d.kind == LOCK)))
+    assert first is not None
+    world = model.step(model.step(world, Tick()).world, ExpireLock(*first.place)).world
+    assert find(world, (LOCK, first.place)) is None
+    world = until(model, world, LOCK)
+    assert find(world, (LOCK, first.place)) == first
+
+
+def test_a_transaction_times_out_between_its_timeout_and_the_scan_that_finds_it() -> None:
+    model = timed(Clock("timed"), record_lock_duration_ms=600_000)
+    world = until(model, model.initial(), TRANSACTION)
+    assert [(d.after, d.by) for d in world.deadlines if d.kind == TRANSACTION] == [(60_000, 70_000)]
+    for _ in range(6):
+        assert not any(isinstance(a, TimeOutTransaction) for a in model.enabled(world))
+        world = model.step(world, Tick()).world
+    both = {type(a) for a in model.enabled(world)}
+    assert {TimeOutTransaction, Tick} <= both
+    world = model.step(world, Tick()).world
+    assert Tick() not in model.enabled(world)
+    (time_out,) = (a for a in model.enabled(world) if isinstance(a, TimeOutTransaction))
+    assert deadline_of(world, time_out) is not None
+    assert not model.step(world, time_out).world.deadlines[1:]
+
+
+def test_a_transaction_keeps_its_time_while_its_coordinator_moves() -> None:
+    model = timed(Clock("timed"), EVERYTHING)
+    world = model.step(until(model, model.initial(), TRANSACTION), Tick()).world
+    (before,) = (d for d in world.deadlines if d.kind == TRANSACTION)
+    home = world.image.home_of("__transaction_state", before.place[0])
+    crash = next(
+        a
+        for a in model.enabled(world)
+        if type(a).__name__ == "CrashBroker" and a.broker == world.image.leader_of(home)
+    )
+    world = model.step(world, crash).world
+    assert before in world.deadlines
+    load = next(a for a in model.enabled(world) if a.KIND == "load" and a.shard == home)
+    assert before in model.step(world, load).world.deadlines
+
+
+def test_a_bounded_delay_makes_time_wait_for_the_wire() -> None:
+    model = timed(Clock("timed", 0))
+    world = until(model, model.initial(), LOCK)
+    assert world.connections
+    moving = [a for a in model.enabled(world) if a.KIND == "deliver"]
+    assert moving
+    assert Tick() not in model.enabled(world)
+    assert "and time does not pass it by" in str(model.why_not(world, Tick()))
+
+
+@pytest.mark.parametrize(
+    "clock", [Clock("timed"), Clock("timed", 5_000), Clock("timed", 0, "next")]
+)
+def test_deadlines_stand_in_one_order_and_stay_within_their_bounds(clock: Clock) -> None:
+    model = timed(clock, EVERYTHING)
+    ticks = 0
+    for seed in range(4):
+        for _, action, outcome in steps_of(model, seed, 150):
+            due = outcome.world.deadlines
+            ticks += isinstance(action, Tick)
+            assert [(d.kind, d.place) for d in due] == sorted({(d.kind, d.place) for d in due})
+            assert all(0 <= d.after <= max(d.by, d.after) for d in due)
+    assert ticks
