@@ -28,6 +28,7 @@ from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event
 from kipviz.messages.events import ConnectionLost, MessageDelivered, RecordsMoved
+from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -146,7 +147,7 @@ def _transactions(
             continue
         for name, transaction in role.transactions.items():
             states = (transaction.state, transaction.pending_state)
-            if TransactionState.ONGOING in states:
+            if TransactionState.ONGOING in states and transaction.timeout_ms < NO_TIME_LIMIT:
                 left = transaction.timeout_ms
                 latest = left + spec.settings.transaction_scan_ms
                 yield Deadline(TRANSACTION, (name,), left, latest)
