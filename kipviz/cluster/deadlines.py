@@ -189,9 +189,9 @@ def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
         if not isinstance(role, ShareLeader):
             continue
         for key, share in role.shares.items():
-            record = share.records.get(event.first)
-            if record is not None and (share.partition, share.group_id) == (
-                event.partition,
-                event.group_id,
-            ):
-                yield LOCK, (broker, key, record.lock)
+            if (share.partition, share.group_id) != (event.partition, event.group_id):
+                continue
+            for offset in range(event.first, event.last + 1):
+                record = share.records.get(offset)
+                if record is not None:
+                    yield LOCK, (broker, key, record.lock)
