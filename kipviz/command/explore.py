@@ -104,8 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
-        clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
-        settings = (*clock, *arguments.set)
+        settings = _settings(arguments)
         spec, under = changed(scenario.spec, design, settings)
         model = scenario.but(spec=spec).model(under, budget)
     bounds = Bounds(states_max=arguments.states_max)
@@ -157,6 +156,12 @@ def run(arguments: argparse.Namespace) -> int:
     }
     answer(document, _lines(found, broken, decided, saved), as_json=arguments.json)
     return int(bool(broken))
+
+
+def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Give what is changed in the cluster before it is searched."""
+    clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
+    return (*clock, *arguments.set)
 
 
 @contextmanager
