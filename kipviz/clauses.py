@@ -155,9 +155,9 @@ CLAUSES: dict[str, Clause] = {
     ),
     "Tick": Clause(
         "pass_time",
-        "none: every time-out of the protocol is measured by a clock of its own",
+        "none: that time passes is not a rule of the protocol",
         OURS,
-        "Time, SystemTimer.advanceClock",
+        "none: a clock of the model (DECISIONS 17)",
     ),
     "Refresh": Clause(
         "on_refresh",
