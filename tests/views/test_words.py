@@ -25,6 +25,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    Tick,
     TimeOutTransaction,
 )
 from kipviz.cluster.labels import label
@@ -70,6 +71,7 @@ ACTIONS: dict[ClusterAction, str] = {
     Heal("B1", "B3"): "B1 and B3 can talk again.",
     CrashClient("app-1"): "app-1 dies, ",
     StartClient("app-1"): "app-1 starts again ",
+    Tick(): "Time passes, and nothing else happens.",
 }
 
 
@@ -107,6 +109,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
 R, T = RecordState, TransactionState
 # One event of every class that a sentence tells, and the sentence.
 SPOKEN: list[tuple[Event, str]] = [
+    (events.TimePassed(2_500), "2.5 s are over."),
     (
         events.TransactionMoved("my-txn", 9, 1, T.ONGOING, T.PREPARE_COMMIT, ("output-A-0",)),
         "my-txn is PREPARE_COMMIT, producer id 9, epoch 1. From here it can only commit.",
