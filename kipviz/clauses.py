@@ -157,7 +157,7 @@ CLAUSES: dict[str, Clause] = {
         "pass_time",
         "none: that time passes is not a rule of the protocol",
         OURS,
-        "none: a clock of the model (DECISIONS 17)",
+        "none: a clock of the model (DECISIONS 18)",
     ),
     "Refresh": Clause(
         "on_refresh",

@@ -13,7 +13,6 @@ from kipviz.brokers.settings import (
 from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS
-from kipviz.clients.application import Line
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.records.placement import topic_of

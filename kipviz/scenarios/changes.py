@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
 from kipviz.cluster.spec import (
     ApplicationSpec,
     BadSpec,
@@ -23,8 +24,6 @@ from kipviz.cluster.spec import (
     FaultBudget,
     check,
 )
-from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
-from kipviz.cluster.spec import ApplicationSpec, BadSpec, ClusterSpec, FaultBudget, check
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import SLOTS
