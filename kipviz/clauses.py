@@ -77,6 +77,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "GroupCoordinatorService.commitTransactionalOffsets",
     ),
+    "ConsumerGroupHeartbeat": Clause(
+        "on_consumer_group_heartbeat",
+        "KIP-848 Consumer Group Heartbeat",
+        SHIPPED,
+        "GroupMetadataManager.consumerGroupHeartbeat",
+    ),
     "ShareFetch": Clause(
         "on_share_fetch", "KIP-932 ShareFetch", SHIPPED, "SharePartitionManager.fetchMessages"
     ),
@@ -159,6 +165,12 @@ CLAUSES: dict[str, Clause] = {
         OURS,
         "none: a clock of the model (DECISIONS 18)",
     ),
+    "ClientTimer": Clause(
+        "on_timer",
+        "KIP-848 heartbeat interval; retry.backoff.ms, fetch.max.wait.ms",
+        SHIPPED,
+        "AbstractHeartbeatRequestManager, RequestState, FetchRequestManager",
+    ),
     "Refresh": Clause(
         "on_refresh",
         "none: how a leader learns the outcome is not written",
@@ -227,6 +239,7 @@ TAKEN_BY: dict[str, str] = {
     "Fetch": "AbstractFetch.handleFetchSuccess",
     "OffsetFetch": "CommitRequestManager",
     "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
+    "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",
     "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
     "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
     "TxnShareAcknowledge": "none yet (PR 22357)",

@@ -4,16 +4,18 @@ WHO: the leader of one partition of `__consumer_offsets`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-NOT MODELLED: heartbeats, assignment and rebalances (members are in the log before the run),
-  classic groups, OffsetCommit outside transactions, expiry and deletion of offsets; a fetch that
-  does not require stable offsets is answered from the newest state, replicated or not.
+PARTS: `group_state` holds what it knows, `group_membership` says who is in a group.
+NOT MODELLED: classic groups, OffsetCommit outside transactions, expiry and deletion of offsets and
+  of groups; a fetch that does not require stable offsets is answered from the newest state,
+  replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, partition_log
+from kipviz.brokers import consumer_group, enlistment, group_membership, partition_log
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.group_state import GroupCoordinator, replay
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -24,8 +26,6 @@ from kipviz.brokers.replication import (
     read_through,
     resigned,
 )
-from kipviz.core.table import Table
-from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetResolved, OffsetStaged
 from kipviz.messages.groups import (
@@ -35,41 +35,14 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
-from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
-from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+from kipviz.records.consumer_offsets import OffsetCommitRecord
 
 ROLE = "group_coordinator"
 
-
-class PendingOffset(Value, frozen=True):
-    """An offset of a transaction that is not decided; `at` is its place in the log."""
-
-    group_id: str
-    partition: str
-    offset: int
-    at: int
-
-
-class CommittedOffset(Value, frozen=True):
-    """A committed offset and its place in the log: of two, the later one in the log counts."""
-
-    offset: int
-    at: int
-
-
-class GroupCoordinator(Part, frozen=True, dict=True):
-    """The coordinator of one partition of `__consumer_offsets`.
-
-    `pending` is keyed by producer id only, as in Kafka.
-    """
-
-    shard: str
-    loading: bool = False
-    members: Table[tuple[str, str], int] = Table.of()
-    offsets: Table[tuple[str, str], CommittedOffset] = Table.of()
-    pending: Table[int, tuple[PendingOffset, ...]] = Table.of()
-    enlisting: tuple[Enlisting, ...] = ()
-    waiting: tuple[WaitingForReplicas, ...] = ()
+# The timers of the members, and what happens when one runs out.
+timers = group_membership.timers
+on_timer = group_membership.on_timer
 
 
 def on_offset_fetch(
@@ -79,11 +52,13 @@ def on_offset_fetch(
 
     DOES: nothing, but with RequireStable it is a write without records: it sees what is not
     replicated yet, and is answered only when that is.
+    CHECKS: a member that says who it is is one, at its present epoch (KIP-848).
     Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
     """
     place = (request.group_id, request.partition)
-    if me.loading:
-        refused = OffsetFetchResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, request.partition)
+    error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else _reader_error(me, request)
+    if error is not Errors.NONE:
+        refused = OffsetFetchResponse(error, request.partition)
         return Effects(me, replies=(Reply(reply_to, refused),))
     committed = me.offsets.get(place)
     offset = committed.offset if committed else -1
@@ -189,44 +164,11 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     return with_effects(None, done, *refused)
 
 
-def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
-    """Take over one batch of the log: the only way this coordinator's tables change."""
-    if batch.control:
-        staged = me.pending.get(batch.producer_id, ())
-        offsets = me.offsets
-        for p in staged if batch.control == COMMIT else ():
-            known = offsets.get((p.group_id, p.partition))
-            if known is None or known.at < p.at:
-                offsets = offsets.set((p.group_id, p.partition), CommittedOffset(p.offset, p.at))
-        pending = me.pending.without(batch.producer_id) if staged else me.pending
-        return me.but(offsets=offsets, pending=pending)
-    for i, record in enumerate(batch.records):
-        if isinstance(record, MemberRecord):
-            member = (record.group_id, record.member_id)
-            me = me.but(members=me.members.set(member, record.member_epoch))
-        elif isinstance(record, OffsetCommitRecord):
-            me = _replay_offset(me, batch, record, batch.base_offset + i)
-    return me
-
-
 def on_loaded(me: GroupCoordinator, on: Context) -> Effects:
     """Take office: read the whole log."""
     for batch in on.log(me.shard).batches:
         me = replay(me, batch)
     return Effects(me.but(loading=False))
-
-
-def _replay_offset(
-    me: GroupCoordinator, batch: Batch, record: OffsetCommitRecord, at: int
-) -> GroupCoordinator:
-    place = (record.group_id, record.partition)
-    if not batch.transactional:
-        return me.but(offsets=me.offsets.set(place, CommittedOffset(record.offset, at)))
-    others = tuple(
-        p for p in me.pending.get(batch.producer_id, ()) if (p.group_id, p.partition) != place
-    )
-    staged = PendingOffset(record.group_id, record.partition, record.offset, at)
-    return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))
 
 
 def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
@@ -269,15 +211,35 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
 def _member_error(me: GroupCoordinator, request: TxnOffsetCommit) -> Errors:
     """Check the member as a group of the consumer protocol does (KIP-848, KIP-1319).
 
-    NOT MODELLED: an older epoch is accepted for partitions that the member had since then
-    (KIP-1251); without rebalances there is none.
+    A member that was there before the run has its partitions since its only epoch.
     """
+    group = me.groups.get(request.group_id)
+    if group is not None:
+        return consumer_group.commit_error(
+            group,
+            request.member_id,
+            request.member_epoch,
+            tuple(o.partition for o in request.offsets),
+            transactional=True,
+        )
     epoch = me.members.get((request.group_id, request.member_id))
     if epoch is None:
         return Errors.UNKNOWN_MEMBER_ID
     if epoch != request.member_epoch:
         return Errors.STALE_MEMBER_EPOCH
     return Errors.NONE
+
+
+def _reader_error(me: GroupCoordinator, request: OffsetFetch) -> Errors:
+    """Check who asks for an offset. Source: ConsumerGroup.validateOffsetFetch."""
+    group = me.groups.get(request.group_id)
+    if group is None or request.member_epoch < 0:
+        return Errors.NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    same = request.member_epoch == member.epoch
+    return Errors.NONE if same else Errors.STALE_MEMBER_EPOCH
 
 
 def _answer(me: GroupCoordinator, reply_to: ReplyTo, error: Errors) -> Effects:

@@ -117,7 +117,7 @@ def on_enlistment_lost(
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Give records below the LSO (read_committed) or below the high watermark.
 
-    ANSWERS: when there is something to read. Clause: KIP-98 "Read Committed".
+    ANSWERS: when there is something to read, or at once if it is not to wait. Clause: KIP-98 "Read Committed".
     """
     others = tuple(p for p in me.parked if p.reply_to.source != reply_to.source)
     return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on)
@@ -165,7 +165,7 @@ def _serve(me: PartitionLeader, on: Context) -> Effects:
     replies, parked = [], []
     for fetch in me.parked:
         answer = _read(me, fetch.request, on)
-        if answer.records:
+        if answer.records or not fetch.request.wait:
             replies.append(Reply(fetch.reply_to, answer))
         else:
             parked.append(fetch)

@@ -16,6 +16,7 @@ from enum import StrEnum
 
 from kipviz.clients import kinds
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
@@ -54,6 +55,7 @@ class Call(StrEnum):
     FIND_HANGING = "find-hanging"
     ABORT_BY_HAND = "admin.abortTransaction"
     FENCE_PRODUCERS = "fenceProducers"
+    UNSUBSCRIBE = "unsubscribe"
 
 
 class Line(Value, frozen=True):
@@ -64,7 +66,8 @@ class Line(Value, frozen=True):
     sendShareAcknowledgementsToTransaction() says of which record: (offset, type), where offset
     -1 stands for every other record of the batch. `client` names the client that is called: "" is
     the producer or the consumer that every application has. `target` is what the call is about if
-    the application has more than one of it, such as a partition.
+    the application has more than one of it, such as a partition. `metadata` says whether
+    sendOffsetsToTransaction() is given consumer.groupMetadata() or nothing but the group's id.
     """
 
     text: str
@@ -74,6 +77,7 @@ class Line(Value, frozen=True):
     verdicts: tuple[tuple[int, AcknowledgeType], ...] = ((-1, AcknowledgeType.ACCEPT),)
     client: str = ""
     target: str = ""
+    metadata: bool = True
 
 
 class Application(Part, frozen=True, dict=True):
@@ -83,7 +87,7 @@ class Application(Part, frozen=True, dict=True):
     program: tuple[Line, ...]
     output: str
     producer: Producer
-    consumer: Consumer | ShareConsumer
+    consumer: Consumer | GroupConsumer | ShareConsumer
     life: int = 1
     alive: bool = True
     line: int = 0

@@ -10,12 +10,14 @@ from typing import TypeAlias
 
 from kipviz.clients import admin as administering
 from kipviz.clients import consumer as regular
+from kipviz.clients import group_consumer as member
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
@@ -104,8 +106,8 @@ def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Applicatio
     producer = transactional.send_offsets(
         _producer(me, line),
         consumer.group_id,
-        consumer.member_id,
-        consumer.member_epoch,
+        consumer.member_id if line.metadata else "",
+        consumer.member_epoch if line.metadata else -1,
         offsets,
     )
     return me.with_client(producer)
@@ -171,6 +173,8 @@ def _commit_transaction(me: Application, line: Line, rules: ClientRules) -> Appl
 def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
     if isinstance(me.consumer, Consumer):
         me = me.but(consumer=regular.forget_position(me.consumer))
+    if isinstance(me.consumer, GroupConsumer):
+        me = me.but(consumer=member.forget_positions(me.consumer))
     return me.with_client(transactional.end_transaction(_producer(me, line), committed=False))
 
 
@@ -192,6 +196,8 @@ def _poll(me: Application, line: Line, rules: ClientRules) -> Application:
         stages = any(each.call in STAGING for each in me.program)
         next_poll = rules.next_poll if stages else _accept_all
         return me.with_client(sharing.poll(consumer, next_poll)).but(records=())
+    if isinstance(consumer, GroupConsumer):
+        return me.with_client(member.poll(consumer)).but(records=())
     assert isinstance(consumer, Consumer), "poll() is a call of a consumer"
     return me.with_client(regular.poll(consumer)).but(records=())
 
@@ -227,6 +233,12 @@ def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules
     voted = sharing.acknowledge_transactionally(consumer, request, offsets)
     # The session has to know that there is something to end.
     return me.with_client(session.but(transaction_started=True)).but(consumer=voted)
+
+
+def _unsubscribe(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer = client_of(me, line)
+    assert isinstance(consumer, GroupConsumer), "only a member that joined leaves"
+    return me.with_client(member.unsubscribe(consumer)).but(records=())
 
 
 def _accept_all(
@@ -310,4 +322,5 @@ CALLS: dict[Call, Calling] = {
     C.FIND_HANGING: Calling(ADMIN, _asking(administering.find_hanging), True),
     C.ABORT_BY_HAND: Calling(ADMIN, _asking(administering.abort_transaction), True),
     C.FENCE_PRODUCERS: Calling(ADMIN, _asking(administering.fence_producers), True),
+    C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
 }

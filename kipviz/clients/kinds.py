@@ -9,16 +9,24 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from kipviz.clients import admin, consumer, producer, share_consumer, transaction_session
+from kipviz.clients import (
+    admin,
+    consumer,
+    group_consumer,
+    producer,
+    share_consumer,
+    transaction_session,
+)
 from kipviz.clients.admin import Admin
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 
-Client: TypeAlias = Producer | Consumer | ShareConsumer | TransactionSession | Admin
+Client: TypeAlias = Producer | Consumer | GroupConsumer | ShareConsumer | TransactionSession | Admin
 C = TypeVar("C", bound=Any)
 
 
@@ -44,6 +52,7 @@ class Kind(Protocol):
 KINDS: dict[type, Kind] = {
     Producer: producer,
     Consumer: consumer,
+    GroupConsumer: group_consumer,
     ShareConsumer: share_consumer,
     TransactionSession: transaction_session,
     Admin: admin,
@@ -77,6 +86,20 @@ def on_disconnected(me: C, broker: int) -> C:
     """Tell a client that a connection broke."""
     told: C = KINDS[type(me)].on_disconnected(me, broker)
     return told
+
+
+def timers(me: Client) -> tuple[str, ...]:
+    """Give the timers of a client that are set.
+
+    A module that has some says so with `timers(client)` and `on_timer(client, timer)`.
+    """
+    ask = getattr(KINDS[type(me)], "timers", None)
+    return ask(me) if ask is not None else ()
+
+
+def on_timer(me: Any, timer: str) -> Any:
+    """Let a client's timer run out."""
+    return getattr(KINDS[type(me)], "on_timer")(me, timer)  # noqa: B009  not every kind has it
 
 
 def restarted(me: C, life: int) -> C:

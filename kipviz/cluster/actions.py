@@ -83,6 +83,17 @@ class Tick(Action, frozen=True):
     KIND: ClassVar[str] = "tick"
 
 
+class ClientTimer(Action, frozen=True):
+    """A timer of a client runs out: a heartbeat is due, or something is tried again.
+
+    It costs nothing: such timers only bring about what would have to come sooner or later.
+    """
+
+    KIND: ClassVar[str] = "refresh"
+    source: str
+    timer: str
+
+
 class Refresh(Action, frozen=True):
     """A share-partition leader looks up what became of the votes it holds. Our inference."""
 
@@ -160,6 +171,7 @@ ClusterAction: TypeAlias = (
     | ExpireLock
     | TimeOutTransaction
     | RunOut
+    | ClientTimer
     | Refresh
     | CrashBroker
     | StartBroker

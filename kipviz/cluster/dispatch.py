@@ -12,6 +12,7 @@ from typing import Any
 from kipviz.brokers import (
     administration,
     group_coordinator,
+    group_membership,
     kafka_apis,
     partition_leader,
     share_coordinator,
@@ -44,6 +45,10 @@ from kipviz.messages.groups import (
     OffsetFetchResponse,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+)
+from kipviz.messages.membership import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
@@ -92,6 +97,7 @@ HANDLERS: dict[type[Message], Handler] = {
     Fetch: partition_leader.on_fetch,
     OffsetFetch: group_coordinator.on_offset_fetch,
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
+    ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
     ShareFetch: share_partition_leader.on_share_fetch,
     ShareAcknowledge: share_partition_leader.on_share_acknowledge,
     TxnShareAcknowledge: share_partition_leader.on_txn_share_acknowledge,
@@ -137,6 +143,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     Fetch: _by_partition,
     OffsetFetch: _by_group,
     TxnOffsetCommit: _by_group,
+    ConsumerGroupHeartbeat: _by_group,
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
     TxnWriteShareGroupState: _by_key,
@@ -197,6 +204,8 @@ def not_here(message: Message) -> Message:
             return EndTxnResponse(Errors.NOT_COORDINATOR)
         case TxnOffsetCommit():
             return TxnOffsetCommitResponse(Errors.NOT_COORDINATOR)
+        case ConsumerGroupHeartbeat():
+            return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
         case OffsetFetch():
             return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
         case Produce():

@@ -9,6 +9,7 @@ from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.clients import application, binding, kinds, thread
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
+    ClientTimer,
     CrashBroker,
     CrashClient,
     Cut,
@@ -91,6 +92,13 @@ def _run_out(turn: Turn, a: RunOut) -> None:
     turn.carry_out(key, dispatch.module_of(role).on_timer(role, a.timer, on))
 
 
+def _client_timer(turn: Turn, a: ClientTimer) -> None:
+    name = host_of(a.source)
+    app = turn.applications[name]
+    client = kinds.on_timer(app.client_at(a.source), a.timer)
+    turn.applications = turn.applications.set(name, app.with_client(client))
+
+
 def _refresh(turn: Turn, a: Refresh) -> None:
     key = (a.broker, share_partition_leader.ROLE, "")
     on = turn.context(a.broker)
@@ -131,6 +139,7 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     ExpireLock: _expire,
     TimeOutTransaction: _time_out,
     RunOut: _run_out,
+    ClientTimer: _client_timer,
     Refresh: _refresh,
     CrashBroker: lambda turn, a: turn.crash(a.broker),
     StartBroker: lambda turn, a: turn.start(a.broker),

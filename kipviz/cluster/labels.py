@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
@@ -57,6 +58,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{name} times out"
         case RunOut(broker=broker, timer=timer):
             return f"{timer} runs out at {broker_host(broker)}"
+        case ClientTimer(source=source, timer=timer):
+            return f"{timer} of {source} is over"
         case Refresh(broker=broker, key=key):
             return f"{broker_host(broker)} refreshes {partition_of(world, key)}"
         case CrashBroker(broker=broker):

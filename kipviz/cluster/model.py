@@ -16,10 +16,12 @@ from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
+from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
@@ -211,6 +213,7 @@ class ClusterModel:
             request = next_request(client)
             if request is not None and dispatch.destination(request, image) != NOBODY:
                 found.append(Send(client.source))
+            found += [ClientTimer(client.source, timer) for timer in timers_of(client)]
         actions = tuple(found)
         self._clients_seen[name] = (app, image, actions)
         return actions

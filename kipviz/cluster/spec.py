@@ -31,6 +31,10 @@ TRANSACTION_VERSIONS = (0, 1, 2)
 SESSION = "session"
 
 
+# How the consumer of a regular group becomes a member of it.
+PROTOCOLS = ("", "consumer")
+
+
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
@@ -77,6 +81,10 @@ class ApplicationSpec(Value, frozen=True):
     acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
     `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939).
     `admin` says that it is an operator's: it has an admin client and uses neither of the others.
+    `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
+    the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
+    the topic of its source, and is given partitions. `listener` says whether partitions are given
+    and taken in poll() only (ConsumerRebalanceListener).
     """
 
     name: str
@@ -93,6 +101,8 @@ class ApplicationSpec(Value, frozen=True):
     session: SessionSpec | None = None
     two_phase_commit: bool = False
     admin: bool = False
+    protocol: str = ""
+    listener: bool = True
 
 
 class ClusterSpec(Value, frozen=True):
@@ -229,6 +239,23 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     topic = topic_of(application.source)
     if application.share and topic not in dict(spec.topic_ids):
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
+    if application.protocol not in PROTOCOLS or (application.protocol and application.share):
+        raise BadSpec(
+            f"the protocol of {name} is {application.protocol!r}; a regular group's consumer has "
+            f"one of {', '.join(map(repr, PROTOCOLS))}, a share group's none"
+        )
+    mixed = [
+        a.name
+        for a in spec.applications
+        if not a.share
+        and a.group_id == application.group_id
+        and bool(a.protocol) != bool(application.protocol)
+    ]
+    if mixed and not application.share:
+        raise BadSpec(
+            f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
+            "group join it, or all are in it before the run"
+        )
     if not application.program:
         raise BadSpec(f"{name} has no program: a program has at least one line")
     if application.two_phase_commit and application.transaction_timeout_ms != 60_000:

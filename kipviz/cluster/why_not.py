@@ -8,9 +8,11 @@ from typing import Any, Protocol
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.clients.kinds import next_request
+from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.thread import why_no_step
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
+    ClientTimer,
     CrashBroker,
     CrashClient,
     Cut,
@@ -142,6 +144,19 @@ def _no_run_out(model: Knows, world: World, a: RunOut) -> str | None:
     return f"no timer {a.timer!r} is set there; set are: {', '.join(set_now) or 'none'}"
 
 
+def _no_client_timer(model: Knows, world: World, a: ClientTimer) -> str | None:
+    app = world.applications.get(host_of(a.source))
+    client = app.client_at(a.source) if app is not None else None
+    if app is None or client is None:
+        return f"there is no client {a.source}"
+    if not app.alive:
+        return f"{app.name} is down"
+    set_now = timers_of(client)
+    if a.timer in set_now:
+        return None
+    return f"{a.source} has not set {a.timer!r}; set are: {', '.join(set_now) or 'none'}"
+
+
 def _no_refresh(model: Knows, world: World, a: Refresh) -> str | None:
     role = world.roles.get((a.broker, share_partition_leader.ROLE, ""))
     if role is None:
@@ -226,6 +241,7 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     ExpireLock: _no_expiry,
     TimeOutTransaction: _no_timeout,
     RunOut: _no_run_out,
+    ClientTimer: _no_client_timer,
     Refresh: _no_refresh,
     CrashBroker: _no_crash,
     StartBroker: _no_start,

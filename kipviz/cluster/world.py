@@ -10,7 +10,7 @@ from typing import Any
 
 from kipviz.brokers import kafka_apis, share_partition_leader
 from kipviz.brokers.context import Image, Leadership
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
@@ -21,6 +21,7 @@ from kipviz.clients import admin as administering
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
@@ -210,6 +211,8 @@ def _replicas(partition: str, brokers: tuple[int, ...]) -> tuple[int, ...]:
 
 def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) -> None:
     """Write to the logs what a member that joined before the run has left there."""
+    if a.protocol:
+        return
     count = spec.internal_partitions
     if a.share:
         topic_id = dict(spec.topic_ids)[topic_of(a.source)]
@@ -228,10 +231,15 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
 
 def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
     source = f"{a.name}/consumer"
-    consumer: Consumer | ShareConsumer
+    consumer: Consumer | GroupConsumer | ShareConsumer
     if a.share:
         consumer = ShareConsumer(
             source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records, a.explicit
+        )
+    elif a.protocol:
+        topic = topic_of(a.source)
+        consumer = GroupConsumer(
+            source, a.group_id, a.member_id, topic, a.source, a.max_records, a.listener
         )
     else:
         consumer = Consumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)

@@ -14,7 +14,7 @@ KIP = Kip(
             "The group coordinator refuses offsets of a member that is none any more.",
             MODELLED,
             handler="brokers.group_coordinator.on_txn_offset_commit",
-            scenario="kip-1289-group-commit",
+            scenario="kip-447-zombie",
             test="brokers/test_group_coordinator.py::test_the_member_is_checked_once_the_partition_is_enlisted",
         ),
         Row(
@@ -22,8 +22,16 @@ KIP = Kip(
             "Whoever wants stable offsets is told UNSTABLE_OFFSET_COMMIT while some are pending.",
             MODELLED,
             handler="brokers.group_coordinator.on_offset_fetch",
-            scenario="kip-1289-group-abort",
+            scenario="kip-447-race",
             test="brokers/test_group_coordinator.py::test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets",
+        ),
+        Row(
+            "ConsumerGroupMetadata with the group's id only",
+            "Without a member nobody is checked, and a zombie commits.",
+            MODELLED,
+            handler="brokers.consumer_group.commit_error",
+            scenario="kip-447-group-id-only",
+            test="brokers/test_consumer_group.py::test_who_may_commit",
         ),
     ),
 )

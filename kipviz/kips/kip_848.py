@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     848,
@@ -10,10 +10,51 @@ KIP = Kip(
     "shipped since 4.0",
     (
         Row(
-            "ConsumerGroupHeartbeat",
-            "Members come and go; each has a member epoch.",
+            "Consumer Group Heartbeat",
+            "Members join with epoch 0, live by heartbeats, and leave with epoch -1.",
+            MODELLED,
+            handler="brokers.group_membership.on_consumer_group_heartbeat",
+            scenario="kip-848-rebalance",
+            test="brokers/test_group_membership.py::test_a_member_joins_at_the_group_s_next_epoch",
+        ),
+        Row(
+            "Assignment Process: the target",
+            "The broker's assignor makes a target whenever the group's epoch goes up.",
+            SIMPLIFIED,
+            handler="brokers.consumer_group.uniform",
+            scenario="kip-848-rebalance",
+            test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
+            note="uniform only, in the heartbeat; 4.3 may make it up to a second later",
+        ),
+        Row(
+            "Reconciliation of the group",
+            "A partition is given only when whoever had it has given it up.",
+            MODELLED,
+            handler="brokers.consumer_group.reconciled",
+            scenario="kip-848-rebalance",
+            test="brokers/test_consumer_group.py::test_a_partition_is_given_only_when_the_other_one_has_let_go",
+        ),
+        Row(
+            "Member Failures",
+            "A member that is silent, or does not let go in time, is taken out.",
+            MODELLED,
+            handler="brokers.group_membership.on_timer",
+            scenario="kip-848-rebalance",
+            test="brokers/test_group_membership.py::test_a_silent_member_is_taken_out_and_the_group_goes_on",
+        ),
+        Row(
+            "Member epochs fence",
+            "FENCED_MEMBER_EPOCH to a heartbeat, STALE_MEMBER_EPOCH to offsets, UNKNOWN_MEMBER_ID to whoever is out.",
+            MODELLED,
+            handler="brokers.consumer_group.heartbeat_error",
+            scenario="kip-447-zombie",
+            test="brokers/test_consumer_group.py::test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it",
+        ),
+        Row(
+            "Static members, regular expressions, client-side assignors, racks",
+            "Other ways to be a member.",
             OPEN,
-            note="members are given",
+            note="none of them",
         ),
     ),
 )

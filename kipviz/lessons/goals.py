@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.group_membership import HEARD_NO_MORE
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
@@ -21,11 +22,16 @@ from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.actions import ClusterAction, CrashBroker, CrashClient, TimeOutTransaction
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.messages.events import BatchAppended, RecordsMoved
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved, BatchAppended, MessageDelivered, RecordsMoved
+from kipviz.messages.groups import TxnOffsetCommitResponse
 from kipviz.records.batches import ABORT, COMMIT
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+
+# What a member that is none any more, or of an older epoch or generation, is told.
+ZOMBIE = (Errors.UNKNOWN_MEMBER_ID, Errors.STALE_MEMBER_EPOCH, Errors.ILLEGAL_GENERATION)
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -199,6 +205,55 @@ def _half_a_transaction(moment: Moment) -> bool:
     )
 
 
+def _members(moment: Moment) -> list[Any]:
+    roles = moment.world.roles.values()
+    return [
+        member
+        for role in roles
+        if isinstance(role, GroupCoordinator)
+        for group in role.groups.values()
+        for member in group.members.values()
+    ]
+
+
+def _giving_up(moment: Moment) -> bool:
+    """A member of a group has to give up a partition before anybody else may have it."""
+    return any(member.revoking for member in _members(moment))
+
+
+def _partition_moved(moment: Moment) -> bool:
+    """A partition has just gone to a member while another one lost or had lost it."""
+    return any(
+        isinstance(event, AssignmentMoved) and event.epoch_before > 0 and event.after > event.before
+        for event in moment.events
+    )
+
+
+def _member_gone(moment: Moment) -> bool:
+    """A member was just taken out of its group because it was not heard of."""
+    return any(
+        isinstance(event, AssignmentMoved) and event.epoch == 0 and event.because == HEARD_NO_MORE
+        for event in moment.events
+    )
+
+
+def _told_unstable(moment: Moment) -> bool:
+    """A consumer backs off because an offset is not stable yet."""
+    return any(
+        getattr(a.consumer, "backing_off", False) for a in moment.world.applications.values()
+    )
+
+
+def _commit_failed(moment: Moment) -> bool:
+    """A producer was just told that its consumer is no member of the group any more."""
+    return any(
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, TxnOffsetCommitResponse)
+        and event.message.error in ZOMBIE
+        for event in moment.events
+    )
+
+
 GOALS: Mapping[str, Goal] = {
     "lso held back": _lso_held_back,
     "marker in the output": _lso_released,
@@ -212,6 +267,11 @@ GOALS: Mapping[str, Goal] = {
     "offset pending": _offset_pending,
     "read again": _read_again,
     "complete": _complete,
+    "partition given up": _giving_up,
+    "partition moved": _partition_moved,
+    "member gone": _member_gone,
+    "told unstable": _told_unstable,
+    "commit failed": _commit_failed,
     "broker crashed": _broker_crashed,
     "crashed after the decision": _crashed_after_decision,
     "client crashed": _client_crashed,

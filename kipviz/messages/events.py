@@ -142,6 +142,21 @@ class OffsetResolved(Event, frozen=True):
     committed: bool
 
 
+class AssignmentMoved(Event, frozen=True):
+    """A member of a regular group has another epoch or assignment; an epoch of 0 is none.
+
+    `before` and `after` are the partitions that it may have.
+    """
+
+    group_id: str
+    member_id: str
+    epoch_before: int
+    epoch: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    because: str
+
+
 class LeaderMoved(Event, frozen=True):
     """The controller gave a partition another leader; -1 is nobody."""
 

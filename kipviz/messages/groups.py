@@ -46,13 +46,18 @@ class TxnOffsetCommitResponse(Message, frozen=True):
 
 
 class OffsetFetch(Message, frozen=True):
-    """A consumer asks where its group left off; the Java consumer always requires stable offsets."""
+    """A consumer asks where its group left off; the Java consumer always requires stable offsets.
+
+    A member that joined says who it is; a member epoch of -1 says nothing.
+    """
 
     API_KEY: ClassVar[int] = 9
     VERSION: ClassVar[int] = 10
     group_id: str
     partition: str
     require_stable: bool = True
+    member_id: str = ""
+    member_epoch: int = -1
 
 
 class OffsetFetchResponse(Message, frozen=True):

@@ -43,7 +43,8 @@ class ProduceResponse(Message, frozen=True):
 class Fetch(Message, frozen=True):
     """A consumer asks for records from an offset on.
 
-    NOT MODELLED: fetch sessions, several partitions in one request, followers' fetches.
+    Without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0). NOT MODELLED: fetch
+    sessions, several partitions in one request, followers' fetches.
     """
 
     API_KEY: ClassVar[int] = 1
@@ -52,6 +53,7 @@ class Fetch(Message, frozen=True):
     offset: int
     max_records: int
     read_committed: bool
+    wait: bool = True
 
 
 class FetchedRecord(Value, frozen=True):

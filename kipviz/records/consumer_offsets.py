@@ -1,8 +1,11 @@
-"""The records of `__consumer_offsets`."""
+"""The records of `__consumer_offsets`: what a group has read, and who its members are."""
 
 from __future__ import annotations
 
 from kipviz.core.values import Value
+
+# The states of a member of a consumer group (MemberState).
+STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"
 
 
 class OffsetCommitRecord(Value, frozen=True):
@@ -16,9 +19,57 @@ class OffsetCommitRecord(Value, frozen=True):
 class MemberRecord(Value, frozen=True):
     """A member of a consumer group and its epoch (ConsumerGroupCurrentMemberAssignment).
 
-    NOT MODELLED: assignment, heartbeats and rebalances of regular groups.
+    `assigned` and `revoking` are (partition, the epoch at which the member got it); the second are
+    those that it still has to give up (KIP-848, KIP-1251). A member that was there before the run
+    has neither: its assignment is given.
     """
 
     group_id: str
     member_id: str
     member_epoch: int
+    previous_epoch: int = -1
+    state: str = STABLE
+    assigned: tuple[tuple[str, int], ...] = ()
+    revoking: tuple[tuple[str, int], ...] = ()
+
+
+class GroupEpochRecord(Value, frozen=True):
+    """The epoch of a consumer group (ConsumerGroupMetadata)."""
+
+    group_id: str
+    epoch: int
+
+
+class SubscriptionRecord(Value, frozen=True):
+    """What a member of a consumer group subscribes to (ConsumerGroupMemberMetadata)."""
+
+    group_id: str
+    member_id: str
+    topic: str
+
+
+class TargetEpochRecord(Value, frozen=True):
+    """The epoch that the target assignment is for (ConsumerGroupTargetAssignmentMetadata)."""
+
+    group_id: str
+    epoch: int
+
+
+class TargetRecord(Value, frozen=True):
+    """What a member is to have in the end (ConsumerGroupTargetAssignmentMember)."""
+
+    group_id: str
+    member_id: str
+    partitions: tuple[str, ...]
+
+
+class MemberTombstone(Value, frozen=True):
+    """A member is gone; `of` is the record that is deleted: Kafka writes one for each of three."""
+
+    group_id: str
+    member_id: str
+    of: str
+
+
+# The tombstones of a member that leaves, in Kafka's order.
+MEMBER_RECORDS = ("current assignment", "target assignment", "subscription")

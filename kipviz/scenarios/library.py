@@ -5,7 +5,9 @@ from __future__ import annotations
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.stories import (
     kip_98,
+    kip_447,
     kip_664,
+    kip_848,
     kip_1289,
     kip_1289_findings,
     kip_1310,
@@ -23,6 +25,8 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_98.STORIES,
     *kip_664.STORIES,
     *kip_1310.STORIES,
+    *kip_848.STORIES,
+    *kip_447.STORIES,
 )
 
 

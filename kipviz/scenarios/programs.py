@@ -71,6 +71,13 @@ ABORT_BY_HAND: tuple[Line, ...] = (
     Line("kafka-transactions.sh abort --start-offset 0", C.ABORT_BY_HAND, target="output-A-0"),
 )
 
+# What KIP-447 warns of: the producer is told the group's id and not who is its member.
+_BARE = "producer.sendOffsetsToTransaction(offsets, new ConsumerGroupMetadata(groupId));"
+GROUP_LOOP_BARE: tuple[Line, ...] = tuple(
+    line.but(text=_BARE, metadata=False) if line.call is C.SEND_OFFSETS else line
+    for line in GROUP_LOOP
+)
+
 # A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
 READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
 COPY: tuple[Line, ...] = (

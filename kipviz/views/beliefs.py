@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED, TransactionMetadata

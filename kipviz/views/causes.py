@@ -13,6 +13,7 @@ from itertools import chain as joined
 from typing import Any, TypeAlias
 
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     Cut,
@@ -237,7 +238,7 @@ def _main(action: ClusterAction) -> list[Place]:
     match action:
         case Step(application=name):
             return [("applications", name)]
-        case Send(source=source):
+        case Send(source=source) | ClientTimer(source=source):
             return [("applications", host_of(source))]
         case Replicate(partition=partition):
             return [("logs", partition)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.consumer_group import GroupMember
 from kipviz.brokers.context import Image
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
-from kipviz.views.facts import Card, Fact, facts, number, short_name
+from kipviz.records.consumer_offsets import STABLE
+from kipviz.views.facts import Card, Fact, facts, listed, number, short_name
 
 TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
 
@@ -26,8 +28,20 @@ def offsets(role: Any) -> Card:
             words = f"{p.offset} by pid {pid}"
             rows.append((f"pending, {p.partition}", words, "pending"))
     members = ", ".join(f"{m} epoch {e}" for (_, m), e in role.members.items())
-    rows.append(("members", members or "none", "calm"))
+    if members or not len(role.groups):
+        rows.append(("members", members or "none", "calm"))
+    for name, known in role.groups.items():
+        rows.append((name, f"group epoch {known.epoch}", "calm"))
+        rows += [(f"{name}, {m}", *_member(member)) for m, member in known.members.items()]
     return facts(rows)
+
+
+def _member(member: GroupMember) -> tuple[str, str]:
+    """Say at which epoch a member is, what it may have, and what it has to give up."""
+    words = f"epoch {member.epoch}, {listed(member.partitions)}"
+    if member.revoking:
+        words += f", gives up {listed(tuple(p for p, _ in member.revoking))}"
+    return words, "calm" if member.state == STABLE else "pending"
 
 
 def transaction(known: TransactionMetadata | None, loading: bool | None) -> Card:

@@ -22,11 +22,13 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import next_request
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
@@ -52,7 +54,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
-from kipviz.views import due
+from kipviz.views import due, membership
 from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.operators import asked, found_out
 
@@ -107,6 +109,8 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
                 ("log to read", f"offsets 0 to {log.high_watermark - 1}"),
                 ("in office", "not yet"),
             )
+        case ClientTimer():
+            return (("timer", action.timer), ("of", action.source))
         case RunOut():
             return (("timer", action.timer), ("timers left", str(world.budget.run_out)))
         case ExpireLock() | TimeOutTransaction() | Refresh():
@@ -141,8 +145,11 @@ def _call(app: Application) -> Iterator[Guard]:
         yield "records held", listed(client.batch)
         if client.acknowledge_error is not Errors.NONE:
             yield "error", client.acknowledge_error.name
-    elif isinstance(client, Consumer):
+    elif isinstance(client, Consumer | GroupConsumer):
         yield "position", number(client.position)
+    if isinstance(client, GroupConsumer):
+        yield "member", f"{client.state.value}, epoch {client.member_epoch}"
+        yield "owns", listed(client.owned)
     if isinstance(client, Admin):
         yield "last error", client.error or "none"
     elif app.waiting:
@@ -189,6 +196,8 @@ def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Gua
             yield from _batch(world.logs[role.shard], message)
         case "Fetch":
             yield from _fetch(world.logs[role.shard], message)
+        case "ConsumerGroupHeartbeat":
+            yield from membership.heartbeat(role, message)
         case "OffsetFetch" | "TxnOffsetCommit":
             yield from _offsets(world, role, message)
         case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
@@ -292,7 +301,7 @@ def _offsets(world: World, role: Any, message: Any) -> Iterator[Guard]:
         yield "only stable ones", "yes" if message.require_stable else "no"
     else:
         entry = world.logs[role.shard].producers.get(message.producer_id)
-        known = role.members.get((message.group_id, message.member_id), -1)
+        known = membership.epoch_of(role, message.group_id, message.member_id)
         yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
         yield "enlisted", _enlisted(entry, message.producer_epoch)
         yield "member epoch", _both("request", message.member_epoch, "group", known)

@@ -9,7 +9,15 @@ from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.records.batches import Batch, DataRecord
-from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+from kipviz.records.consumer_offsets import (
+    GroupEpochRecord,
+    MemberRecord,
+    MemberTombstone,
+    OffsetCommitRecord,
+    SubscriptionRecord,
+    TargetEpochRecord,
+    TargetRecord,
+)
 from kipviz.records.share_group_state import (
     ShareSnapshotRecord,
     ShareStagedRecord,
@@ -133,7 +141,17 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
         case OffsetCommitRecord(group_id=group, partition=partition, offset=offset):
             return f"{group}, {partition}", f"offset {offset}"
         case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
-            return f"{group}, member {member}", f"member epoch {epoch}"
+            return f"{group}, member {member}", f"member epoch {epoch}{_assigned(record)}"
+        case GroupEpochRecord(group_id=group, epoch=epoch):
+            return group, f"group epoch {epoch}"
+        case TargetEpochRecord(group_id=group, epoch=epoch):
+            return f"{group}, target assignment", f"for group epoch {epoch}"
+        case SubscriptionRecord(group_id=group, member_id=member, topic=topic):
+            return f"{group}, member {member}", f"subscribes to {topic}"
+        case TargetRecord(group_id=group, member_id=member, partitions=partitions):
+            return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
+        case MemberTombstone(group_id=group, member_id=member, of=of):
+            return f"{group}, member {member}", f"tombstone: {of}"
         case ShareSnapshotRecord():
             epochs = f"state epoch {record.state_epoch}, leader epoch {record.leader_epoch}"
             value = f"snapshot {record.snapshot_epoch}: {epochs}, {_state(record)}"
@@ -150,6 +168,14 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return name_of(record.key), f"vote: {votes}"
         case _:
             raise AssertionError(f"no log holds a {type(record).__name__}")
+
+
+def _assigned(record: MemberRecord) -> str:
+    """Say what a member has and has to give up; one that is given says neither."""
+    has = ", ".join(p for p, _ in record.assigned)
+    gives = ", ".join(p for p, _ in record.revoking)
+    told = f", has {has}" if has else ""
+    return told + (f", gives up {gives}" if gives else "")
 
 
 def _transaction(record: TransactionRecord) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
+from kipviz.clients.group_consumer import GroupConsumer, MemberState
 from kipviz.clients.kinds import next_request
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
@@ -18,6 +19,7 @@ from kipviz.views.facts import Card, Fact, facts, listed, number, short_name
 
 Connections = Table[tuple[str, int], Connection]
 
+MEMBER_TONE = {MemberState.FENCED: "warning", MemberState.FATAL: "broken"}
 STATE_TONE = {"ABORTABLE_ERROR": "warning", "FATAL_ERROR": "broken"}
 
 
@@ -67,6 +69,10 @@ def clients(app: Application) -> Card:
         rows.append(("share session", number(consumer.session_epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))
+    if isinstance(consumer, GroupConsumer):
+        words = f"{consumer.state.value}, epoch {consumer.member_epoch}"
+        rows.append(("membership", words, MEMBER_TONE.get(consumer.state, "calm")))
+        rows.append(("owns", listed(consumer.owned), "calm"))
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
     return facts(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
@@ -32,6 +33,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
+    AssignmentMoved,
     BatchAppended,
     CallReturned,
     LeaderMoved,
@@ -71,6 +73,8 @@ ARROW_WORDS = {
     "InitProducerId2PcResponse": "InitProducerId 2PC ok",
     "TxnWriteShareGroupState": "write vote",
     "TxnWriteShareGroupStateResponse": "vote written",
+    "ConsumerGroupHeartbeat": "heartbeat",
+    "ConsumerGroupHeartbeatResponse": "heartbeat ok",
     "AddPartitionsToTxn": "enlist partition",
     "AddPartitionsToTxnResponse": "enlisted",
     "AddOffsetsToTxn": "enlist offsets",
@@ -197,6 +201,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
         case RunOut(broker=broker, timer=timer):
             return f"{timer[0].upper()}{timer[1:]} runs out on Broker {broker}."
+        case ClientTimer(source=source, timer=timer):
+            return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
         case Refresh(broker=broker, key=key):
             return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
         case CrashBroker(broker=broker):
@@ -285,6 +291,8 @@ def _fact(event: Event) -> str:
         case OffsetResolved(group_id=group, partition=partition, offset=offset):
             word = "committed" if event.committed else "dropped"
             return f"The pending offset {offset} of {group} for {partition} is {word}."
+        case AssignmentMoved():
+            return _assignment(event)
         case SharePartitionLoaded(partition=partition, start_offset=start):
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
         case LockRenewed(partition=partition, first=first, last=last):
@@ -301,6 +309,14 @@ def _fact(event: Event) -> str:
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
+
+
+def _assignment(event: AssignmentMoved) -> str:
+    has = " and ".join(event.after) or "nothing"
+    who = f"{event.member_id} of {event.group_id}"
+    if event.epoch == 0:
+        return f"{who} is a member no more: {event.because}."
+    return f"{who} is at epoch {event.epoch} and may have {has}: {event.because}."
 
 
 def _transaction(event: TransactionMoved) -> str:
@@ -339,7 +355,7 @@ def actor(action: ClusterAction, world: World) -> str:
     match action:
         case Step(application=name) | CrashClient(application=name) | StartClient(application=name):
             return name
-        case Send(source=source) | LoseConnection(source=source):
+        case Send(source=source) | ClientTimer(source=source) | LoseConnection(source=source):
             return host_of(source)
         case Deliver(source=source, broker=broker, way=way):
             return f"B{broker}" if way == "request" else host_of(source)

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.context import NOBODY, ReplyTo
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.messages.errors import Errors

@@ -36,5 +36,7 @@ def test_no_fault_breaks_what_holds_in_every_world(name, flow, replication):
 def test_the_dice_of_these_runs_reach_every_kind_of_action():
     model = model_of(small_spec("share", replication="stepwise", budget=EVERYTHING))
     seen = {type(a).__name__ for seed in range(12) for _, a, _ in steps_of(model, seed, LENGTH)}
-    # No role of this cluster sets a timer besides locks and transactions, and its clock is untimed.
-    assert seen == {kind.__name__ for kind in model.action_type.__args__} - {"RunOut", "Tick"}
+    # No role of this cluster sets a timer besides locks and transactions, no client sets one, and
+    # the clock is untimed.
+    timers = {"RunOut", "ClientTimer", "Tick"}
+    assert seen == {kind.__name__ for kind in model.action_type.__args__} - timers

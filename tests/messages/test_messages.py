@@ -7,7 +7,15 @@ import warnings
 
 import pytest
 
-from kipviz.messages import admin, groups, producing, share_groups, share_state, transactions
+from kipviz.messages import (
+    admin,
+    groups,
+    membership,
+    producing,
+    share_groups,
+    share_state,
+    transactions,
+)
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
@@ -25,7 +33,7 @@ with warnings.catch_warnings():
 
 ALL = [
     cls
-    for module in (admin, groups, producing, share_groups, share_state, transactions)
+    for module in (admin, groups, membership, producing, share_groups, share_state, transactions)
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Message) and cls is not Message
 ]
@@ -42,6 +50,7 @@ KAFKA_4_4 = {
     "EndTxn": (26, 5),
     "WriteTxnMarkers": (27, 2),
     "TxnOffsetCommit": (28, 6),
+    "ConsumerGroupHeartbeat": (68, 1),
     "ShareFetch": (78, 2),
     "ShareAcknowledge": (79, 2),
     "DescribeProducers": (61, 0),

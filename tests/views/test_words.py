@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.clauses import CLAUSES, clause_of
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
@@ -62,6 +63,9 @@ ACTIONS: dict[ClusterAction, str] = {
     RunOut(
         5, "share_partition_leader", "", "the session of M1"
     ): "The session of M1 runs out on Broker 5.",
+    ClientTimer("app-1/consumer", "the retry back-off"): (
+        "The retry back-off of the consumer of app-1 is over."
+    ),
     Refresh(5, KEY): "Broker 5 asks what became of the votes for src-0.",
     CrashBroker(5): "Broker 5 crashes. ",
     StartBroker(5): "Broker 5 starts again.",
@@ -153,6 +157,14 @@ SPOKEN: list[tuple[Event, str]] = [
     (
         events.OffsetResolved("cg", "src-0", 102, 9, False),
         "The pending offset 102 of cg for src-0 is dropped.",
+    ),
+    (
+        events.AssignmentMoved("cg", "C1", 2, 3, ("src-0", "src-1"), ("src-0",), "it let go"),
+        "C1 of cg is at epoch 3 and may have src-0: it let go.",
+    ),
+    (
+        events.AssignmentMoved("cg", "C1", 3, 0, ("src-0",), (), "it left"),
+        "C1 of cg is a member no more: it left.",
     ),
     (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
     (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),

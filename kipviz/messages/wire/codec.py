@@ -22,6 +22,7 @@ Struct = dict[str, Any]
 SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8}
 TAGS = "tagged fields"
 TAGS_TYPE = "unsigned varint"
+PRESENCE = "int8"  # the byte before a structure that may be null: 1, or -1 for null
 
 
 class Span(Value, frozen=True):
@@ -203,8 +204,12 @@ class Writer:
         if field.is_array:
             self._array(field, value, path, kind, told)
         elif field.fields:
-            self.heading(path)
-            self.struct(field.fields, value, path)
+            if covers(field.nullable, self._version):
+                self.put(path, PRESENCE, b"\xff" if value is None else b"\x01", told=told)
+            else:
+                self.heading(path)
+            if value is not None:
+                self.struct(field.fields, value, path)
         elif field.item == "records":
             self._records(value, path, kind, told)
         else:
@@ -334,14 +339,22 @@ class Reader:
         if field.is_array:
             return self._array(field, path, kind)
         if field.fields:
-            self.heading(path)
-            return self.struct(field.fields, path)
+            return self._struct_or_null(field, path)
         if field.item == "records":
             return self._records(field, path, kind)
         value = self._primitive(field, compact=compact)
         self._null_only_where_allowed(field, value, start)
         self._put(path, kind, start)
         return value
+
+    def _struct_or_null(self, field: Field, path: str) -> Struct | None:
+        if not covers(field.nullable, self._version):
+            self.heading(path)
+            return self.struct(field.fields, path)
+        start = self.fields.at
+        there = self.fields.number(1, "whether it is there") >= 0
+        self._put(path, PRESENCE, start)
+        return self.struct(field.fields, path) if there else None
 
     def _array(self, field: Field, path: str, kind: str) -> tuple[Any, ...] | None:
         start = self.fields.at

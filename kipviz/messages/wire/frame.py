@@ -9,7 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 from kipviz.messages.message import Message
-from kipviz.messages.wire import admin, groups, producing, share_groups, share_state, transactions
+from kipviz.messages.wire import (
+    admin,
+    groups,
+    membership,
+    producing,
+    share_groups,
+    share_state,
+    transactions,
+)
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import (
     Encoded,
@@ -45,6 +53,7 @@ KINDS: dict[type[Message], Kind] = {
     **transactions.KINDS,
     **producing.KINDS,
     **groups.KINDS,
+    **membership.KINDS,
     **share_groups.KINDS,
     **share_state.KINDS,
     **admin.KINDS,

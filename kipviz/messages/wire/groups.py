@@ -219,10 +219,10 @@ def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
         "TopicId": around.topic_id(topic_of(m.partition)),
         "PartitionIndexes": (index_of(m.partition),),
     }
-    return {
-        "Groups": ({"GroupId": m.group_id, "Topics": (topic,)},),
-        "RequireStable": m.require_stable,
-    }
+    group: Struct = {"GroupId": m.group_id, "Topics": (topic,)}
+    if m.member_epoch >= 0:
+        group |= {"MemberId": m.member_id, "MemberEpoch": m.member_epoch}
+    return {"Groups": (group,), "RequireStable": m.require_stable}
 
 
 def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:

@@ -34,7 +34,8 @@ public final class WireRecorder {
         "InitProducerId", "AddPartitionsToTxn", "EndTxn", "WriteTxnMarkers", "TxnOffsetCommit",
         "Produce", "Fetch", "OffsetFetch", "ShareFetch", "ShareAcknowledge",
         "ReadShareGroupState", "WriteShareGroupState",
-        "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn");
+        "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn",
+        "ConsumerGroupHeartbeat");
     private static final int EXAMPLES_OF_THE_LAST_VERSION = 4;
     private static final ObjectMapper JSON =
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);

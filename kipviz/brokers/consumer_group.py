@@ -1,0 +1,232 @@
+"""A regular group of the consumer protocol as its coordinator knows it: epochs and assignments.
+
+WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, UniformHomogeneous-
+  AssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
+DURABILITY: everything here is replayed from records; nothing else changes it.
+NOT MODELLED: several topics in a subscription, regular expressions, static members, racks, members
+  of the classic protocol in such a group, group.consumer.assignment.interval.ms (4.3: a target may
+  be a second late and is made in the background; here it is made in the heartbeat that needs it).
+"""
+
+from __future__ import annotations
+
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.records.consumer_offsets import (
+    STABLE,
+    UNRELEASED,
+    UNREVOKED,
+    GroupEpochRecord,
+    MemberRecord,
+    MemberTombstone,
+    SubscriptionRecord,
+    TargetEpochRecord,
+    TargetRecord,
+)
+
+Held = tuple[tuple[str, int], ...]
+
+
+class GroupMember(Value, frozen=True):
+    """A member: `target` is what it is to have in the end, `assigned` what it may have now.
+
+    `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 is
+    that of a member which has just joined.
+    """
+
+    topic: str
+    target: tuple[str, ...] = ()
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: str = STABLE
+    assigned: Held = ()
+    revoking: Held = ()
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """What it may have now."""
+        return tuple(p for p, _ in self.assigned)
+
+
+class ConsumerGroup(Part, frozen=True, dict=True):
+    """A group: a new one starts at epoch 1, and its first member bumps that (recorded of 4.4.0).
+
+    `target_epoch` is the epoch of the group that the target assignment was made for.
+    """
+
+    epoch: int = 1
+    target_epoch: int = 1
+    members: Table[str, GroupMember] = Table.of()
+
+
+GroupRecord = (
+    GroupEpochRecord
+    | SubscriptionRecord
+    | TargetEpochRecord
+    | TargetRecord
+    | MemberRecord
+    | MemberTombstone
+)
+
+
+def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
+    """Take over one record of the log."""
+    if isinstance(record, GroupEpochRecord):
+        return group.but(epoch=record.epoch)
+    if isinstance(record, TargetEpochRecord):
+        return group.but(target_epoch=record.epoch)
+    if isinstance(record, MemberTombstone):
+        return group.but(members=group.members.without(record.member_id))
+    known = group.members.get(record.member_id) or GroupMember("")
+    match record:
+        case SubscriptionRecord():
+            known = known.but(topic=record.topic)
+        case TargetRecord():
+            known = known.but(target=record.partitions)
+        case MemberRecord():
+            known = known.but(
+                epoch=record.member_epoch,
+                previous_epoch=record.previous_epoch,
+                state=record.state,
+                assigned=record.assigned,
+                revoking=record.revoking,
+            )
+    return group.but(members=group.members.set(record.member_id, known))
+
+
+def heartbeat_error(member: GroupMember, epoch: int, owned: tuple[str, ...] | None) -> Errors:
+    """Say whether a member's heartbeat carries the wrong epoch.
+
+    The epoch before the last is good with nothing but what the member may have: then only the
+    answer with the newer one was lost. Source: GroupMetadataManager.throwIfConsumerGroupMember-
+    EpochIsInvalid.
+    """
+    if epoch == member.epoch:
+        return Errors.NONE
+    lost = owned is not None and all(p in member.partitions for p in owned)
+    if epoch < member.epoch and epoch == member.previous_epoch and lost:
+        return Errors.NONE
+    return Errors.FENCED_MEMBER_EPOCH
+
+
+def commit_error(
+    group: ConsumerGroup, name: str, epoch: int, partitions: tuple[str, ...], *, transactional: bool
+) -> Errors:
+    """Say whether a member of that epoch may commit offsets for these partitions.
+
+    A transaction whose producer was told of no member is let in, whoever is a member: then nobody
+    is fenced. Outside transactions that is so for a group without members only.
+    An older epoch is good for what the member has had since then (KIP-1251), so that a commit
+    which crosses a heartbeat on the wire is not lost; the member's own epoch is good for every
+    partition, whether it has it or not.
+    Source: ConsumerGroup.validateOffsetCommit, createAssignmentEpochValidator.
+    """
+    if epoch < 0 and not len(group.members):
+        return Errors.NONE
+    if transactional and epoch < 0 and not name:
+        return Errors.NONE
+    member = group.members.get(name)
+    if member is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    if epoch == member.epoch:
+        return Errors.NONE
+    if epoch > member.epoch:
+        return Errors.STALE_MEMBER_EPOCH
+    since = dict((*member.assigned, *member.revoking))
+    if all(p in since and epoch >= since[p] for p in partitions):
+        return Errors.NONE
+    return Errors.STALE_MEMBER_EPOCH
+
+
+# -- the assignor ---------------------------------------------------------------------------------
+
+
+def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
+    """Give each member as many partitions as any other, moving as few as possible.
+
+    Who was to have a partition keeps it up to its share; the rest goes to members with room, in the
+    order of their names (in Kafka the order of a hash table). Source: UniformAssignor.
+    """
+    count = len(group.members)
+    if not count:
+        return Table.of()
+    least, more = divmod(len(partitions), count)
+    kept: dict[str, tuple[str, ...]] = {}
+    for name, member in group.members.items():
+        mine = tuple(p for p in member.target if p in partitions)
+        if more and len(mine) > least:
+            kept[name], more = mine[: least + 1], more - 1
+        else:
+            kept[name] = mine[:least]
+    taken = tuple(p for mine in kept.values() for p in mine)
+    free = [p for p in partitions if p not in taken]
+    for name, mine in kept.items():
+        room = max(least - len(mine), 0)
+        kept[name], free = (*mine, *free[:room]), free[room:]
+    for name, mine in kept.items():
+        if more and free and len(mine) == least:
+            kept[name], free, more = (*mine, free[0]), free[1:], more - 1
+    return Table.of({name: tuple(sorted(mine)) for name, mine in kept.items()})
+
+
+# -- a member on its way to its target ----------------------------------------------------------------
+
+
+def reconciled(group: ConsumerGroup, name: str, owned: tuple[str, ...] | None) -> GroupMember:
+    """Take a member one step towards its target: first it gives up, then it gets what is free.
+
+    `owned` is what the member says it has, None if it does not say. Source: CurrentAssignment-
+    Builder.build.
+    """
+    member = group.members[name]
+    if member.state == STABLE and member.epoch == group.target_epoch:
+        return member
+    epoch = member.epoch
+    if member.state == UNREVOKED:
+        if _still_has(owned, member.revoking):
+            return member
+        epoch = min(epoch + 1, group.target_epoch)
+    return _next(group, name, member, epoch, owned)
+
+
+def _next(
+    group: ConsumerGroup,
+    name: str,
+    member: GroupMember,
+    epoch: int,
+    owned: tuple[str, ...] | None,
+) -> GroupMember:
+    kept = tuple(held for held in member.assigned if held[0] in member.target)
+    revoking = tuple(held for held in member.assigned if held[0] not in member.target)
+    had = tuple(p for p, _ in kept)
+    wanted = [p for p in member.target if p not in had]
+    got = tuple(p for p in wanted if _owner(group, p, name) is None)
+    waits = len(got) < len(wanted)
+    if revoking and _still_has(owned, revoking):
+        return _at(member, epoch, UNREVOKED, kept, revoking)
+    held = tuple(sorted((*kept, *((p, group.target_epoch) for p in got))))
+    return _at(member, group.target_epoch, UNRELEASED if waits else STABLE, held, ())
+
+
+def _at(member: GroupMember, epoch: int, state: str, assigned: Held, revoking: Held) -> GroupMember:
+    """Give the member at an epoch, which may be the one that it had."""
+    return member.but(
+        epoch=epoch,
+        previous_epoch=member.epoch,
+        state=state,
+        assigned=assigned,
+        revoking=revoking,
+    )
+
+
+def _still_has(owned: tuple[str, ...] | None, revoking: Held) -> bool:
+    return owned is None or any(p in owned for p, _ in revoking)
+
+
+def _owner(group: ConsumerGroup, partition: str, but: str) -> str | None:
+    """Give the other member that has a partition, or has not given it up yet."""
+    for name, member in group.members.items():
+        if name != but and any(p == partition for p, _ in (*member.assigned, *member.revoking)):
+            return name
+    return None

@@ -1,0 +1,232 @@
+"""Who is in a regular group: heartbeats, leaving, and members that are heard of no more.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state.
+WHERE IN KAFKA: GroupMetadataManager. KIPS: KIP-848.
+NOT MODELLED: MEMBER_ID_REQUIRED and static members, group.consumer.max.size, the assignor by name.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import consumer_group
+from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator, replay
+from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.membership import (
+    JOINING,
+    LEAVING,
+    Assignment,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+from kipviz.records.consumer_offsets import (
+    MEMBER_RECORDS,
+    UNREVOKED,
+    GroupEpochRecord,
+    MemberRecord,
+    MemberTombstone,
+    SubscriptionRecord,
+    TargetEpochRecord,
+    TargetRecord,
+)
+from kipviz.records.placement import topic_of
+
+HEARD_NO_MORE = "its session ran out"
+DID_NOT_REVOKE = "it did not give up its partitions in time"
+
+
+def on_consumer_group_heartbeat(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a member in, keep it, move it towards its target, or let it go.
+
+    WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
+    CHECKS: the group and the member are known unless it joins, and its epoch is the member's, or
+      the one before if only an answer was lost.
+    DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
+      and the member goes one step towards that: it keeps its epoch until it has given up what it is
+      not to have, then it gets what nobody else has any more.
+    ANSWERS: the member's epoch, and its assignment if that is new to it.
+    Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
+    """
+    if me.loading:
+        return _refuse(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    if request.member_epoch == LEAVING:
+        return _leave(me, request, reply_to, on)
+    joins = request.member_epoch == JOINING
+    group = me.groups.get(request.group_id)
+    if group is None and not joins:
+        return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+    group = group or ConsumerGroup()
+    known = group.members.get(request.member_id)
+    if known is None and not joins:
+        return _refuse(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+    if known is not None:
+        error = consumer_group.heartbeat_error(known, request.member_epoch, request.owned)
+        if error is not Errors.NONE:
+            return _refuse(me, request, reply_to, error)
+    before = known or GroupMember("")
+    records = _subscribed(request, group, known, on)
+    after, moved = _reconciled(_after(group, records), request)
+    records += moved
+    member = after.members[request.member_id]
+    new = joins or request.owned is not None or member.assigned != before.assigned
+    answer = ConsumerGroupHeartbeatResponse(
+        Errors.NONE,
+        request.member_id,
+        member.epoch,
+        Assignment(member.partitions) if new else None,
+    )
+    because = "it joined" if known is None else "it moved towards its target"
+    event = _moved(request.group_id, request.member_id, before, member, because)
+    return _written(me, records, event, Reply(reply_to, answer), on)
+
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the session of every member, and the rebalance time-out of whoever has to give up.
+
+    Both are in memory only: a new coordinator starts them afresh, for as long as ever.
+    """
+    return tuple(_running(me))
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take a member out that was not heard of, or that did not give up its partitions.
+
+    DOES: the member's records are deleted and the group's epoch goes up; who gets its partitions is
+      decided with the next heartbeat of anybody.
+    Clause: KIP-848 "Member Failures" (group.consumer.session.timeout.ms, the member's rebalance
+    time-out); GroupMetadataManager.consumerGroupFenceMember.
+    """
+    group_id, name, because = _running(me)[timer]
+    member = me.groups[group_id].members[name]
+    event = _moved(group_id, name, member, GroupMember(""), because)
+    return _written(me, _gone(me.groups[group_id], group_id, name), event, None, on)
+
+
+def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
+    """Give (group, member, why it has to go) by the name of the timer."""
+    found = {}
+    for group_id, group in me.groups.items():
+        for name, member in group.members.items():
+            found[f"the session of {name} in {group_id}"] = (group_id, name, HEARD_NO_MORE)
+            if member.state == UNREVOKED:
+                timer = f"the rebalance time-out of {name} in {group_id}"
+                found[timer] = (group_id, name, DID_NOT_REVOKE)
+    return found
+
+
+def _leave(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    group = me.groups.get(request.group_id)
+    if group is None:
+        return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+    member = group.members.get(request.member_id)
+    if member is None:
+        return _refuse(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+    records = _gone(group, request.group_id, request.member_id)
+    answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
+    event = _moved(request.group_id, request.member_id, member, GroupMember(""), "it left")
+    return _written(me, records, event, Reply(reply_to, answer), on)
+
+
+def _subscribed(
+    request: ConsumerGroupHeartbeat, group: ConsumerGroup, known: GroupMember | None, on: Context
+) -> tuple[Value, ...]:
+    """Give the records of a new member or subscription, and of the target that follows from it."""
+    records: tuple[Value, ...] = ()
+    group_id = request.group_id
+    if request.topic and (known is None or known.topic != request.topic):
+        records = (
+            SubscriptionRecord(group_id, request.member_id, request.topic),
+            GroupEpochRecord(group_id, group.epoch + 1),
+        )
+        group = _after(group, records)
+    if group.epoch == group.target_epoch:
+        return records
+    topics = {member.topic: True for member in group.members.values()}
+    partitions = tuple(p for p in on.image.leaders if topic_of(p) in topics)
+    target = consumer_group.uniform(group, partitions)
+    changed = tuple(
+        TargetRecord(group_id, name, mine)
+        for name, mine in target.items()
+        if mine != group.members[name].target
+    )
+    return (*records, *changed, TargetEpochRecord(group_id, group.epoch))
+
+
+def _reconciled(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeat
+) -> tuple[ConsumerGroup, tuple[Value, ...]]:
+    name = request.member_id
+    member = consumer_group.reconciled(group, name, request.owned)
+    if member == group.members[name]:
+        return group, ()
+    record = MemberRecord(
+        request.group_id,
+        name,
+        member.epoch,
+        member.previous_epoch,
+        member.state,
+        member.assigned,
+        member.revoking,
+    )
+    return consumer_group.replayed(group, record), (record,)
+
+
+def _gone(group: ConsumerGroup, group_id: str, name: str) -> tuple[Value, ...]:
+    tombstones = tuple(MemberTombstone(group_id, name, of) for of in MEMBER_RECORDS)
+    return (*tombstones, GroupEpochRecord(group_id, group.epoch + 1))
+
+
+def _after(group: ConsumerGroup, records: tuple[Value, ...]) -> ConsumerGroup:
+    for record in records:
+        assert isinstance(record, consumer_group.GroupRecord)
+        group = consumer_group.replayed(group, record)
+    return group
+
+
+def _moved(
+    group_id: str, name: str, before: GroupMember, after: GroupMember, because: str
+) -> tuple[Event, ...]:
+    if (before.epoch, before.assigned) == (after.epoch, after.assigned):
+        return ()
+    return (
+        AssignmentMoved(
+            group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
+        ),
+    )
+
+
+def _written(
+    me: GroupCoordinator,
+    records: tuple[Value, ...],
+    events: tuple[Event, ...],
+    reply: Reply | None,
+    on: Context,
+) -> Effects:
+    """Append records and answer when they are replicated; without any, when what was seen is."""
+    log = on.log(me.shard)
+    if not records:
+        waiting, replies = read_through(log, reply) if reply else ((), ())
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
+    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *events),
+    )
+
+
+def _refuse(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, error: Errors
+) -> Effects:
+    answer = ConsumerGroupHeartbeatResponse(error, request.member_id)
+    return Effects(me, replies=(Reply(reply_to, answer),))

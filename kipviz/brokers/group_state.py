@@ -1,0 +1,107 @@
+"""What a group coordinator holds of one partition of `__consumer_offsets`, and how it is replayed.
+
+Offsets, pending offsets and members all come from the log; only the requests that wait do not.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import consumer_group
+from kipviz.brokers.consumer_group import ConsumerGroup
+from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.replication import WaitingForReplicas
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.consumer_offsets import (
+    GroupEpochRecord,
+    MemberRecord,
+    MemberTombstone,
+    OffsetCommitRecord,
+    SubscriptionRecord,
+    TargetEpochRecord,
+    TargetRecord,
+)
+
+
+class PendingOffset(Value, frozen=True):
+    """An offset of a transaction that is not decided; `at` is its place in the log."""
+
+    group_id: str
+    partition: str
+    offset: int
+    at: int
+
+
+class CommittedOffset(Value, frozen=True):
+    """A committed offset and its place in the log: of two, the later one in the log counts."""
+
+    offset: int
+    at: int
+
+
+class GroupCoordinator(Part, frozen=True, dict=True):
+    """The coordinator of one partition of `__consumer_offsets`.
+
+    `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before
+    the run, with the epochs they have for ever; `groups` are the groups whose members come and go.
+    """
+
+    shard: str
+    loading: bool = False
+    members: Table[tuple[str, str], int] = Table.of()
+    offsets: Table[tuple[str, str], CommittedOffset] = Table.of()
+    pending: Table[int, tuple[PendingOffset, ...]] = Table.of()
+    enlisting: tuple[Enlisting, ...] = ()
+    waiting: tuple[WaitingForReplicas, ...] = ()
+    groups: Table[str, ConsumerGroup] = Table.of()
+
+
+def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
+    """Take over one batch of the log: the only way this coordinator's tables change."""
+    if batch.control:
+        return _replay_marker(me, batch)
+    for i, record in enumerate(batch.records):
+        match record:
+            case OffsetCommitRecord():
+                me = _replay_offset(me, batch, record, batch.base_offset + i)
+            case MemberRecord() if record.group_id not in me.groups:
+                member = (record.group_id, record.member_id)
+                me = me.but(members=me.members.set(member, record.member_epoch))
+            case (
+                GroupEpochRecord()
+                | SubscriptionRecord()
+                | TargetEpochRecord()
+                | TargetRecord()
+                | MemberRecord()
+                | MemberTombstone()
+            ):
+                group = me.groups.get(record.group_id) or ConsumerGroup()
+                after = consumer_group.replayed(group, record)
+                me = me.but(groups=me.groups.set(record.group_id, after))
+            case _:
+                raise AssertionError(f"no group coordinator writes a {type(record).__name__}")
+    return me
+
+
+def _replay_marker(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
+    staged = me.pending.get(batch.producer_id, ())
+    offsets = me.offsets
+    for p in staged if batch.control == COMMIT else ():
+        known = offsets.get((p.group_id, p.partition))
+        if known is None or known.at < p.at:
+            offsets = offsets.set((p.group_id, p.partition), CommittedOffset(p.offset, p.at))
+    pending = me.pending.without(batch.producer_id) if staged else me.pending
+    return me.but(offsets=offsets, pending=pending)
+
+
+def _replay_offset(
+    me: GroupCoordinator, batch: Batch, record: OffsetCommitRecord, at: int
+) -> GroupCoordinator:
+    place = (record.group_id, record.partition)
+    if not batch.transactional:
+        return me.but(offsets=me.offsets.set(place, CommittedOffset(record.offset, at)))
+    others = tuple(
+        p for p in me.pending.get(batch.producer_id, ()) if (p.group_id, p.partition) != place
+    )
+    staged = PendingOffset(record.group_id, record.partition, record.offset, at)
+    return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))

@@ -1,0 +1,303 @@
+"""A consumer that is a member of its group: it joins, beats, gives up partitions, and reads on.
+
+WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershipManager,
+  ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager.
+KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
+DURABILITY: none; the next life of the process is another member.
+NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
+  commits, static members, max.poll.interval.ms; one request at a time is on the wire. The answer to
+  a Fetch without records comes at once, and fetch.max.wait.ms passes here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.membership import (
+    JOINING,
+    LEAVING,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+
+HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
+FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
+
+
+class MemberState(StrEnum):
+    """Where a member stands with its group (org.apache.kafka...consumer.internals.MemberState)."""
+
+    UNSUBSCRIBED = "UNSUBSCRIBED"
+    JOINING = "JOINING"
+    RECONCILING = "RECONCILING"
+    ACKNOWLEDGING = "ACKNOWLEDGING"
+    STABLE = "STABLE"
+    FENCED = "FENCED"
+    LEAVING = "LEAVING"
+    FATAL = "FATAL"
+
+
+S = MemberState
+
+# state -> states it may go to (MemberState.previousValidStates, the other way round). Left out are
+# PREPARE_LEAVING, in which callbacks run before a member leaves, and STALE (max.poll.interval.ms).
+TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
+    S.UNSUBSCRIBED: (S.JOINING, S.FATAL),
+    S.JOINING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
+    S.RECONCILING: (S.RECONCILING, S.ACKNOWLEDGING, S.STABLE, S.FENCED, S.LEAVING, S.FATAL),
+    S.ACKNOWLEDGING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
+    S.STABLE: (S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
+    S.FENCED: (S.JOINING, S.LEAVING),
+    S.LEAVING: (S.UNSUBSCRIBED, S.FENCED, S.FATAL),
+    S.FATAL: (),
+}
+
+
+class GroupConsumer(Part, frozen=True, dict=True):
+    """What the consumer holds between two calls.
+
+    `listener` says that it has a ConsumerRebalanceListener: then partitions come and go in poll()
+    only, else as soon as the coordinator says so. `target` is the assignment that it was told last,
+    `owned` what it has taken over of it, `told` what of that it told the coordinator (None: tell
+    all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
+    records of the last poll() are from.
+    """
+
+    source: str
+    group_id: str
+    member_id: str
+    topic: str
+    partition: str
+    max_records: int
+    listener: bool = True
+    state: MemberState = S.UNSUBSCRIBED
+    member_epoch: int = 0
+    target: tuple[str, ...] = ()
+    owned: tuple[str, ...] = ()
+    told: tuple[str, ...] | None = None
+    positions: Table[str, int] = Table.of()
+    polling: bool = False
+    beat: bool = False
+    backing_off: bool = False
+    resting: tuple[str, ...] = ()
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    records: tuple[FetchedRecord, ...] = ()
+    done: bool = False
+    error: str = ""
+
+    @property
+    def position(self) -> int:
+        """From where it reads on in the partition of its last records; -1 is not known."""
+        return self.positions.get(self.partition, -1)
+
+    @property
+    def to_send(self) -> Message | None:
+        """What would go on the wire next."""
+        return next_request(self)
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def poll(me: GroupConsumer) -> GroupConsumer:
+    """Join if that was not done yet, take over a new assignment, and ask for records. Blocks."""
+    me = me.but(polling=True, done=False, records=(), resting=())
+    if me.state is S.UNSUBSCRIBED or me.state is S.FENCED:
+        return _join(me)
+    return _reconcile(me)
+
+
+def unsubscribe(me: GroupConsumer) -> GroupConsumer:
+    """Give everything up and leave the group. Blocks until the coordinator knows."""
+    me = me.but(owned=(), target=(), positions=Table.of(), resting=(), records=())
+    if me.state in (S.UNSUBSCRIBED, S.FATAL):
+        return me.but(done=True)
+    return _to(me, S.LEAVING).but(beat=True, done=False)
+
+
+def forget_positions(me: GroupConsumer) -> GroupConsumer:
+    """Go back to the committed offsets, as an application does after an abort."""
+    return me.but(positions=Table.of())
+
+
+# -- the network thread -------------------------------------------------------------------------
+
+
+def next_request(me: GroupConsumer) -> Message | None:
+    """Give what goes on the wire next: a heartbeat that is due, an offset to look up, a fetch."""
+    if me.on_wire is not None or me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
+        return None
+    if me.beat:
+        return _heartbeat(me)
+    if not me.polling or me.backing_off:
+        return None
+    for partition in me.owned:
+        if partition not in me.positions:
+            return OffsetFetch(
+                me.group_id, partition, member_id=me.member_id, member_epoch=me.member_epoch
+            )
+    for partition in me.owned:
+        if partition not in me.resting:
+            return Fetch(
+                partition,
+                me.positions[partition],
+                me.max_records,
+                read_committed=True,
+                wait=False,
+            )
+    return None
+
+
+def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
+    """Note that a request is on the wire."""
+    if isinstance(request, ConsumerGroupHeartbeat):
+        me = me.but(beat=False, told=me.owned)
+    return me.but(on_wire=request, on_wire_broker=broker), request
+
+
+def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
+    """Take an answer: an epoch and an assignment, a committed offset, or records."""
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    match answer:
+        case ConsumerGroupHeartbeatResponse():
+            return _on_heartbeat(me, answer)
+        case OffsetFetchResponse():
+            return _on_offset(me, answer)
+        case FetchResponse():
+            return _on_records(me, answer)
+        case _:
+            raise AssertionError(f"no consumer asked for {type(answer).__name__}")
+
+
+def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
+    """Ask again what was on a broken connection; a heartbeat then tells everything again."""
+    if me.on_wire is None or me.on_wire_broker != broker:
+        return me
+    if isinstance(me.on_wire, ConsumerGroupHeartbeat):
+        me = me.but(beat=True, told=None)
+    return me.but(on_wire=None, on_wire_broker=-1)
+
+
+def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
+    """Give the consumer of the process's next life: another member, who has not joined."""
+    name = f"{me.member_id.partition('/')[0]}/{life}"
+    return GroupConsumer(
+        me.source, me.group_id, name, me.topic, me.partition, me.max_records, me.listener
+    )
+
+
+# -- timers ---------------------------------------------------------------------------------------
+
+
+def timers(me: GroupConsumer) -> tuple[str, ...]:
+    """Give the timers that are set: they cost nothing and may run out at any moment."""
+    if me.on_wire is not None or me.beat or me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
+        return ()
+    rests = bool(me.polling and me.owned and set(me.owned) <= set(me.resting))
+    found = ((HEARTBEAT, True), (BACK_OFF, me.backing_off), (FETCH_WAIT, rests))
+    return tuple(timer for timer, is_set in found if is_set)
+
+
+def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
+    """Let a timer run out: beat, try again, or ask for new records."""
+    match timer:
+        case "the heartbeat interval":
+            return me.but(beat=True)
+        case "the retry back-off":
+            return me.but(backing_off=False)
+        case _:
+            return me.but(resting=())
+
+
+# -- pieces -----------------------------------------------------------------------------------------
+
+
+def _heartbeat(me: GroupConsumer) -> Message:
+    if me.state is S.LEAVING:
+        return ConsumerGroupHeartbeat(me.group_id, me.member_id, LEAVING)
+    changed = me.told is None or me.told != me.owned
+    return ConsumerGroupHeartbeat(
+        me.group_id,
+        me.member_id,
+        me.member_epoch,
+        me.topic if me.told is None else "",
+        me.owned if changed else None,
+    )
+
+
+def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> GroupConsumer:
+    if me.state is S.LEAVING:
+        if answer.error in RETRIABLE:
+            return me.but(beat=True)
+        return _to(me, S.UNSUBSCRIBED).but(member_epoch=0, told=None, polling=False, done=True)
+    if answer.error in FENCING:
+        return _fenced(me)
+    if answer.error in RETRIABLE:
+        return me.but(beat=True, told=None)
+    if answer.error is not Errors.NONE:
+        return _to(me, S.FATAL).but(error=f"ConsumerGroupHeartbeat: {answer.error.name}", done=True)
+    me = me.but(member_epoch=answer.member_epoch)
+    if answer.assignment is not None:
+        me = me.but(target=answer.assignment.partitions)
+    if me.target != me.owned:
+        me = _to(me, S.RECONCILING)
+        return _reconcile(me) if me.polling or not me.listener else me
+    return me if me.state is S.STABLE else _to(me, S.STABLE)
+
+
+def _reconcile(me: GroupConsumer) -> GroupConsumer:
+    """Give up what is not in the assignment any more, take over what is new, and say so."""
+    if me.state is not S.RECONCILING:
+        return me
+    positions = Table.of({p: at for p, at in me.positions.items() if p in me.target})
+    return _to(me, S.ACKNOWLEDGING).but(
+        owned=me.target, positions=positions, resting=(), backing_off=False, beat=True
+    )
+
+
+def _fenced(me: GroupConsumer) -> GroupConsumer:
+    """Lose everything; join again, in poll() if there is a listener to be told of the loss."""
+    me = _to(me, S.FENCED).but(
+        owned=(), target=(), positions=Table.of(), resting=(), backing_off=False, beat=False
+    )
+    return _join(me) if me.polling or not me.listener else me
+
+
+def _join(me: GroupConsumer) -> GroupConsumer:
+    return _to(me, S.JOINING).but(member_epoch=JOINING, told=None, beat=True)
+
+
+def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
+    """Read on from the committed offset; wait before asking again for what is not stable yet."""
+    if answer.partition not in me.owned:
+        return me
+    if answer.error is Errors.NONE:
+        return me.but(positions=me.positions.set(answer.partition, max(answer.offset, 0)))
+    if answer.error is Errors.UNSTABLE_OFFSET_COMMIT:
+        return me.but(backing_off=True)
+    if answer.error in RETRIABLE:
+        return me
+    return me.but(backing_off=True, beat=True)  # a stale member: the heartbeat finds out
+
+
+def _on_records(me: GroupConsumer, answer: FetchResponse) -> GroupConsumer:
+    partition = answer.partition
+    if answer.error is not Errors.NONE or partition not in me.positions:
+        return me
+    me = me.but(positions=me.positions.set(partition, answer.next_offset))
+    if not answer.records:
+        return me.but(resting=(*me.resting, partition))
+    return me.but(partition=partition, records=answer.records, polling=False, done=True)
+
+
+def _to(me: GroupConsumer, state: MemberState) -> GroupConsumer:
+    """Go to another state; the table says which ones there are from here."""
+    assert state in TRANSITIONS[me.state], (me.state, state)
+    return me.but(state=state)

@@ -1,0 +1,46 @@
+"""Who is in a regular consumer group: KIP-848's heartbeat."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+
+# Member epochs with a meaning of their own (KIP-848).
+JOINING, LEAVING = 0, -1
+
+
+class Assignment(Value, frozen=True):
+    """The partitions that a member may have now."""
+
+    partitions: tuple[str, ...]
+
+
+class ConsumerGroupHeartbeat(Message, frozen=True):
+    """A member says that it lives, what it subscribes to, and what it owns.
+
+    `topic` is "" and `owned` None where they are as in the heartbeat before. NOT MODELLED: several
+    topics, regular expressions, racks, static members, the assignor's name, the time-outs.
+    """
+
+    API_KEY: ClassVar[int] = 68
+    VERSION: ClassVar[int] = 1
+    group_id: str
+    member_id: str
+    member_epoch: int
+    topic: str = ""
+    owned: tuple[str, ...] | None = None
+
+
+class ConsumerGroupHeartbeatResponse(Message, frozen=True):
+    """The member's epoch, and its assignment where that is new to it."""
+
+    API_KEY: ClassVar[int] = 68
+    VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    member_id: str
+    member_epoch: int = 0
+    assignment: Assignment | None = None

@@ -1,0 +1,95 @@
+"""Who is in a regular group, on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import membership as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+
+OWNED = (Field("TopicId", "uuid"), Field("Partitions", "[]int32"))
+
+CONSUMER_GROUP_HEARTBEAT_REQUEST = Schema(
+    "ConsumerGroupHeartbeatRequest",
+    68,
+    "0-1",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field("MemberId", "string"),
+        Field("MemberEpoch", "int32"),
+        Field("InstanceId", "string", default="null", nullable="0+"),
+        Field("RackId", "string", default="null", nullable="0+"),
+        Field("RebalanceTimeoutMs", "int32", default="-1"),
+        Field("SubscribedTopicNames", "[]string", default="null", nullable="0+"),
+        Field("SubscribedTopicRegex", "string", "1+", default="null", nullable="1+"),
+        Field("ServerAssignor", "string", default="null", nullable="0+"),
+        Field("TopicPartitions", "[]TopicPartitions", default="null", nullable="0+", fields=OWNED),
+    ),
+)
+
+CONSUMER_GROUP_HEARTBEAT_RESPONSE = Schema(
+    "ConsumerGroupHeartbeatResponse",
+    68,
+    "0-1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", default="null", nullable="0+"),
+        Field("MemberEpoch", "int32"),
+        Field("HeartbeatIntervalMs", "int32"),
+        Field(
+            "Assignment",
+            "Assignment",
+            default="null",
+            nullable="0+",
+            fields=(Field("TopicPartitions", "[]TopicPartitions", fields=OWNED),),
+        ),
+    ),
+)
+
+
+def _by_id(partitions: tuple[str, ...], around: Around) -> tuple[Struct, ...]:
+    return indexes(
+        partitions, lambda topic, at: {"TopicId": around.topic_id(topic), "Partitions": at}
+    )
+
+
+def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "SubscribedTopicNames": (m.topic,) if m.topic else None,
+        "TopicPartitions": None if m.owned is None else _by_id(m.owned, around),
+    }
+
+
+def _heartbeat_answer(m: model.ConsumerGroupHeartbeatResponse, around: Around) -> Struct:
+    told = m.assignment
+    return {
+        "ErrorCode": m.error,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "Assignment": None
+        if told is None
+        else {"TopicPartitions": _by_id(told.partitions, around)},
+    }
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.ConsumerGroupHeartbeat: Kind(CONSUMER_GROUP_HEARTBEAT_REQUEST, _heartbeat),
+    model.ConsumerGroupHeartbeatResponse: Kind(
+        CONSUMER_GROUP_HEARTBEAT_RESPONSE,
+        _heartbeat_answer,
+        {
+            "ConsumerGroupHeartbeatResponse.HeartbeatIntervalMs": (
+                5000,
+                "group.consumer.heartbeat.interval.ms",
+            )
+        },
+    ),
+}

@@ -1,0 +1,164 @@
+"""The group coordinator and the members of a group: they join, beat, let go, fall silent, leave."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.group_membership import on_consumer_group_heartbeat
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.groups import OffsetFetch
+from kipviz.messages.membership import Assignment, ConsumerGroupHeartbeat
+from tests.brokers.desk import Desk
+
+HERE = "__consumer_offsets-0"
+BOTH = ("src-0", "src-1")
+
+
+@pytest.fixture
+def desk():
+    return Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5, "out-0": 5})
+
+
+def beat(desk, name, epoch, owned=None, topic=""):
+    request = ConsumerGroupHeartbeat("g", name, epoch, topic, owned)
+    return desk.ask(on_consumer_group_heartbeat, request)
+
+
+def join(desk, name):
+    return beat(desk, name, 0, (), "src")
+
+
+def test_a_member_joins_at_the_group_s_next_epoch(desk):
+    answer = join(desk, "C1")
+    assert (answer.error, answer.member_epoch) == (Errors.NONE, 2)
+    assert answer.assignment == Assignment(BOTH)
+    assert [type(r).__name__ for r in desk.written(HERE)] == [
+        "SubscriptionRecord",
+        "GroupEpochRecord",
+        "TargetRecord",
+        "TargetEpochRecord",
+        "MemberRecord",
+    ]
+
+
+def test_a_heartbeat_that_changes_nothing_writes_nothing_and_brings_no_assignment(desk):
+    join(desk, "C1")
+    before, written = desk.role, len(desk.written(HERE))
+    answer = beat(desk, "C1", 2)
+    assert (answer.member_epoch, answer.assignment) == (2, None)
+    assert desk.role == before
+    assert len(desk.written(HERE)) == written
+
+
+def test_a_partition_goes_from_one_member_to_another_in_three_heartbeats(desk):
+    join(desk, "C1")
+    assert join(desk, "C2").assignment == Assignment(())
+    told = beat(desk, "C1", 2)
+    assert (told.member_epoch, told.assignment) == (2, Assignment(("src-0",)))
+    assert beat(desk, "C2", 3).assignment is None
+    assert beat(desk, "C1", 2, ("src-0",)).member_epoch == 3
+    assert beat(desk, "C2", 3).assignment == Assignment(("src-1",))
+
+
+@pytest.mark.parametrize(
+    ("name", "epoch", "error"),
+    [
+        ("C1", 3, Errors.FENCED_MEMBER_EPOCH),
+        ("C1", 1, Errors.FENCED_MEMBER_EPOCH),
+        ("C9", 2, Errors.UNKNOWN_MEMBER_ID),
+        ("C9", -1, Errors.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_stranger_or_a_wrong_epoch_is_refused(desk, name, epoch, error):
+    join(desk, "C1")
+    assert beat(desk, name, epoch).error is error
+
+
+@pytest.mark.parametrize("epoch", [2, -1])
+def test_a_group_that_does_not_exist_has_no_members(desk, epoch):
+    assert beat(desk, "C1", epoch).error is Errors.GROUP_ID_NOT_FOUND
+
+
+def test_a_join_whose_answer_was_lost_can_be_repeated(desk):
+    first = join(desk, "C1")
+    desk.role = desk.role.but(groups=desk.role.groups)
+    again = beat(desk, "C1", 0, (), "src")
+    assert (again.error, again.member_epoch) == (Errors.NONE, first.member_epoch)
+    assert again.assignment == first.assignment
+
+
+def test_a_silent_member_is_taken_out_and_the_group_goes_on(desk):
+    join(desk, "C1")
+    join(desk, "C2")
+    timer = "the session of C1 in g"
+    assert timer in gc.timers(desk.role, desk.on)
+    desk.do(gc.on_timer(desk.role, timer, desk.on))
+    assert list(desk.role.groups["g"].members) == ["C2"]
+    assert desk.role.groups["g"].epoch == 4
+    (gone,) = [e for e in desk.events if isinstance(e, AssignmentMoved) and e.epoch == 0]
+    assert (gone.member_id, gone.because) == ("C1", "its session ran out")
+    assert beat(desk, "C2", 3).assignment == Assignment(BOTH)
+    assert beat(desk, "C1", 2).error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_only_who_has_to_let_go_has_a_rebalance_time_out(desk):
+    join(desk, "C1")
+    join(desk, "C2")
+    assert not any("rebalance" in timer for timer in gc.timers(desk.role, desk.on))
+    beat(desk, "C1", 2)
+    timer = "the rebalance time-out of C1 in g"
+    assert timer in gc.timers(desk.role, desk.on)
+    desk.do(gc.on_timer(desk.role, timer, desk.on))
+    assert list(desk.role.groups["g"].members) == ["C2"]
+
+
+def test_a_member_that_leaves_is_gone_at_once(desk):
+    join(desk, "C1")
+    assert beat(desk, "C1", -1).member_epoch == -1
+    assert not desk.role.groups["g"].members
+    assert desk.role.groups["g"].epoch == 3
+
+
+def test_a_loading_coordinator_knows_nobody_yet(desk):
+    desk.role = desk.role.but(loading=True)
+    assert join(desk, "C1").error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_the_answer_waits_until_the_records_are_replicated(desk):
+    desk.instant = False
+    assert join(desk, "C1") is None
+    assert beat(desk, "C1", 2) is None  # it has seen what is not replicated
+    desk.replicate()
+    assert len(desk.replies) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "epoch", "error"),
+    [("C1", 2, 0), ("C1", 1, 113), ("C9", 2, 25), ("", -1, 0)],
+)
+def test_who_asks_for_an_offset_as_a_member_has_to_be_one(desk, name, epoch, error):
+    join(desk, "C1")
+    fetch = OffsetFetch("g", "src-0", member_id=name, member_epoch=epoch)
+    assert desk.ask(gc.on_offset_fetch, fetch).error.value == error
+
+
+def test_a_new_coordinator_finds_the_same_members_in_the_log(desk):
+    join(desk, "C1")
+    join(desk, "C2")
+    beat(desk, "C1", 2)
+    before = desk.role
+    desk.role = GroupCoordinator(HERE, loading=True)
+    desk.do(gc.on_loaded(desk.role, desk.on))
+    assert desk.role == before
+
+
+def test_whoever_waits_hears_that_the_coordinator_is_elsewhere(desk):
+    desk.instant = False
+    join(desk, "C1")
+    effects = gc.on_resigned(desk.role, desk.on)
+    assert [r.message.error for r in effects.replies] == [Errors.NOT_COORDINATOR]
+    assert isinstance(effects.replies[0].to, ReplyTo)

@@ -1,0 +1,175 @@
+"""A consumer that is a member: what it sends when, and what it does with assignments."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import group_consumer as member
+from kipviz.clients.group_consumer import TRANSITIONS, GroupConsumer, MemberState
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.membership import (
+    Assignment,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+
+S = MemberState
+BOTH = ("src-0", "src-1")
+
+
+def fresh(**changes):
+    return GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2).but(**changes)
+
+
+def send(me):
+    request = member.next_request(me)
+    assert request is not None
+    me, request = member.sent(me, request, 4)
+    return me, request
+
+
+def told(epoch, *partitions, error=Errors.NONE):
+    return ConsumerGroupHeartbeatResponse(error, "C1", epoch, Assignment(partitions))
+
+
+def joined(*partitions, epoch=2, **changes):
+    """A consumer in poll() that has acknowledged its first assignment."""
+    me, _ = send(member.poll(fresh(**changes)))
+    me, _ = send(member.on_response(me, told(epoch, *partitions)))
+    return member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", epoch))
+
+
+def reading(*partitions, **changes):
+    me = joined(*partitions, **changes)
+    for partition in partitions:
+        me, _ = send(me)
+        me = member.on_response(me, OffsetFetchResponse(Errors.NONE, partition, -1))
+    return me
+
+
+def test_the_first_poll_joins_and_what_comes_is_acknowledged():
+    me, request = send(member.poll(fresh()))
+    assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    me = member.on_response(me, told(2, *BOTH))
+    assert (me.state, me.member_epoch, me.owned) == (S.ACKNOWLEDGING, 2, BOTH)
+    me, request = send(me)
+    assert request == ConsumerGroupHeartbeat("g", "C1", 2, "", BOTH)
+    me = member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", 2))
+    assert me.state is S.STABLE
+
+
+def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting():
+    me, request = send(joined(*BOTH))
+    assert request == OffsetFetch("g", "src-0", member_id="C1", member_epoch=2)
+    me = reading(*BOTH)
+    me, request = send(me)
+    assert request == Fetch("src-0", 0, 2, read_committed=True, wait=False)
+
+
+def test_an_empty_answer_lets_the_next_partition_have_its_turn_until_all_rest():
+    me = reading(*BOTH)
+    for partition in BOTH:
+        me, request = send(me)
+        assert request.partition == partition
+        me = member.on_response(me, FetchResponse(Errors.NONE, partition, (), 0))
+    assert member.next_request(me) is None
+    assert member.timers(me) == (member.HEARTBEAT, member.FETCH_WAIT)
+    assert isinstance(member.next_request(member.on_timer(me, member.FETCH_WAIT)), Fetch)
+
+
+def test_records_end_the_poll_and_move_the_position_of_their_partition():
+    me, _ = send(reading("src-1"))
+    record = FetchedRecord("src-1", 200, "c")
+    me = member.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
+    assert (me.done, me.partition, me.position, me.polling) == (True, "src-1", 201, False)
+
+
+def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
+    me, _ = send(joined("src-0"))
+    me = member.on_response(me, OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
+    assert member.next_request(me) is None
+    assert member.BACK_OFF in member.timers(me)
+    assert isinstance(member.next_request(member.on_timer(me, member.BACK_OFF)), OffsetFetch)
+
+
+def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
+    me, _ = send(joined("src-0"))
+    me = member.on_response(me, OffsetFetchResponse(Errors.STALE_MEMBER_EPOCH, "src-0"))
+    assert isinstance(member.next_request(me), ConsumerGroupHeartbeat)
+
+
+@pytest.mark.parametrize(("listener", "state"), [(True, S.RECONCILING), (False, S.ACKNOWLEDGING)])
+def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, state):
+    me = reading(*BOTH, listener=listener).but(polling=False)
+    me, _ = send(member.on_timer(me, member.HEARTBEAT))
+    me = member.on_response(me, told(2, "src-0"))
+    assert me.state is state
+    assert me.owned == (BOTH if listener else ("src-0",))
+    me = member.poll(me)
+    assert (me.owned, list(me.positions)) == (("src-0",), ["src-0"])
+    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "", ("src-0",))
+
+
+@pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
+@pytest.mark.parametrize(("listener", "state"), [(True, S.FENCED), (False, S.JOINING)])
+def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state):
+    me = reading(*BOTH, listener=listener).but(polling=False)
+    me, _ = send(member.on_timer(me, member.HEARTBEAT))
+    me = member.on_response(me, told(0, error=error))
+    assert (me.state, me.owned, len(me.positions)) == (state, (), 0)
+    me = member.poll(me)
+    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+
+
+def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
+    me, _ = send(reading(*BOTH))
+    me = me.but(positions=me.positions.without("src-0"), owned=("src-1",))
+    record = FetchedRecord("src-0", 100, "a")
+    me = member.on_response(me, FetchResponse(Errors.NONE, "src-0", (record,), 101))
+    assert not me.done
+    assert not me.records
+
+
+def test_after_a_broken_connection_a_heartbeat_tells_everything_again():
+    me = reading(*BOTH)
+    me, request = send(member.on_timer(me, member.HEARTBEAT))
+    assert request == ConsumerGroupHeartbeat("g", "C1", 2)
+    me = member.on_disconnected(me, 4)
+    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "src", BOTH)
+
+
+def test_a_coordinator_that_is_elsewhere_is_asked_again():
+    me, _ = send(member.poll(fresh()))
+    me = member.on_response(me, told(0, error=Errors.NOT_COORDINATOR))
+    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+
+
+def test_an_error_that_nothing_helps_against_ends_it():
+    me, _ = send(member.poll(fresh()))
+    me = member.on_response(me, told(0, error=Errors.INVALID_REQUEST))
+    assert (me.state, me.done) == (S.FATAL, True)
+    assert member.next_request(me) is None
+    assert member.timers(me) == ()
+
+
+def test_leaving_gives_everything_up_first():
+    me = member.unsubscribe(reading(*BOTH))
+    me, request = send(me)
+    assert request == ConsumerGroupHeartbeat("g", "C1", -1)
+    me = member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
+    assert (me.state, me.done, me.owned) == (S.UNSUBSCRIBED, True, ())
+    assert member.unsubscribe(fresh()).done
+
+
+def test_the_next_life_is_another_member():
+    again = member.restarted(member.restarted(reading(*BOTH), 2), 3)
+    assert (again.member_id, again.state, again.owned) == ("C1/3", S.UNSUBSCRIBED, ())
+
+
+def test_every_state_can_be_reached_from_the_first():
+    seen, todo = {S.UNSUBSCRIBED}, [S.UNSUBSCRIBED]
+    while todo:
+        todo += [s for s in TRANSITIONS[todo.pop()] if s not in seen and not seen.add(s)]
+    assert seen == set(MemberState)
