@@ -56,6 +56,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
 from kipviz.views import due, membership
 from kipviz.views.facts import listed, number, short_name, span
+from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import asked, found_out
 
 Guard: TypeAlias = tuple[str, str]
@@ -199,7 +200,7 @@ def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Gua
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
         case "OffsetFetch" | "TxnOffsetCommit":
-            yield from _offsets(world, role, message)
+            yield from membership.offsets(world, role, message)
         case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
             yield from _share(world, role, message)
         case _:
@@ -235,8 +236,8 @@ def _coordinator(
         yield "pending transition", known.pending_state.value if known.pending_state else "none"
         theirs, ours = (message.producer_id, message.producer_epoch), known
         if theirs[0] >= 0:
-            yield "producer id", _both("request", theirs[0], "coordinator", ours.producer_id)
-        yield "epoch", _both("request", theirs[1], "coordinator", ours.producer_epoch)
+            yield "producer id", both("request", theirs[0], "coordinator", ours.producer_id)
+        yield "epoch", both("request", theirs[1], "coordinator", ours.producer_epoch)
         if known.is_kept:
             facing = known.as_its_client_knows_it
             yield "kept: it can be ended by", f"{facing.producer_id}:{facing.producer_epoch}"
@@ -265,11 +266,11 @@ def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
             continue
         name = short_name(partition)
         entry = world.logs[partition].producers.get(message.producer_id)
-        yield f"epoch, {name}", _both("marker", message.producer_epoch, "log", _epoch(entry))
+        yield f"epoch, {name}", both("marker", message.producer_epoch, "log", epoch_in(entry))
         last = entry.coordinator_epoch if entry is not None else -1
         yield (
             f"coordinator epoch, {name}",
-            _both("marker", message.coordinator_epoch, "log", last),
+            both("marker", message.coordinator_epoch, "log", last),
         )
         yield f"open transaction, {name}", _opened(entry)
 
@@ -277,10 +278,10 @@ def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
 def _batch(log: PartitionLog, message: Any) -> Iterator[Guard]:
     entry = log.producers.get(message.producer_id)
     last = entry.batches[-1].last if entry is not None and entry.batches else -1
-    yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
-    yield "sequence", _both("request", message.base_sequence, "last in the log", last)
+    yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
+    yield "sequence", both("request", message.base_sequence, "last in the log", last)
     yield "open transaction", _opened(entry)
-    yield "enlisted", _enlisted(entry, message.producer_epoch)
+    yield "enlisted", enlisted(entry, message.producer_epoch)
     yield "end of the log", str(log.end_offset)
 
 
@@ -291,30 +292,12 @@ def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
     yield "high watermark", str(log.high_watermark)
 
 
-def _offsets(world: World, role: Any, message: Any) -> Iterator[Guard]:
-    pending = [
-        p for found in role.pending.values() for p in found if p.group_id == message.group_id
-    ]
-    if type(message).__name__ == "OffsetFetch":
-        committed = role.offsets.get((message.group_id, message.partition))
-        yield "committed offset", number(committed.offset if committed else -1)
-        yield "only stable ones", "yes" if message.require_stable else "no"
-    else:
-        entry = world.logs[role.shard].producers.get(message.producer_id)
-        known = membership.epoch_of(role, message.group_id, message.member_id)
-        yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
-        yield "enlisted", _enlisted(entry, message.producer_epoch)
-        yield "member epoch", _both("request", message.member_epoch, "group", known)
-    staged = tuple(f"{p.partition} to {p.offset}" for p in pending)
-    yield "pending offsets", listed(staged)
-
-
 def _share(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]:
     kind = type(message).__name__
     if kind != "TxnShareAcknowledge":
         session = role.sessions.get((message.group_id, message.member_id))
         known = session.epoch if session is not None else -1
-        yield "session epoch", _both("request", message.session_epoch, "broker", known)
+        yield "session epoch", both("request", message.session_epoch, "broker", known)
     share = next(
         (
             s
@@ -341,14 +324,14 @@ def _share(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]:
 def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
     state = role.states.get(message.key)
     ours = state.leader_epoch if state is not None else -1
-    yield "leader epoch", _both("request", message.leader_epoch, "durable", ours)
+    yield "leader epoch", both("request", message.leader_epoch, "durable", ours)
     if hasattr(message, "state_epoch"):
         ours = state.state_epoch if state is not None else -1
-        yield "state epoch", _both("request", message.state_epoch, "durable", ours)
+        yield "state epoch", both("request", message.state_epoch, "durable", ours)
     if hasattr(message, "staged"):
         entry = world.logs[role.shard].producers.get(message.producer_id)
-        yield "epoch", _both("request", message.producer_epoch, "log", _epoch(entry))
-        yield "enlisted", _enlisted(entry, message.producer_epoch)
+        yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
+        yield "enlisted", enlisted(entry, message.producer_epoch)
     if state is not None:
         yield "start offset", number(state.start_offset)
     votes = [p for p, all_of in role.votes.items() if any(v.key == message.key for v in all_of)]
@@ -413,7 +396,7 @@ def _answered_client(app: Application, source: str, message: Any) -> Iterator[Gu
         if getattr(message, "producer_epoch", -1) >= 0:
             yield (
                 "epoch",
-                _both("answer", message.producer_epoch, "client", client.producer_epoch),
+                both("answer", message.producer_epoch, "client", client.producer_epoch),
             )
         return
     if hasattr(message, "records"):
@@ -558,23 +541,9 @@ def _above(log: PartitionLog) -> int:
 # -- values ------------------------------------------------------------------------------------
 
 
-def _both(one: str, value: int, other: str, against: int) -> str:
-    return f"{one} {number(value)} · {other} {number(against)}"
-
-
-def _epoch(entry: Any) -> int:
-    return entry.epoch if entry is not None else -1
-
-
 def _opened(entry: Any) -> str:
     first = entry.transaction_first_offset if entry is not None else -1
     return f"from offset {first}" if first >= 0 else "none"
-
-
-def _enlisted(entry: Any, epoch: int) -> str:
-    if entry is not None and entry.transaction_first_offset >= 0 and entry.epoch == epoch:
-        return "yes"
-    return "no: the coordinator is asked first"
 
 
 def _new(first: int, end: int) -> str:

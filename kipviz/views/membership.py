@@ -1,11 +1,29 @@
-"""What a group's coordinator looks at when a member speaks."""
+"""What a group's coordinator looks at when a member speaks or a producer brings its offsets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.cluster.world import World
 from kipviz.views.facts import listed, number
+
+
+def both(one: str, value: int, other: str, against: int) -> str:
+    """Give two numbers that are compared, each with whose it is."""
+    return f"{one} {number(value)} · {other} {number(against)}"
+
+
+def epoch_in(entry: Any) -> int:
+    """Give the epoch that a log has seen of a producer, -1 for none."""
+    return int(entry.epoch) if entry is not None else -1
+
+
+def enlisted(entry: Any, epoch: int) -> str:
+    """Say whether the coordinator knows that a producer writes here."""
+    if entry is not None and entry.transaction_first_offset >= 0 and entry.epoch == epoch:
+        return "yes"
+    return "no: the coordinator is asked first"
 
 
 def epoch_of(role: Any, group_id: str, member_id: str) -> int:
@@ -20,7 +38,7 @@ def epoch_of(role: Any, group_id: str, member_id: str) -> int:
 def heartbeat(role: Any, message: Any) -> Iterator[tuple[str, str]]:
     """Give what a heartbeat is checked against, and where its group stands."""
     known = epoch_of(role, message.group_id, message.member_id)
-    yield "member epoch", f"request {number(message.member_epoch)} · group {number(known)}"
+    yield "member epoch", both("request", message.member_epoch, "group", known)
     yield "says it owns", "as before" if message.owned is None else listed(message.owned)
     group = role.groups.get(message.group_id)
     if group is None:
@@ -31,3 +49,22 @@ def heartbeat(role: Any, message: Any) -> Iterator[tuple[str, str]]:
         yield "may have", listed(member.partitions)
         yield "has to give up", listed(tuple(p for p, _ in member.revoking))
         yield "target", listed(member.target)
+
+
+def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
+    """Give what OffsetFetch and TxnOffsetCommit are checked against."""
+    pending = [
+        p for found in role.pending.values() for p in found if p.group_id == message.group_id
+    ]
+    if type(message).__name__ == "OffsetFetch":
+        committed = role.offsets.get((message.group_id, message.partition))
+        yield "committed offset", number(committed.offset if committed else -1)
+        yield "only stable ones", "yes" if message.require_stable else "no"
+    else:
+        entry = world.logs[role.shard].producers.get(message.producer_id)
+        known = epoch_of(role, message.group_id, message.member_id)
+        yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
+        yield "enlisted", enlisted(entry, message.producer_epoch)
+        yield "member epoch", both("request", message.member_epoch, "group", known)
+    staged = tuple(f"{p.partition} to {p.offset}" for p in pending)
+    yield "pending offsets", listed(staged)

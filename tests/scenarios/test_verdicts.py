@@ -66,7 +66,6 @@ def test_the_table_has_every_story_of_kip_1289_and_designs_that_there_are() -> N
     assert {story.name for story in LIBRARY if story.name.startswith("kip-1289")} <= set(TABLE)
     assert set(TABLE) <= {story.name for story in LIBRARY}
     assert set(DESIGNS) <= {known.name for known in CATALOGUE if known.stages_shares}
-    assert tuple(known.name for known in CATALOGUE if known.stages_shares) == DESIGNS
 
 
 @pytest.mark.parametrize(("story", "name", "row"), CELLS, ids=[f"{s}-{d}" for s, d, _ in CELLS])
