@@ -70,10 +70,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{partition} moves to {broker_host(to)}"
         case LoseConnection(source=source, broker=broker):
             return f"{source} loses {broker_host(broker)}"
-        case Cut(one=one, other=other):
-            return f"{one} and {other} are cut apart"
-        case Heal(one=one, other=other):
-            return f"{one} and {other} are joined"
+        case Cut(one=one, other=other) | Heal(one=one, other=other):
+            return f"{one} and {other} are {'cut apart' if isinstance(action, Cut) else 'joined'}"
         case CrashClient(application=name):
             return f"{name} crashes"
         case StartClient(application=name):

@@ -213,10 +213,10 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The controller gives {partition} to Broker {to}."
         case LoseConnection(source=source, broker=broker):
             return f"The connection from {_who(source)} to Broker {broker} breaks."
-        case Cut(one=one, other=other):
-            return f"{one} and {other} are cut apart: nothing passes between them."
-        case Heal(one=one, other=other):
-            return f"{one} and {other} can talk again."
+        case Cut(one=one, other=other) | Heal(one=one, other=other):
+            cut = isinstance(action, Cut)
+            how = "are cut apart: nothing passes between them" if cut else "can talk again"
+            return f"{one} and {other} {how}."
         case CrashClient(application=name):
             operator = name in before.applications and before.applications[name].others.get("admin")
             return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
