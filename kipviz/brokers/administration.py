@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kipviz.brokers.authorizer import Resource, seen
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.partition_log import ProducerEntry
@@ -30,6 +31,7 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.errors import Errors
+from kipviz.records.placement import topic_of
 from kipviz.records.transaction_state import TransactionState
 
 
@@ -90,7 +92,11 @@ def on_describe_transactions(
             known.timeout_ms,
             known.producer_id,
             known.producer_epoch,
-            known.partitions,
+            tuple(
+                p
+                for p in known.partitions
+                if seen(on.image.acls, reply_to.source, Resource.TOPIC, topic_of(p))
+            ),
         )
     return Effects(me, replies=(Reply(reply_to, answer),))
 

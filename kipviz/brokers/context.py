@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.partition_log import PartitionLog, append
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
@@ -45,6 +46,7 @@ class Image(Part, frozen=True, dict=True):
     dead_letter_topics: tuple[str, ...] = ()
     share_version: int = 2
     features: Features = Features()
+    acls: tuple[Acl, ...] | None = None
 
     def leader_of(self, partition: str) -> int:
         """Give the broker that leads a partition, or -1."""

@@ -4,13 +4,14 @@ WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest and
   handleListTransactionsRequest.
 KIPS: KIP-98, KIP-664; KIP-1289 adds a hook here (draft).
 DURABILITY: volatile; a broken connection makes the coordinator ask again.
-NOT MODELLED: authorisation, quotas. Kafka's trunk appends a marker for `__share_group_state`
+NOT MODELLED: quotas. Kafka's trunk appends a marker for `__share_group_state`
   behind the share coordinator's back, which forces it to reload (finding X3); here the share
   coordinator gets it.
 """
 
 from __future__ import annotations
 
+from kipviz.brokers.authorizer import Resource, seen
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
@@ -143,6 +144,12 @@ def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
     if pending.left > 1:
         pending = pending.but(left=pending.left - 1, answer=answer)
         return Effects(me.but(listing=me.listing.set(source, pending)))
+    visible = tuple(
+        t
+        for t in answer.transactions
+        if seen(on.image.acls, source, Resource.TRANSACTIONAL_ID, t.transactional_id)
+    )
+    answer = answer.but(transactions=visible)
     done = me.but(listing=me.listing.without(source))
     return Effects(done, replies=(Reply(pending.reply_to, answer),))
 

@@ -15,6 +15,9 @@ from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 
+# poll() throws these, and may be called again.
+NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED)
+
 
 class Consumer(Part, frozen=True, dict=True):
     """What the consumer holds between two calls; a position of -1 is not known yet."""
@@ -31,11 +34,12 @@ class Consumer(Part, frozen=True, dict=True):
     on_wire_broker: int = -1
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
+    error: str = ""
 
 
 def poll(me: Consumer) -> Consumer:
     """Ask for records from the position on; look the position up first if it is unknown. Blocks."""
-    return me.but(to_send=_next(me), records=(), done=False)
+    return me.but(to_send=_next(me), records=(), done=False, error="")
 
 
 def forget_position(me: Consumer) -> Consumer:
@@ -56,6 +60,10 @@ def sent(me: Consumer, request: Message, broker: int) -> tuple[Consumer, Message
 def on_response(me: Consumer, answer: Message) -> Consumer:
     """Take the committed offset, then the records; ask again while an offset is unstable."""
     me = me.but(on_wire=None, on_wire_broker=-1)
+    refused = getattr(answer, "error", Errors.NONE)
+    if refused in NOT_ALLOWED:
+        request = type(answer).__name__.removesuffix("Response")
+        return me.but(done=True, error=f"{request}: {refused.name}")
     if isinstance(answer, OffsetFetchResponse):
         if answer.error is Errors.NONE:
             me = me.but(position=max(answer.offset, 0))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -108,7 +109,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
 
 def poll(me: GroupConsumer) -> GroupConsumer:
     """Join if that was not done yet, take over a new assignment, and ask for records. Blocks."""
-    me = me.but(polling=True, done=False, records=(), resting=())
+    error = me.error if me.state is S.FATAL else ""
+    me = me.but(polling=True, done=False, records=(), resting=(), error=error)
     if me.state is S.UNSUBSCRIBED or me.state is S.FENCED:
         return _join(me)
     return _reconcile(me)
@@ -168,6 +170,9 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
     match answer:
         case ConsumerGroupHeartbeatResponse():
             return _on_heartbeat(me, answer)
+        case OffsetFetchResponse() | FetchResponse() if answer.error in NOT_ALLOWED:
+            request = type(answer).__name__.removesuffix("Response")
+            return me.but(polling=False, done=True, error=f"{request}: {answer.error.name}")
         case OffsetFetchResponse():
             return _on_offset(me, answer)
         case FetchResponse():

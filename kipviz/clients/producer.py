@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from kipviz.clients.prepared_txn_state import PreparedTxnState
-from kipviz.clients.producer_errors import ABORTABLE, FATAL_OF_PRODUCE
+from kipviz.clients.producer_errors import ABORTABLE, FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -80,7 +80,12 @@ TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     # To INITIALIZING: the client bumps its epoch itself (KIP-360; transaction versions 0 and 1).
     S.COMMITTING_TRANSACTION: (S.READY, S.INITIALIZING, S.ABORTABLE_ERROR, S.FATAL_ERROR),
     S.ABORTING_TRANSACTION: (S.READY, S.INITIALIZING, S.FATAL_ERROR),
-    S.ABORTABLE_ERROR: (S.ABORTING_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.ABORTABLE_ERROR: (
+        S.UNINITIALIZED,
+        S.ABORTING_TRANSACTION,
+        S.ABORTABLE_ERROR,
+        S.FATAL_ERROR,
+    ),
     S.FATAL_ERROR: (S.FATAL_ERROR,),
 }
 
@@ -178,7 +183,7 @@ def init_transactions(me: Producer, *, keep_prepared_txn: bool = False) -> Produ
             enable_2pc=me.two_phase_commit,
             keep_prepared_txn=keep_prepared_txn,
         )
-    return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False)
+    return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False, error="")
 
 
 def begin_transaction(me: Producer) -> Producer:
@@ -527,7 +532,10 @@ def fail(me: P, about: Message, error: Errors) -> P:
         abortable = False
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
-    return _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR).but(
+    me = _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
+    if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
+        me = _to(me, S.UNINITIALIZED)
+    return me.but(
         queue=(),
         to_add=(),
         bump=me.bump or (fails_batch and not me.implicit),

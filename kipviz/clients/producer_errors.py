@@ -9,7 +9,17 @@ from kipviz.messages.errors import Errors
 
 # The errors of a batch that end the producer; any other one ends only the transaction.
 # Source: TransactionManager.maybeTransitionToErrorState.
-FATAL_OF_PRODUCE = (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_ID_MAPPING)
+FATAL_OF_PRODUCE = (
+    Errors.PRODUCER_FENCED,
+    Errors.INVALID_PRODUCER_ID_MAPPING,
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    Errors.CLUSTER_AUTHORIZATION_FAILED,
+    Errors.UNSUPPORTED_VERSION,
+)
+
+# Whoever may not have an identity may ask again, when it is allowed: nothing has begun.
+# Source: Sender.maybeSendAndPollTransactionalRequest, TransactionManager.transitionToUninitialized.
+NOT_ALLOWED = (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Errors.CLUSTER_AUTHORIZATION_FAILED)
 
 # Which errors of a transactional request end only the transaction; any other that is not
 # retriable ends the producer.
@@ -19,6 +29,7 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
         Errors.UNKNOWN_MEMBER_ID,
         Errors.STALE_MEMBER_EPOCH,
         Errors.GROUP_ID_NOT_FOUND,
+        Errors.GROUP_AUTHORIZATION_FAILED,
         Errors.TRANSACTION_ABORTABLE,
     ),
     # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting".
@@ -34,14 +45,16 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
         Errors.STALE_MEMBER_EPOCH,
         Errors.FENCED_LEADER_EPOCH,
         Errors.FENCED_STATE_EPOCH,
+        Errors.GROUP_AUTHORIZATION_FAILED,
         Errors.TRANSACTION_ABORTABLE,
     ),
-    "AddPartitionsToTxn": (Errors.TRANSACTION_ABORTABLE,),
-    "AddOffsetsToTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "AddPartitionsToTxn": (
+        Errors.TRANSACTION_ABORTABLE,
+        Errors.TOPIC_AUTHORIZATION_FAILED,
+        Errors.CLUSTER_AUTHORIZATION_FAILED,
+    ),
+    "AddOffsetsToTxn": (Errors.TRANSACTION_ABORTABLE, Errors.GROUP_AUTHORIZATION_FAILED),
     "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
-    "InitProducerId": (Errors.TRANSACTION_ABORTABLE,),
-    "InitProducerId2Pc": (
-        Errors.TRANSACTION_ABORTABLE,
-        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ),
+    "InitProducerId": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
+    "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
 }

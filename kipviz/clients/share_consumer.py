@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.clients.producer import may_be_asked_again
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
@@ -66,6 +67,7 @@ class ShareConsumer(Part, frozen=True, dict=True):
     done: bool = False
     voting: TxnShareAcknowledge | None = None
     vote_error: Errors = Errors.NONE
+    error: str = ""
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -87,7 +89,7 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
     """
     said = batches_of_each(me.verdicts) if me.explicit else next_poll(me.batch, me.staged)
     me = me.but(to_send=_fetch(me, said), batch=(), staged=(), verdicts=(), gaps=())
-    return me.but(records=(), acknowledge_error=Errors.NONE, done=False)
+    return me.but(records=(), acknowledge_error=Errors.NONE, done=False, error="")
 
 
 def acknowledge(
@@ -171,6 +173,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         epoch = 0 if lost else me.session_epoch + 1
         return me.but(session_epoch=epoch, acknowledge_error=answer.error, done=True)
     assert isinstance(answer, ShareFetchResponse), type(answer)
+    if answer.error in NOT_ALLOWED:
+        return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
     if answer.error is not Errors.NONE:
         return _reopen(me)
     delivered = tuple(r.offset for r in answer.records)

@@ -18,6 +18,8 @@ from kipviz.core.model import Event
 from kipviz.messages.events import CallReturned, CallStarted
 
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
+# A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
+THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
 
 
 def why_no_step(me: Application) -> str | None:
@@ -91,8 +93,8 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
         return _leave(me, line, client.error, ())
     if line.call is Call.POLL:
         assert not isinstance(client, Producer)
-        return _leave(me.but(records=client.records), line, "", ())
-    failed = isinstance(client, Producer) and client.state in IN_ERROR
+        return _leave(me.but(records=client.records), line, client.error, ())
+    failed = isinstance(client, Producer) and client.state in THROWING
     return _leave(me, line, getattr(client, "error", "") if failed else "", ())
 
 

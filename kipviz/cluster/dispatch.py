@@ -54,8 +54,11 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
+    ShareAcknowledgeResponse,
     ShareFetch,
+    ShareFetchResponse,
     TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.share_state import (
     ReadShareGroupState,
@@ -73,7 +76,9 @@ from kipviz.messages.transactions import (
     EndTxn,
     EndTxnResponse,
     InitProducerId,
+    PartitionResult,
     WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc, answer_to
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -225,6 +230,22 @@ def not_here(message: Message) -> Message:
             return DescribeProducersResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
         case _:
             raise AssertionError(f"{type(message).__name__} is for every broker")
+
+
+def refused(message: Message, error: Errors) -> Message:
+    """Give the answer of a broker that does not let whoever asks do what a request is about."""
+    match message:
+        case WriteTxnMarkers():
+            results = tuple(PartitionResult(p, error) for p in message.partitions)
+            return WriteTxnMarkersResponse(message.producer_id, results)
+        case ShareFetch():
+            return ShareFetchResponse(error, message.partition)
+        case ShareAcknowledge():
+            return ShareAcknowledgeResponse(error, message.partition)
+        case TxnShareAcknowledge():
+            return TxnShareAcknowledgeResponse(error, message.partition)
+        case _:
+            return not_here(message).but(error=error)
 
 
 # -- calls between the roles of a broker --------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.brokers.authorizer import SUPPORTED, Acl
 from kipviz.brokers.settings import (
     EARLIEST,
     LATEST,
@@ -113,8 +114,8 @@ class ClusterSpec(Value, frozen=True):
     and the offset of the first one. `internal_partitions` is the number of partitions of each
     internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
     that allow it (errors.deadletterqueue.group.enable); share version 1 has no dead-letter queues.
-    internal topic; only those that something hashes to are kept. `transaction_version` is the
-    finalized level of the feature transaction.version.
+    `transaction_version` is the finalized level of the feature transaction.version.
+    Without `acls` everything is allowed, with some only what they allow.
     """
 
     brokers: tuple[int, ...]
@@ -133,6 +134,7 @@ class ClusterSpec(Value, frozen=True):
     dead_letter_topics: tuple[str, ...] = ()
     share_version: int = SHARE_VERSION
     clock: Clock = Clock()
+    acls: tuple[Acl, ...] | None = None
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -184,6 +186,12 @@ def check(spec: ClusterSpec) -> None:
     wrong = why_no_clock(spec.clock)
     if wrong is not None:
         raise BadSpec(wrong)
+    for acl in spec.acls or ():
+        if acl.operation not in SUPPORTED[acl.resource]:
+            known = ", ".join(SUPPORTED[acl.resource])
+            raise BadSpec(
+                f"an ACL of a {acl.resource.value} is for {known}, not for {acl.operation.value}"
+            )
     for application in spec.applications:
         _check_application(spec, application, placed)
     for name in spec.budget.__struct_fields__:

@@ -7,6 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
+from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.context import (
     NOBODY,
     Context,
@@ -37,6 +38,7 @@ from kipviz.cluster.world import (
     role_key,
 )
 from kipviz.core.model import Event
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     ConnectionLost,
     LeaderMoved,
@@ -199,6 +201,11 @@ class Turn:
         message = envelope.message
         self.events.append(MessageDelivered(source, broker, "request", message))
         reply_to = ReplyTo(source, broker, connection.incarnation)
+        if self.image.acls is not None and host_of(source) in self.applications:
+            error = refusal(self.image.acls, source, message)
+            if error is not Errors.NONE:
+                self._reply(Reply(reply_to, dispatch.refused(message, error)))
+                return
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
         if role is None:

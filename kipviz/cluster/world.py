@@ -135,6 +135,7 @@ def first_world(spec: ClusterSpec) -> World:
         spec.dead_letter_topics,
         spec.share_version,
         Features(spec.transaction_version),
+        spec.acls,
     )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:

@@ -119,7 +119,7 @@ def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
 @pytest.mark.parametrize(
     ("error", "state"),
     [
-        (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, S.ABORTABLE_ERROR),
+        (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, S.UNINITIALIZED),
         (Errors.UNSUPPORTED_VERSION, S.FATAL_ERROR),
     ],
 )

@@ -52,7 +52,6 @@ KAFKA_PRODUCER = {
 # What the epoch bump of transaction versions 0 and 1 and of idempotent producers needs.
 NOT_MODELLED = {
     ("READY", "UNINITIALIZED"),
-    ("ABORTABLE_ERROR", "UNINITIALIZED"),
 }
 
 
@@ -140,4 +139,4 @@ def test_a_step_through_several_states_is_told_as_several_transitions() -> None:
         ("COMMITTING_TRANSACTION", "READY"),
     )
     assert way(PRODUCER, "READY", "FATAL_ERROR") == (("READY", "FATAL_ERROR"),)
-    assert way(PRODUCER, "READY", "UNINITIALIZED") == ()
+    assert way(PRODUCER, "FATAL_ERROR", "READY") == ()

@@ -1,0 +1,243 @@
+"""Who may do what: Kafka's access control lists, and what each request needs of them.
+
+WHO: every broker, before any role sees a request. WHERE IN KAFKA: KafkaApis, AuthHelper,
+  StandardAuthorizer, AclEntry.
+KIPS: KIP-11 (ACLs), KIP-290 (prefixes), KIP-98 (transactional ids), KIP-664; KIP-1289 and
+  KIP-1310 (drafts).
+DURABILITY: ACLs are metadata; they are what the cluster was started with.
+NOT MODELLED: hosts; ACLs that change; IDEMPOTENT_WRITE (every producer here is transactional);
+  a request for several topics, of which some are refused. Brokers are super users, as they have
+  to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.records.placement import topic_of
+
+CLUSTER_NAME = "kafka-cluster"
+ANYBODY = "*"
+
+
+class Operation(StrEnum):
+    """What is done with a resource (AclOperation)."""
+
+    READ = "READ"
+    WRITE = "WRITE"
+    DESCRIBE = "DESCRIBE"
+    ALTER = "ALTER"
+    CLUSTER_ACTION = "CLUSTER_ACTION"
+    TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
+
+
+class Resource(StrEnum):
+    """What it is done with (ResourceType)."""
+
+    TOPIC = "TOPIC"
+    GROUP = "GROUP"
+    TRANSACTIONAL_ID = "TRANSACTIONAL_ID"
+    CLUSTER = "CLUSTER"
+
+
+Op, R = Operation, Resource
+
+# Which operations an ACL of a resource may have, as far as they are here (AclEntry). There is no
+# WRITE of a group, so what KIP-1289 asks for cannot be given: kafka-acls.sh refuses it.
+SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
+    R.TOPIC: (Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
+    R.GROUP: (Op.READ, Op.DESCRIBE),
+    R.TRANSACTIONAL_ID: (Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
+    R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION),
+}
+# Whoever may do one of these may describe, too (StandardAuthorizerData).
+IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.ALTER)
+ERROR_OF: dict[Resource, Errors] = {
+    R.TOPIC: Errors.TOPIC_AUTHORIZATION_FAILED,
+    R.GROUP: Errors.GROUP_AUTHORIZATION_FAILED,
+    R.TRANSACTIONAL_ID: Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    R.CLUSTER: Errors.CLUSTER_AUTHORIZATION_FAILED,
+}
+
+
+class Acl(Value, frozen=True):
+    """One entry: a principal may, or must not, do something with a resource.
+
+    A principal is the name of a process, "*" is anybody. A name that ends in "*" is a prefix, and
+    "*" alone is every name. What nobody allows is denied, and a denial goes before every permission.
+    """
+
+    principal: str
+    operation: Operation
+    resource: Resource
+    name: str = CLUSTER_NAME
+    allow: bool = True
+
+
+class Need(Value, frozen=True):
+    """What a request needs: the operation on each resource that it names.
+
+    `alternative` does as well. `hides` says that the request is not refused without it, but that
+    what its sender may not see is left out of the answer. `status` says whether a release asks.
+    """
+
+    operation: Operation
+    resource: Resource
+    source: str = "KafkaApis"
+    status: str = "shipped"
+    alternative: Operation | None = None
+    hides: bool = False
+
+
+WRITE_ID = Need(Op.WRITE, R.TRANSACTIONAL_ID)
+READ_GROUP = Need(Op.READ, R.GROUP)
+READ_TOPIC = Need(Op.READ, R.TOPIC)
+# Versions 0 to 3 are sent by clients, the later ones by brokers.
+OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
+LAST_OF_A_CLIENT = 3
+INTER_BROKER = (Need(Op.CLUSTER_ACTION, R.CLUSTER),)
+
+# What each request needs, in the order in which Kafka asks for it.
+NEEDS: dict[str, tuple[Need, ...]] = {
+    "InitProducerId": (WRITE_ID,),
+    "InitProducerId2Pc": (
+        WRITE_ID,
+        Need(Op.TWO_PHASE_COMMIT, R.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
+    ),
+    "AddPartitionsToTxn": INTER_BROKER,
+    OF_A_CLIENT: (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
+    "AddOffsetsToTxn": (WRITE_ID, READ_GROUP),
+    "EndTxn": (WRITE_ID,),
+    "WriteTxnMarkers": (Need(Op.ALTER, R.CLUSTER, alternative=Op.CLUSTER_ACTION),),
+    "Produce": (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
+    "Fetch": (READ_TOPIC,),
+    "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
+    "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_TOPIC),
+    "ConsumerGroupHeartbeat": (READ_GROUP,),
+    "ShareFetch": (READ_GROUP, READ_TOPIC),
+    "ShareAcknowledge": (READ_GROUP, READ_TOPIC),
+    "ReadShareGroupState": INTER_BROKER,
+    "WriteShareGroupState": INTER_BROKER,
+    # KIP-1289 says WRITE on the group, which no ACL can give, and names no operation for the topic:
+    # what TxnOffsetCommit and ShareAcknowledge ask for is taken instead.
+    "TxnShareAcknowledge": (
+        Need(Op.WRITE, R.TRANSACTIONAL_ID, "KIP-1289; KIP-1310 6.1", "draft"),
+        Need(Op.READ, R.GROUP, "as ShareAcknowledge", "our inference"),
+        Need(Op.READ, R.TOPIC, "as ShareAcknowledge", "our inference"),
+    ),
+    "TxnWriteShareGroupState": (
+        Need(Op.CLUSTER_ACTION, R.CLUSTER, "as WriteShareGroupState", "our inference"),
+    ),
+    "ListTransactions": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID, hides=True),),
+    "DescribeTransactions": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID),),
+    "DescribeProducers": (READ_TOPIC,),
+}
+
+
+class Asked(Value, frozen=True):
+    """What a draft's page says that a request needs, in its own words; "" where it says nothing."""
+
+    request: str
+    resource: Resource
+    operation: str
+    source: str
+
+
+# The drafts' tables as they stand, also where nothing follows from them.
+DRAFTS: tuple[Asked, ...] = (
+    Asked("InitProducerId", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
+    Asked("AddPartitionsToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
+    Asked("AddPartitionsToTxn", R.TOPIC, "", "KIP-1310 6.1"),
+    Asked("EndTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
+    Asked("TxnHeartbeat", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1 (KIP-1309)"),
+    Asked("AddShareAcksToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1 (KIP-1289)"),
+    Asked("AddShareAcksToTxn", R.GROUP, "", "KIP-1310 6.1 (KIP-1289)"),
+    Asked("TxnShareAcknowledge", R.TRANSACTIONAL_ID, "", "KIP-1289, errors of the response"),
+    Asked("TxnShareAcknowledge", R.GROUP, "WRITE", "KIP-1289, javadoc"),
+    Asked("TxnShareAcknowledge", R.TOPIC, "", "KIP-1289, errors of the response"),
+)
+
+
+def needs_of(message: Message) -> tuple[Need, ...]:
+    """Give what a request needs; some versions or flags of it need something else."""
+    match message:
+        case AddPartitionsToTxn(version=version) if version <= LAST_OF_A_CLIENT:
+            return NEEDS[OF_A_CLIENT]
+        case InitProducerId2Pc(enable_2pc=False):
+            return NEEDS["InitProducerId"]
+        case _:
+            return NEEDS[type(message).__name__]
+
+
+def _topics(m: Any) -> tuple[str, ...]:
+    if hasattr(m, "offsets"):
+        return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
+    if hasattr(m, "partitions"):
+        return tuple(dict.fromkeys(map(topic_of, m.partitions)))
+    return (topic_of(m.partition),)
+
+
+NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {
+    R.TRANSACTIONAL_ID: lambda m: (m.transactional_id,),
+    R.GROUP: lambda m: (m.group_id,),
+    R.TOPIC: _topics,
+    R.CLUSTER: lambda _: (CLUSTER_NAME,),
+}
+
+
+def principal_of(source: str) -> str:
+    """Give the principal of a connection: the process that opened it."""
+    return source.partition("/")[0]
+
+
+def may(
+    acls: tuple[Acl, ...], principal: str, operation: Operation, resource: Resource, name: str
+) -> bool:
+    """Say whether a principal may do something; what nobody allows is denied."""
+    found = [
+        acl
+        for acl in acls
+        if acl.principal in (principal, ANYBODY)
+        and acl.resource is resource
+        and _matches(acl.name, name)
+        and (acl.operation is operation or (operation is Op.DESCRIBE and _implies_describe(acl)))
+    ]
+    return bool(found) and all(acl.allow for acl in found)
+
+
+def _implies_describe(acl: Acl) -> bool:
+    return acl.allow and acl.operation in IMPLY_DESCRIBE
+
+
+def _matches(pattern: str, name: str) -> bool:
+    if pattern.endswith("*"):
+        return name.startswith(pattern[:-1])
+    return pattern == name
+
+
+def refusal(acls: tuple[Acl, ...] | None, source: str, message: Message) -> Errors:
+    """Give the error with which a request is refused, or NONE. Without ACLs everything is allowed.
+
+    Clause: KIP-11; KafkaApis asks before any role does.
+    """
+    if acls is None:
+        return Errors.NONE
+    who = principal_of(source)
+    for need in needs_of(message):
+        operations = [o for o in (need.operation, need.alternative) if o is not None]
+        for name in () if need.hides else NAMES[need.resource](message):
+            if not any(may(acls, who, o, need.resource, name) for o in operations):
+                return ERROR_OF[need.resource]
+    return Errors.NONE
+
+
+def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:
+    """Say whether something may stand in an answer: whoever asked may describe it."""
+    return acls is None or may(acls, principal_of(source), Op.DESCRIBE, resource, name)

@@ -1,0 +1,293 @@
+"""ACLs: what each request needs, who is refused what, and what is only left out of an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import administration, kafka_apis
+from kipviz.brokers import authorizer as a
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import ListedHere
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.clients import consumer, producer, share_consumer
+from kipviz.clients.consumer import Consumer
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.cluster import dispatch
+from kipviz.cluster.dispatch import HANDLERS
+from kipviz.core.table import Table
+from kipviz.designs.options import STATUSES
+from kipviz.messages.admin import (
+    DescribeProducers,
+    DescribeTransactions,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.producing import Fetch, FetchResponse, Produce
+from kipviz.messages.share_groups import (
+    ShareAcknowledge,
+    ShareFetch,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+)
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    TxnWriteShareGroupState,
+    WriteShareGroupState,
+)
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+)
+from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.exceptions import thrown
+from tests.brokers.desk import Desk
+
+Op, R = Operation, Resource
+NEEDS = [(name, at) for name, needs in a.NEEDS.items() for at in range(len(needs))]
+REQUESTS = {
+    type(m).__name__: m
+    for m in (
+        InitProducerId("t"),
+        InitProducerId2Pc("t"),
+        AddPartitionsToTxn("t", 9, 0, ("out-0",)),
+        AddOffsetsToTxn("t", 9, 0, "g"),
+        EndTxn("t", 9, 0, committed=True),
+        WriteTxnMarkers(9, 0, True, ("out-0",), 0),
+        Produce("t", "out-0", 9, 0, 0, ()),
+        Fetch("out-0", 0, 1, read_committed=True),
+        OffsetFetch("g", "out-0"),
+        TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
+        ConsumerGroupHeartbeat("g", "m", 1),
+        ShareFetch("g", "m", 0, "out-0", 1),
+        ShareAcknowledge("g", "m", 1, "out-0", ()),
+        TxnShareAcknowledge("t", "g", 9, 0, "m", 1, "out-0", ()),
+        ListTransactions(1),
+        DescribeTransactions("t"),
+        DescribeProducers("out-0"),
+    )
+}
+REQUESTS[a.OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
+STATE_REQUESTS = (ReadShareGroupState, WriteShareGroupState, TxnWriteShareGroupState)
+NAME = {R.TOPIC: "out", R.GROUP: "g", R.TRANSACTIONAL_ID: "t", R.CLUSTER: a.CLUSTER_NAME}
+
+
+def request(name):
+    """One request of a kind; those of the share coordinator are asked for the cluster alone."""
+    if name in REQUESTS:
+        return REQUESTS[name]
+    (cls,) = [c for c in STATE_REQUESTS if c.__name__ == name]
+    return cls(*("" for _ in cls.__struct_fields__))
+
+
+def acl(need, name="", *, allow=True, principal="app-1"):
+    return Acl(principal, need.operation, need.resource, name or NAME[need.resource], allow)
+
+
+def refused(name, *acls, source="app-1/producer"):
+    return a.refusal(acls, source, request(name))
+
+
+def test_every_request_that_a_broker_handles_is_in_the_table():
+    assert set(a.NEEDS) == {a.OF_A_CLIENT, *(cls.__name__ for cls in HANDLERS)}
+
+
+@pytest.mark.parametrize(("name", "at"), NEEDS)
+def test_what_a_request_needs_can_be_given_and_says_where_it_is_written(name, at):
+    need = a.NEEDS[name][at]
+    assert need.operation in a.SUPPORTED[need.resource]
+    assert need.status in STATUSES
+    assert need.source
+
+
+@pytest.mark.parametrize(("name", "at"), NEEDS)
+def test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource(name, at):
+    """KafkaApis: the first thing that is missing decides."""
+    needs = a.NEEDS[name]
+    if needs[at].hides:
+        assert refused(name) is Errors.NONE
+        return
+    given = [acl(need) for need in needs[:at]]
+    if needs[at].operation is Op.DESCRIBE:
+        given = [each for each in given if each.resource is not needs[at].resource]
+    assert refused(name, *given) is a.ERROR_OF[needs[at].resource]
+
+
+@pytest.mark.parametrize("name", a.NEEDS)
+def test_a_request_with_all_its_needs_goes_through_and_a_denial_stops_it(name):
+    needs = [need for need in a.NEEDS[name] if not need.hides]
+    given = [acl(need) for need in needs]
+    assert refused(name, *given) is Errors.NONE
+    assert refused(name, *[acl(need, principal="*") for need in needs]) is Errors.NONE
+    for need in needs:
+        if need.alternative is None:
+            error = refused(name, *given, acl(need, allow=False))
+            assert error is a.ERROR_OF[need.resource]
+        assert refused(name, *given, acl(need, allow=False, principal="app-2")) is Errors.NONE
+
+
+@pytest.mark.parametrize("name", a.NEEDS)
+def test_without_acls_everything_is_allowed(name):
+    assert a.refusal(None, "app-1/producer", request(name)) is Errors.NONE
+
+
+@pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
+def test_every_request_of_a_client_has_an_answer_that_refuses_it(name):
+    error = Errors.CLUSTER_AUTHORIZATION_FAILED
+    answer = dispatch.refused(request(name), error)
+    assert type(answer).__name__ == f"{name.partition(',')[0]}Response"
+    results = getattr(answer, "results", None)
+    assert [r.error for r in results] == [error] if results else answer.error is error
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "fits"),
+    [
+        ("txn-*", "txn-1", True),
+        ("txn-*", "transaction-1", False),
+        ("txn-1", "txn-1", True),
+        ("txn-1", "txn-10", False),
+        ("*", "anything", True),
+        ("txn", "txn-1", False),
+    ],
+)
+def test_a_name_is_meant_literally_unless_it_ends_in_a_star(pattern, name, fits):
+    """KIP-290: prefixed patterns; the wildcard alone is every name."""
+    acls = (Acl("app-1", Op.WRITE, R.TRANSACTIONAL_ID, pattern),)
+    assert a.may(acls, "app-1", Op.WRITE, R.TRANSACTIONAL_ID, name) is fits
+
+
+def test_who_may_read_may_describe_and_a_denial_goes_before_every_permission():
+    """StandardAuthorizerData: READ, WRITE, DELETE and ALTER imply DESCRIBE."""
+    read = Acl("app-1", Op.READ, R.GROUP, "g")
+    assert a.may((read,), "app-1", Op.DESCRIBE, R.GROUP, "g")
+    assert not a.may((read.but(allow=False),), "app-1", Op.DESCRIBE, R.GROUP, "g")
+    denied = Acl("app-1", Op.DESCRIBE, R.GROUP, "g", allow=False)
+    assert not a.may((read, denied), "app-1", Op.DESCRIBE, R.GROUP, "g")
+    assert a.may((read, denied), "app-1", Op.READ, R.GROUP, "g")
+
+
+def test_either_of_two_operations_lets_an_operator_write_a_marker():
+    for operation in (Op.ALTER, Op.CLUSTER_ACTION):
+        assert refused("WriteTxnMarkers", Acl("app-1", operation, R.CLUSTER)) is Errors.NONE
+
+
+def test_what_the_drafts_pages_say_is_kept_as_it_stands():
+    """Finding X21: KIP-1289 asks for WRITE of a group, and no ACL of a group has it."""
+    (group,) = [d for d in a.DRAFTS if d.source == "KIP-1289, javadoc"]
+    assert (group.request, group.operation) == ("TxnShareAcknowledge", "WRITE")
+    assert Op.WRITE not in a.SUPPORTED[R.GROUP]
+    asked = [need.resource for need in a.NEEDS["TxnShareAcknowledge"]]
+    assert [d.resource for d in a.DRAFTS if d.request == "TxnShareAcknowledge"] == asked
+    page = [d for d in a.DRAFTS if d.source.startswith("KIP-1310")]
+    assert len({d.request for d in page}) == 5
+
+
+def test_an_operator_sees_of_a_transaction_the_topics_that_it_may_describe():
+    known = TransactionMetadata("t", 4, 1, TransactionState.ONGOING, partitions=("out-0",))
+    role = TransactionCoordinator("home-0", 2, transactions=Table.of({"t": known}))
+    desk = Desk(administration, role, leaders={"home-0": 1})
+
+    def seen(*acls):
+        desk.image = {"acls": acls}
+        asked = DescribeTransactions("t")
+        return desk.ask(administration.on_describe_transactions, asked).partitions
+
+    assert seen() == ()
+    assert seen(Acl("*", Op.READ, R.TOPIC, "out")) == ("out-0",)
+
+
+def test_an_operator_is_told_of_the_names_that_it_may_describe():
+    desk = Desk(kafka_apis, KafkaApis(), leaders={"__transaction_state-0": 1})
+    desk.image = {"acls": (Acl("operator", Op.DESCRIBE, R.TRANSACTIONAL_ID, "my-*"),)}
+    desk.ask(kafka_apis.on_list_transactions, ListTransactions(1), "operator/admin")
+    names = ("my-a", "your-b")
+    found = tuple(TransactionListing(name, 1, TransactionState.EMPTY) for name in names)
+    told = ListedHere(
+        desk.local[-1].message.ticket, ListTransactionsResponse(Errors.NONE, (), found)
+    )
+    desk.do(kafka_apis.on_listed(desk.role, told, desk.on))
+    assert [t.transactional_id for t in desk.last.transactions] == ["my-a"]
+
+
+# -- what a client makes of it ------------------------------------------------------------------
+
+ID, CLUSTER = (
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    Errors.CLUSTER_AUTHORIZATION_FAILED,
+)
+GROUP, TOPIC = Errors.GROUP_AUTHORIZATION_FAILED, Errors.TOPIC_AUTHORIZATION_FAILED
+ABORTABLE, FATAL = "abortable", "fatal"
+
+
+@pytest.mark.parametrize(
+    ("request_name", "error", "kind"),
+    [
+        ("InitProducerId", ID, ABORTABLE),
+        ("InitProducerId", CLUSTER, ABORTABLE),
+        ("InitProducerId", GROUP, FATAL),
+        ("InitProducerId", TOPIC, FATAL),
+        ("TxnOffsetCommit", ID, FATAL),
+        ("TxnOffsetCommit", CLUSTER, FATAL),
+        ("TxnOffsetCommit", GROUP, ABORTABLE),
+        ("TxnOffsetCommit", TOPIC, FATAL),
+        ("AddPartitionsToTxn", ID, FATAL),
+        ("AddPartitionsToTxn", CLUSTER, ABORTABLE),
+        ("AddPartitionsToTxn", TOPIC, ABORTABLE),
+        ("AddOffsetsToTxn", ID, FATAL),
+        ("AddOffsetsToTxn", GROUP, ABORTABLE),
+        ("AddOffsetsToTxn", TOPIC, FATAL),
+        ("EndTxn", ID, FATAL),
+        ("EndTxn", CLUSTER, FATAL),
+        ("Produce", ID, FATAL),
+        ("Produce", CLUSTER, FATAL),
+        ("Produce", TOPIC, ABORTABLE),
+    ],
+)
+def test_a_refusal_ends_the_transaction_or_the_producer_as_kafkas_handlers_have_it(
+    request_name, error, kind
+):
+    """TransactionManager's handlers, by request and code."""
+    assert thrown(request_name, error).kind == kind
+
+
+@pytest.mark.parametrize("error", [ID, CLUSTER])
+def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
+    """Sender.maybeSendAndPollTransactionalRequest: back to UNINITIALIZED."""
+    me = producer.init_transactions(Producer("app-1/producer", "t"))
+    me, _ = producer.sent(me, producer.next_request(me), 1)
+    me = producer.on_response(me, InitProducerIdResponse(error))
+    assert (me.state, me.done) == (ProducerState.UNINITIALIZED, True)
+    assert me.error == f"InitProducerId: {error.name}"
+    again = producer.init_transactions(me)
+    assert (again.state, again.error) == (ProducerState.INITIALIZING, "")
+
+
+@pytest.mark.parametrize("answer", [OffsetFetchResponse(GROUP, "p-0"), FetchResponse(TOPIC, "p-0")])
+def test_poll_throws_what_a_consumer_is_refused(answer):
+    me = consumer.poll(Consumer("r/consumer", "g", "m", 2, "p-0", 5))
+    me, _ = consumer.sent(me, consumer.next_request(me), 1)
+    me = consumer.on_response(me, answer)
+    assert me.done
+    assert me.error.endswith(answer.error.name)
+    assert consumer.poll(me).error == ""
+
+
+@pytest.mark.parametrize("error", [GROUP, TOPIC])
+def test_poll_throws_what_a_share_consumer_is_refused(error):
+    me = ShareConsumer("r/consumer", "g", "m", 2, "p-0", 5)
+    me = share_consumer.poll(me, lambda *_: ())
+    me, _ = share_consumer.sent(me, share_consumer.next_request(me), 1)
+    me = share_consumer.on_response(me, ShareFetchResponse(error, "p-0"))
+    assert (me.done, me.error) == (True, f"ShareFetch: {error.name}")
