@@ -41,7 +41,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.options import SLOTS
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
 
 OWN = "own"  # the budget of the scenario
@@ -89,7 +89,8 @@ def head_of(run: Run) -> str:
     try:
         story = scenario_named(run.scenario.name)
         design = design_named(run.design.name)
-        same = spec == under(story, design, run.settings).spec.but(budget=spec.budget)
+        expected = at_levels(under(story, design, run.settings).spec, design)
+        same = spec == expected.but(budget=spec.budget)
     except ValueError:
         return ""
     if not same or design != run.design or run.scenario.beats != story.beats:
