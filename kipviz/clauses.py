@@ -32,7 +32,7 @@ CLAUSES: dict[str, Clause] = {
         "on_init_producer_id",
         "KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
         DRAFT,
-        "none that keeps a transaction yet (pull request 21735)",
+        "none yet (PR 21735)",
     ),
     "AddPartitionsToTxn": Clause(
         "on_add_partitions",
@@ -289,12 +289,14 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
         return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
     if call == "acknowledgeTransactionally":
         return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
+    if call.startswith("database."):
+        return Clause(call, "none: the second participant of KIP-939", OURS, "none: a database")
     if call in ("prepareTransaction", "completeTransaction"):
         return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
     if call in ADMIN_CALLS:
         clause = "KIP-360 fencing" if call == "fenceProducers" else "KIP-664 Admin API and tool"
         return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
-    if call in ("poll", "acknowledge", "commitSync"):
+    if call in ("poll", "seek", "acknowledge", "commitSync"):
         of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
         return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")
     return Clause(call, "KIP-98 API", SHIPPED, f"KafkaProducer.{call}")

@@ -512,6 +512,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
         None if before.producer_epoch == -1 else before.state,
         known.state,
         known.partitions,
+        known.kept_for,
     )
     done = Effects(me, replies=_answers(wait, known), events=(moved,))
     if known.state not in PREPARED:

@@ -63,6 +63,11 @@ class TransactionMetadata(Part, frozen=True, dict=True):
         return self.state is S.ONGOING and self.next_producer_epoch >= 0
 
     @property
+    def kept_for(self) -> str:
+        """The identity for which an open transaction is kept, such as "9:1", or nothing."""
+        return f"{self.next_producer_id}:{self.next_producer_epoch}" if self.is_kept else ""
+
+    @property
     def as_its_client_knows_it(self) -> TransactionMetadata:
         """The same with the identity that may end it: another one only if it is kept."""
         if not self.is_kept:

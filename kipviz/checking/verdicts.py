@@ -15,6 +15,7 @@ from kipviz.checking.found import Bounds, Explored
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.agreement import Agreement, OneOutcome
 from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.promises import PROMISES
 from kipviz.properties.verdict import Property
@@ -25,7 +26,7 @@ HOLDS = "holds"
 SO_FAR = "holds so far"
 BREAKS = "breaks"
 
-EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES)
+EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES, Agreement(), OneOutcome())
 # Asked by name only: below a state in which one of these is broken nothing more would be asked.
 ASKED_BY_NAME: tuple[Property, ...] = EXPECTATIONS
 

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kipviz.clients import kinds
+from kipviz.clients import external_database, kinds
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.producing import FetchedRecord
@@ -56,6 +58,11 @@ class Call(StrEnum):
     ABORT_BY_HAND = "admin.abortTransaction"
     FENCE_PRODUCERS = "fenceProducers"
     UNSUBSCRIBE = "unsubscribe"
+    SEEK = "seek"
+    DATABASE_INSERT = "database.insert"
+    DATABASE_VOTE = "database.prepareTransaction"
+    DATABASE_COMMIT = "database.commitTransaction"
+    DATABASE_ROLLBACK = "database.rollback"
 
 
 class Line(Value, frozen=True):
@@ -127,6 +134,25 @@ class Application(Part, frozen=True, dict=True):
         """Give what a step can change in it: not its program, nor its names."""
         place = (self.life, self.alive, self.line, self.waiting, self.records, self.ended)
         return (*place, self.producer, self.consumer, *self.others.values())
+
+
+def crashed(me: Application) -> Application:
+    """Give the process after its death: of what it talked to, only a database notices at once."""
+    others = {
+        name: external_database.crashed(c) if isinstance(c, ExternalDatabase) else c
+        for name, c in me.others.items()
+    }
+    return me.but(alive=False, others=Table.of(others) if others else me.others)
+
+
+def databases_changed(before: Application, after: Application) -> tuple[Event, ...]:
+    """Say what became of the databases of a process in one step."""
+    events: tuple[Event, ...] = ()
+    for name, was in before.others.items():
+        now = after.others[name]
+        if isinstance(was, ExternalDatabase) and isinstance(now, ExternalDatabase):
+            events += external_database.happened(before.name, was, now)
+    return events
 
 
 def restarted(me: Application) -> Application:

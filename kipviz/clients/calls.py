@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from kipviz.clients import admin as administering
 from kipviz.clients import consumer as regular
+from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
@@ -17,8 +18,10 @@ from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
+from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
@@ -66,9 +69,12 @@ def client_of(me: Application, line: Line) -> Client:
     """Give the client whose method a line calls."""
     if line.client:
         return me.others[line.client]
-    if CALLS[line.call].of == ADMIN:
+    of = CALLS[line.call].of
+    if of == ADMIN:
         return me.others[administering.NAME]
-    return me.consumer if CALLS[line.call].of == CONSUMER else me.producer
+    if of == databases.NAME:
+        return _database(me)
+    return me.consumer if of == CONSUMER else me.producer
 
 
 # -- of the producer ----------------------------------------------------------------------------
@@ -184,7 +190,40 @@ def _prepare_transaction(me: Application, line: Line, rules: ClientRules) -> App
 
 def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
     producer = _producer(me, line)
-    return me.with_client(transactional.complete_transaction(producer, producer.prepared))
+    stored = producer.prepared
+    if line.target == STORED:
+        stored = _database(me).prepared_txn_state
+    elif line.target == IN_DOUBT and not _database(me).in_doubt:
+        stored = PreparedTxnState()
+    return me.with_client(transactional.complete_transaction(producer, stored))
+
+
+# -- of the database ----------------------------------------------------------------------------
+
+
+def _database(me: Application) -> ExternalDatabase:
+    client = me.others[databases.NAME]
+    assert isinstance(client, ExternalDatabase)
+    return client
+
+
+def _insert(me: Application, line: Line, rules: ClientRules) -> Application:
+    rows = tuple(f"{r.partition}@{r.offset}" for r in me.records)
+    state = me.producer.prepared if line.target == WITH_STATE else None
+    return me.with_client(databases.insert(_database(me), rows, state))
+
+
+def _vote(me: Application, line: Line, rules: ClientRules) -> Application:
+    me = _insert(me, line, rules)
+    return me.with_client(databases.prepare(_database(me)))
+
+
+def _database_commit(me: Application, line: Line, rules: ClientRules) -> Application:
+    return me.with_client(databases.commit(_database(me)))
+
+
+def _database_rollback(me: Application, line: Line, rules: ClientRules) -> Application:
+    return me.with_client(databases.rollback(_database(me)))
 
 
 # -- of the consumer ----------------------------------------------------------------------------
@@ -200,6 +239,13 @@ def _poll(me: Application, line: Line, rules: ClientRules) -> Application:
         return me.with_client(member.poll(consumer)).but(records=())
     assert isinstance(consumer, Consumer), "poll() is a call of a consumer"
     return me.with_client(regular.poll(consumer)).but(records=())
+
+
+def _seek(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer = client_of(me, line)
+    assert isinstance(consumer, Consumer), "seek() is a call of a consumer"
+    position = databases.position(_database(me), consumer.partition)
+    return me.with_client(consumer.but(position=position)).but(records=())
 
 
 def _acknowledge(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -291,6 +337,11 @@ OF_SESSIONS = (
 )
 IN_TRANSACTION = (S.IN_TRANSACTION,)
 OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
+# What a line's target says of completeTransaction(): the state is the one that the database has
+# stored, or the producer's own if the database is in doubt and none if not; "" is the producer's own.
+STORED, IN_DOUBT = "stored", "in doubt"
+# What a line's target says of database.insert(): the state of Kafka's transaction goes with the rows.
+WITH_STATE = "with state"
 # What a line's target says of initTransactions(true).
 KEEP_PREPARED_TXN = "keepPreparedTxn"
 
@@ -323,4 +374,9 @@ CALLS: dict[Call, Calling] = {
     C.ABORT_BY_HAND: Calling(ADMIN, _asking(administering.abort_transaction), True),
     C.FENCE_PRODUCERS: Calling(ADMIN, _asking(administering.fence_producers), True),
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
+    C.SEEK: Calling(CONSUMER, _seek),
+    C.DATABASE_INSERT: Calling(databases.NAME, _insert),
+    C.DATABASE_VOTE: Calling(databases.NAME, _vote),
+    C.DATABASE_COMMIT: Calling(databases.NAME, _database_commit),
+    C.DATABASE_ROLLBACK: Calling(databases.NAME, _database_rollback),
 }

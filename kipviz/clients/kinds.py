@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from kipviz.clients import (
     admin,
     consumer,
+    external_database,
     group_consumer,
     producer,
     share_consumer,
@@ -19,6 +20,7 @@ from kipviz.clients import (
 )
 from kipviz.clients.admin import Admin
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
@@ -26,7 +28,15 @@ from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 
-Client: TypeAlias = Producer | Consumer | GroupConsumer | ShareConsumer | TransactionSession | Admin
+Client: TypeAlias = (
+    Producer
+    | Consumer
+    | GroupConsumer
+    | ShareConsumer
+    | TransactionSession
+    | Admin
+    | ExternalDatabase
+)
 C = TypeVar("C", bound=Any)
 
 
@@ -56,6 +66,7 @@ KINDS: dict[type, Kind] = {
     ShareConsumer: share_consumer,
     TransactionSession: transaction_session,
     Admin: admin,
+    ExternalDatabase: external_database,
 }
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from kipviz.clients import binding
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
-from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.application import Application, Call, Line, databases_changed
 from kipviz.clients.calls import CALLS, client_of
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
@@ -52,10 +53,10 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if raised or illegal:
         return _leave(me, line, raised or illegal, (started,))
     calling = CALLS[line.call]
-    me = calling.enter(me, line, rules)
+    before, me = me, calling.enter(me, line, rules)
     if calling.blocking:
         return me.but(waiting=True), (started,)
-    return _leave(me, line, "", (started,))
+    return _leave(me, line, "", (started, *databases_changed(before, me)))
 
 
 def _raised_on_entry(me: Application, line: Line) -> str:
@@ -92,7 +93,7 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     if isinstance(client, Admin):
         return _leave(me, line, client.error, ())
     if line.call is Call.POLL:
-        assert not isinstance(client, Producer)
+        assert not isinstance(client, Producer | ExternalDatabase)
         return _leave(me.but(records=client.records), line, client.error, ())
     failed = isinstance(client, Producer) and client.state in THROWING
     return _leave(me, line, getattr(client, "error", "") if failed else "", ())

@@ -107,7 +107,9 @@ def _refresh(turn: Turn, a: Refresh) -> None:
 
 def _crash_client(turn: Turn, a: CrashClient) -> None:
     app = turn.applications[a.application]
-    turn.applications = turn.applications.set(a.application, app.but(alive=False))
+    dead = application.crashed(app)
+    turn.applications = turn.applications.set(a.application, dead)
+    turn.events += application.databases_changed(app, dead)
     for source, broker in tuple(turn.connections):
         if host_of(source) == a.application and turn.connections[source, broker].open:
             turn.lose(source, broker)

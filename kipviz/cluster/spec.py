@@ -80,7 +80,8 @@ class ApplicationSpec(Value, frozen=True):
     `session` is there if its transactions are those of a TransactionSession.
     `share` says whether its consumer is in a share group, `explicit` whether that one has to
     acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
-    `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939).
+    `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939); `database` says
+    that it writes to an external database, too.
     `admin` says that it is an operator's: it has an admin client and uses neither of the others.
     `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
@@ -104,6 +105,7 @@ class ApplicationSpec(Value, frozen=True):
     admin: bool = False
     protocol: str = ""
     listener: bool = True
+    database: bool = False
 
 
 class ClusterSpec(Value, frozen=True):

@@ -21,6 +21,8 @@ from kipviz.clients import admin as administering
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.external_database import NAME as DATABASE
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
@@ -253,6 +255,8 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
     others: dict[str, Client] = {}
     if a.admin:
         others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", brokers)
+    if a.database:
+        others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}")
     if a.session is None:
         return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))
     others[SESSION] = TransactionSession(

@@ -2,18 +2,129 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+
+PRODUCER = "clients/test_two_phase_producer.py::test_"
+BROKER = "brokers/test_two_phase.py::test_"
+STORES = "scenarios/test_kip_939.py::test_"
 
 KIP = Kip(
     939,
     "Support participation in 2PC",
-    "accepted, merged in part",
+    "accepted; client and schema since 4.1 (version 6 unstable), keepPreparedTxn not merged",
     (
         Row(
-            "prepareTransaction, completeTransaction",
-            "A producer takes part in somebody else's two-phase commit.",
+            "transaction.two.phase.commit.enable (producer)",
+            "A producer takes part in a two-phase commit: Enable2Pc, and no time limit of its own.",
+            MODELLED,
+            "clients.producer.init_transactions",
+            test=PRODUCER + "a_producer_of_a_two_phase_commit_asks_for_no_time_limit",
+        ),
+        Row(
+            "transaction.two.phase.commit.enable (broker)",
+            "Where it is false, Enable2Pc answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.",
+            SIMPLIFIED,
+            "brokers.two_phase.why_refused",
+            test=BROKER + "a_broker_allows_two_phase_commit_only_if_its_operator_does",
+            note="the ACL operation TWO_PHASE_COMMIT answers the same and is not modelled",
+        ),
+        Row(
+            "No transaction time-out",
+            "The stored time-out is 2147483647: transaction.max.timeout.ms does not apply, and no "
+            "scan aborts the transaction.",
+            MODELLED,
+            "brokers.transaction_coordinator.why_no_timeout",
+            "kip-939-dual-write",
+            BROKER + "a_transaction_of_a_two_phase_commit_has_no_time_limit_and_others_keep_theirs",
+        ),
+        Row(
+            "prepareTransaction()",
+            "Flushes, then PREPARED_TRANSACTION and a PreparedTxnState; no request is sent.",
+            MODELLED,
+            "clients.producer.prepare_transaction",
+            "kip-939-dual-write",
+            STORES + "preparing_is_known_to_the_client_alone",
+        ),
+        Row(
+            "PreparedTxnState",
+            "Producer id and epoch, as a text 'pid:epoch', empty for none.",
+            MODELLED,
+            "clients.prepared_txn_state.parse",
+            test=PRODUCER + "a_prepared_state_is_read_as_it_was_written",
+        ),
+        Row(
+            "completeTransaction(state)",
+            "Commits if the state is that of the prepared transaction, else aborts.",
+            MODELLED,
+            "clients.producer.complete_transaction",
+            "kip-939-undone",
+            PRODUCER
+            + "a_prepared_transaction_commits_if_the_stored_state_is_its_own_and_else_aborts",
+        ),
+        Row(
+            "initTransactions(keepPreparedTxn) of a release",
+            "Every release answers UNSUPPORTED_VERSION.",
+            MODELLED,
+            "designs.two_phase_options.not_served",
+            "kip-939-released-only",
+            STORES + "a_release_refuses_to_keep_so_the_program_of_the_kip_does_not_start",
+        ),
+        Row(
+            "InitProducerId with KeepPreparedTxn",
+            "An open transaction stays open; the answer has its identity and a new one that may end "
+            "it, which is logged.",
+            MODELLED,
+            "brokers.two_phase.kept",
+            "kip-939-dual-write",
+            BROKER + "a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged",
+            note="draft (pull request 21735); the epoch of the markers is our inference",
+        ),
+        Row(
+            "Epoch bump when a kept transaction is complete",
+            "The next epoch is above the one that ended it, so that a late EndTxn finds nothing.",
+            MODELLED,
+            "brokers.two_phase.decision_of_kept",
+            test=BROKER
+            + "a_late_copy_of_that_end_cannot_touch_the_next_transaction_unless_the_epoch_is_not_bumped",
+            note="draft (pull request 21735)",
+        ),
+        Row(
+            "Epoch overflow of a kept transaction",
+            "The identity that may end it is a fresh producer id.",
+            MODELLED,
+            "designs.two_phase_options.next_epoch",
+            test=BROKER + "at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id",
+            note="draft (pull request 21735)",
+        ),
+        Row(
+            "Dual write",
+            "The state goes into the database with the data; its commit decides, Kafka follows.",
+            MODELLED,
+            "clients.external_database.commit",
+            "kip-939-dual-write",
+            STORES
+            + "when_the_database_decides_no_crash_of_the_application_tears_the_two_stores_apart",
+        ),
+        Row(
+            "The order of KIP-1310 4.5",
+            "Kafka commits before the database, and no decision is written down.",
+            MODELLED,
+            "scenarios.programs.KAFKA_FIRST_UNDOES",
+            "kip-1310-kafka-first",
+            STORES + "when_kafka_goes_first_and_nothing_is_written_down_neither_recovery_is_right",
+            note="a rival order; how to recover is not in its text, both ways are our inference",
+        ),
+        Row(
+            "Several transactions of a database at once, several writers",
+            "Each with a state of its own.",
             OPEN,
-            note="prepared transactions",
+            note="one database with one place for a state for each application",
+        ),
+        Row(
+            "ACL operation TWO_PHASE_COMMIT",
+            "A principal needs it besides WRITE on the transactional id.",
+            OPEN,
+            note="authorisation",
         ),
     ),
 )

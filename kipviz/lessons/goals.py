@@ -17,6 +17,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.producer import ProducerState
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.actions import ClusterAction, CrashBroker, CrashClient, TimeOutTransaction
@@ -254,6 +255,59 @@ def _commit_failed(moment: Moment) -> bool:
     )
 
 
+def _prepared(moment: Moment) -> bool:
+    """A producer holds a prepared transaction: it can only be ended."""
+    apps = moment.world.applications.values()
+    return any(app.producer.state is ProducerState.PREPARED_TRANSACTION for app in apps)
+
+
+def _kept(moment: Moment) -> bool:
+    """A coordinator keeps an open transaction for a later producer to end."""
+    roles = moment.world.roles.values()
+    coordinators = (role for role in roles if isinstance(role, TransactionCoordinator))
+    return any(known.is_kept for role in coordinators for known in role.transactions.values())
+
+
+def _databases(moment: Moment) -> list[ExternalDatabase]:
+    clients = (c for app in moment.world.applications.values() for c in app.others.values())
+    return [client for client in clients if isinstance(client, ExternalDatabase)]
+
+
+def _open_outputs(moment: Moment) -> bool:
+    return any(
+        log.open for name, log in moment.world.logs.items() if topic_of(name) not in INTERNAL_TOPICS
+    )
+
+
+def _database_ahead(moment: Moment) -> bool:
+    """The database has committed the state of a transaction that Kafka has still open."""
+    return _open_outputs(moment) and any(
+        f"{known.producer_id}:{known.producer_epoch}" == str(database.prepared_txn_state)
+        for database in _databases(moment)
+        for role in moment.world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for known in role.transactions.values()
+        if known.state is TransactionState.ONGOING
+    )
+
+
+def _in_doubt(moment: Moment) -> bool:
+    """A database has promised both outcomes and was told none."""
+    return any(database.in_doubt for database in _databases(moment))
+
+
+def _empty_handed(moment: Moment) -> bool:
+    """Kafka has committed an output, and the database has nothing and waits for nothing."""
+    committed = any(
+        batch.control == "COMMIT"
+        for name, log in moment.world.logs.items()
+        for batch in log.batches
+        if topic_of(name) not in INTERNAL_TOPICS
+    )
+    bare = any(not d.rows and not d.open_rows for d in _databases(moment))
+    return committed and bare
+
+
 GOALS: Mapping[str, Goal] = {
     "lso held back": _lso_held_back,
     "marker in the output": _lso_released,
@@ -275,6 +329,11 @@ GOALS: Mapping[str, Goal] = {
     "broker crashed": _broker_crashed,
     "crashed after the decision": _crashed_after_decision,
     "client crashed": _client_crashed,
+    "prepared": _prepared,
+    "transaction kept": _kept,
+    "database ahead": _database_ahead,
+    "database in doubt": _in_doubt,
+    "database empty-handed": _empty_handed,
     "timed out": _timed_out,
     "half a transaction": _half_a_transaction,
 }

@@ -54,7 +54,10 @@ class ConnectionLost(Event, frozen=True):
 
 
 class TransactionMoved(Event, frozen=True):
-    """The coordinator's durable state of a transactional id changed."""
+    """The coordinator's durable state of a transactional id changed.
+
+    `kept_for` is the identity that may end an open transaction which KIP-939 keeps, else "".
+    """
 
     transactional_id: str
     producer_id: int
@@ -62,6 +65,7 @@ class TransactionMoved(Event, frozen=True):
     before: TransactionState | None
     after: TransactionState
     partitions: tuple[str, ...]
+    kept_for: str = ""
 
 
 class TransactionDecided(Event, frozen=True):
@@ -192,3 +196,16 @@ class LockRenewed(Event, frozen=True):
     last: int
     member_id: str
     lock: int
+
+
+class DatabaseChanged(Event, frozen=True):
+    """An application's external database took a step.
+
+    `what` is "written", "prepared", "committed" or "rolled back"; `prepared_txn_state` is the one that
+    was written with the rows, or is in the database, as a text.
+    """
+
+    application: str
+    what: str
+    rows: tuple[str, ...]
+    prepared_txn_state: str

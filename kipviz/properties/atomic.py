@@ -14,6 +14,7 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
     TransactionDecided,
 )
+from kipviz.properties.agreement import Stores, fold, looked_at
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import ABORT, DataRecord
 from kipviz.records.share_group_state import (
@@ -35,7 +36,8 @@ class Ledger(Part, frozen=True, dict=True):
     transactions, each with its partition, by (producer id, epoch), in the order of their names, so
     that it does not matter which was appended first; `committed` counts the committed outputs of each source record;
     `free` are the source records that can be delivered (again), as their leader sees it;
-    `read_to` is the committed offset of each group.
+    `read_to` is the committed offset of each group. `stores` is there if an external database is
+    written, too: then that is where a record is acknowledged.
     """
 
     topic_ids: Table[str, str]
@@ -45,6 +47,7 @@ class Ledger(Part, frozen=True, dict=True):
     free: Table[str, bool] = Table.of()
     read_to: Table[tuple[str, str], int] = Table.of()
     broken: str = ""
+    stores: Stores | None = None
 
 
 class Atomic:
@@ -64,7 +67,8 @@ class Atomic:
         starts = {
             name: log.batches[0].base_offset for name, log in world.logs.items() if log.batches
         }
-        return Ledger(Table.of(ids), Table.of(starts))
+        stores = Stores() if looked_at(world) else None
+        return Ledger(Table.of(ids), Table.of(starts), stores=stores)
 
     def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
         """Take in one step."""
@@ -86,6 +90,9 @@ class Atomic:
                     pass
             if ledger.broken:
                 break
+        if ledger.stores is not None:
+            stores = fold(ledger.stores, outcome.events)
+            ledger = ledger.but(stores=stores, broken=ledger.broken or stores.torn)
         return ledger
 
     def finding(self, ledger: Ledger) -> Finding:

@@ -9,6 +9,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.events import (
     BatchAppended,
+    DatabaseChanged,
     OffsetResolved,
     OffsetStaged,
     RecordsMoved,
@@ -76,6 +77,12 @@ class NothingPending:
                     key = f"last stable offset of {partition}"
                     if outcome.world.logs[partition].open:
                         things = things.set(key, "held")
+                    else:
+                        things = things.without(key)
+                case DatabaseChanged(application=name, what=what):
+                    key = f"database transaction of {name}"
+                    if what == "prepared":
+                        things = things.set(key, "in doubt")
                     else:
                         things = things.without(key)
                 case OffsetStaged():

@@ -30,6 +30,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.messages.two_phase import InitProducerId2PcResponse
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import (
     TERMINAL,
@@ -374,6 +375,11 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             return _loaded(facts, event)
         case MessageSent(message=TxnShareAcknowledgeResponse(error=Errors.NONE) as answer):
             return _promised(facts, answer.partition, world)
+        case MessageSent(
+            message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept
+        ) if ongoing >= 0:
+            # Who keeps a transaction ends it as its own: it is fenced by nobody but the next one.
+            return facts.but(epochs=facts.epochs.set(ongoing, kept.ongoing_txn_producer_epoch))
         case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
             return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
         case TransactionDecided():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
+from kipviz.clients.calls import IN_DOUBT, KEEP_PREPARED_TXN, STORED, WITH_STATE
 
 C = Call
 
@@ -87,3 +88,82 @@ COPY: tuple[Line, ...] = (
     Line("producer.send(output(records));", C.SEND),
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1),
 )
+
+# KIP-939, dual write: the database decides, Kafka follows. The state of Kafka's transaction goes into
+# the database with the rows; the next process reads it there and ends what it finds open.
+CATCH = "} catch (KafkaException e) { producer.abortTransaction(); }"
+UNDO = "database.rollback(); // what was not committed"
+SEEK = "consumer.seek(database.position());"
+READ_ON = "records = consumer.poll(Duration.ofSeconds(5));"
+SEND = "producer.send(output(records));"
+DUAL_WRITE: tuple[Line, ...] = (
+    Line("producer.initTransactions(true);", C.INIT_TRANSACTIONS, target=KEEP_PREPARED_TXN),
+    Line(
+        "if (prepared) producer.completeTransaction(database.state());",
+        C.COMPLETE_TRANSACTION,
+        on_error=2,
+        target=STORED,
+    ),
+    Line(SEEK, C.SEEK),
+    Line(READ_ON, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line(SEND, C.SEND, on_error=10),
+    Line("state = producer.prepareTransaction();", C.PREPARE_TRANSACTION, on_error=10),
+    Line("database.insert(rows(records), state);", C.DATABASE_INSERT, target=WITH_STATE),
+    Line("database.commit();", C.DATABASE_COMMIT),
+    Line("producer.completeTransaction(state);", C.COMPLETE_TRANSACTION, then=3, target=STORED),
+    Line(CATCH, C.ABORT_TRANSACTION, then=2),
+)
+# The same with what Kafka 4.4.0 serves: a broker that keeps nothing.
+DUAL_WRITE_RELEASED: tuple[Line, ...] = (
+    INIT,
+    *(line.but(on_error=9 if line.on_error == 10 else -1) for line in DUAL_WRITE[2:9]),
+    Line("producer.completeTransaction(state);", C.COMPLETE_TRANSACTION, then=2),
+    Line(CATCH, C.ABORT_TRANSACTION, then=1),
+)
+
+
+def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Give KIP-1310 4.5: both vote, Kafka commits, then the database; after a crash, a recovery."""
+    at = len(recovery)
+    catch = at + 7
+    return (
+        *recovery,
+        Line(READ_ON, C.POLL),
+        Line("session.beginTransaction();", C.BEGIN_TRANSACTION),
+        Line(SEND, C.SEND, on_error=catch),
+        *(vote.but(on_error=catch) for vote in votes),
+        Line("session.commitTransaction();", C.COMMIT_TRANSACTION),
+        Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT, then=at),
+        Line(CATCH, C.ABORT_TRANSACTION),
+        Line(UNDO, C.DATABASE_ROLLBACK, then=at - 1),
+    )
+
+
+VOTES: tuple[Line, ...] = (
+    Line("database.insert(rows(records)); database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE),
+    Line("session.prepareTransaction();", C.PREPARE_TRANSACTION),
+)
+# The text has no recovery. One gives up what is in doubt, the other one makes it last.
+KAFKA_FIRST_UNDOES = _kafka_first(
+    (
+        Line("producer.initTransactions();", C.INIT_TRANSACTIONS),
+        Line("database.rollback(dbTxnId); // whatever is in doubt", C.DATABASE_ROLLBACK),
+        Line(SEEK, C.SEEK),
+    ),
+    VOTES,
+)
+RECOVER: tuple[Line, ...] = (
+    Line("producer.initTransactions(true);", C.INIT_TRANSACTIONS, target=KEEP_PREPARED_TXN),
+    Line(
+        "if (prepared) producer.completeTransaction(database.inDoubt() ? state : none);",
+        C.COMPLETE_TRANSACTION,
+        on_error=2,
+        target=IN_DOUBT,
+    ),
+    Line("database.commitTransaction(dbTxnId); // whatever is in doubt", C.DATABASE_COMMIT),
+    Line(SEEK, C.SEEK),
+)
+KAFKA_FIRST_COMMITS = _kafka_first(RECOVER, VOTES)
+# The same with the votes the other way round: that the database is in doubt says that Kafka is ready.
+KAFKA_FIRST_REPAIRED = _kafka_first(RECOVER, VOTES[::-1])

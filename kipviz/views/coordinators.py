@@ -65,6 +65,10 @@ def transaction(known: TransactionMetadata | None, loading: bool | None) -> Card
         rows.append(("markers to send", ", ".join(map(short_name, known.to_send)), "warning"))
     if known.next_producer_id >= 0:
         rows.append(("next producer id", number(known.next_producer_id), "calm"))
+    if known.next_producer_epoch >= 0:
+        rows.append(("next epoch", number(known.next_producer_epoch), "calm"))
+    if known.is_kept:
+        rows.append(("kept: to be ended by", known.kept_for, "pending"))
     if known.cancelled:
         rows.append(("markers", "refused for good", "broken"))
     return facts(rows)

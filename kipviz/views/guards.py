@@ -22,6 +22,7 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import next_request
 from kipviz.clients.producer import Producer
@@ -141,6 +142,11 @@ def _call(app: Application) -> Iterator[Guard]:
         if client.error:
             yield "error", client.error
         return
+    if isinstance(client, ExternalDatabase):
+        yield "in progress", listed(client.open_rows)
+        yield "in doubt", "yes" if client.in_doubt else "no"
+        yield "stored state", str(client.prepared_txn_state) or "none"
+        return
     if isinstance(client, ShareConsumer):
         yield "acknowledgement mode", "explicit" if client.explicit else "implicit"
         yield "records held", listed(client.batch)
@@ -239,8 +245,7 @@ def _coordinator(
             yield "producer id", both("request", theirs[0], "coordinator", ours.producer_id)
         yield "epoch", both("request", theirs[1], "coordinator", ours.producer_epoch)
         if known.is_kept:
-            facing = known.as_its_client_knows_it
-            yield "kept: it can be ended by", f"{facing.producer_id}:{facing.producer_epoch}"
+            yield "kept: it can be ended by", known.kept_for
     match type(message).__name__:
         case "InitProducerId":
             most_ms = settings.transaction_max_timeout_ms

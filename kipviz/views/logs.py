@@ -184,6 +184,8 @@ def _transaction(record: TransactionRecord) -> str:
         parts.append(", ".join(map(short_name, record.partitions)))
     if record.next_producer_id >= 0:
         parts.append(f"next pid {record.next_producer_id}")
+    if record.next_producer_epoch >= 0:
+        parts.append(f"next epoch {record.next_producer_epoch}")
     return " · ".join(parts)
 
 

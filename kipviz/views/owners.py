@@ -7,6 +7,7 @@ from typing import Any
 from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer, MemberState
 from kipviz.clients.kinds import next_request
 from kipviz.clients.producer import Producer
@@ -64,6 +65,9 @@ def clients(app: Application) -> Card:
         ("error", producer.error or "none", "warning" if producer.error else "calm"),
         ("member", f"{consumer.member_id} of {consumer.group_id}", "calm"),
     ]
+    if app.producer.prepared.has_transaction:
+        rows.append(("prepared", str(app.producer.prepared), "pending"))
+    rows += _database(app)
     if isinstance(consumer, ShareConsumer):
         rows.append(("holds", listed(consumer.batch), "calm"))
         rows.append(("share session", number(consumer.session_epoch), "calm"))
@@ -102,6 +106,25 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
     return rows
+
+
+def _database(app: Application) -> list[Fact]:
+    """Give what stands in a process's database, and what waits there for its outcome."""
+    found: list[Fact] = []
+    for client in app.others.values():
+        if not isinstance(client, ExternalDatabase):
+            continue
+        found += [
+            ("rows", listed(client.rows), "calm"),
+            ("stored state", str(client.prepared_txn_state) or "none", "calm"),
+            ("in progress", listed(client.open_rows), "pending" if client.open_rows else "calm"),
+            (
+                "in doubt",
+                "yes" if client.in_doubt else "no",
+                "pending" if client.in_doubt else "calm",
+            ),
+        ]
+    return found
 
 
 def of_application(app: Application, connections: Connections) -> Card:

@@ -36,6 +36,7 @@ from kipviz.messages.events import (
     AssignmentMoved,
     BatchAppended,
     CallReturned,
+    DatabaseChanged,
     LeaderMoved,
     LockRenewed,
     MessageSent,
@@ -90,6 +91,12 @@ ARROW_WORDS = {
     "DescribeTransactionsResponse": "transaction",
     "DescribeProducers": "describe producers",
     "DescribeProducersResponse": "producers",
+}
+DATABASE_WORDS = {
+    "written": "is written, not committed",
+    "prepared": "is prepared: it waits for its outcome, whatever crashes",
+    "committed": "is committed",
+    "rolled back": "is rolled back",
 }
 TONE_OF_RECORD = {
     RecordState.TX_PENDING: PENDING,
@@ -306,6 +313,9 @@ def _fact(event: Event) -> str:
             return f"Broker {after} leads {partition} now, epoch {event.epoch}."
         case TimePassed(elapsed):
             return f"{ms(elapsed)} are over."
+        case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
+            known = f", with the state {state} of Kafka's transaction" if state else ""
+            return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -320,6 +330,11 @@ def _assignment(event: AssignmentMoved) -> str:
 
 
 def _transaction(event: TransactionMoved) -> str:
+    if event.kept_for:
+        return (
+            f"{event.transactional_id} is kept: it stays ONGOING with producer id {event.producer_id}, "
+            f"epoch {event.producer_epoch}, and only {event.kept_for} may end it."
+        )
     if event.after is TransactionState.ONGOING:
         names = " and ".join(event.partitions)
         return f"{event.transactional_id} is ONGOING with {names}."

@@ -32,6 +32,7 @@ WORLD = SimpleNamespace(
     image=SimpleNamespace(topic_ids=Table.of({"src": "SRC-ID"})),
     logs=Table.of({"src-0": SimpleNamespace(batches=(Batch(100, (DataRecord("a"),)),))}),
     roles=Table.of(),
+    applications=Table.of(),
 )
 
 

@@ -40,6 +40,7 @@ from kipviz.messages import (
     share_groups,
     share_state,
     transactions,
+    two_phase,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -121,6 +122,18 @@ SPOKEN: list[tuple[Event, str]] = [
     (
         events.TransactionMoved("my-txn", 9, 0, T.EMPTY, T.ONGOING, ("output-A-0", "x-1")),
         "my-txn is ONGOING with output-A-0 and x-1.",
+    ),
+    (
+        events.TransactionMoved("my-txn", 9, 0, T.ONGOING, T.ONGOING, ("output-A-0",), "9:1"),
+        "my-txn is kept: it stays ONGOING with producer id 9, epoch 0, and only 9:1 may end it.",
+    ),
+    (
+        events.DatabaseChanged("app-1", "committed", ("src-0@0", "src-0@1"), "9:0"),
+        "In the database src-0@0 and src-0@1 is committed, with the state 9:0 of Kafka's transaction.",
+    ),
+    (
+        events.DatabaseChanged("app-1", "rolled back", ("src-0@0",), ""),
+        "In the database src-0@0 is rolled back.",
     ),
     (
         events.BatchAppended("output-A-0", 2, (), 9, 1, "COMMIT"),
@@ -217,6 +230,7 @@ def test_records_that_move_alike_are_told_in_one_sentence() -> None:
 def all_messages() -> list[type[Message]]:
     """Every class of message, requests and responses."""
     modules = (admin, groups, producing, share_groups, share_state, transactions)
+    modules = (groups, producing, share_groups, share_state, transactions, two_phase)
     found = {
         kind
         for module in modules

@@ -1,0 +1,189 @@
+"""Two stores, one outcome: an external database and Kafka agree on what is committed.
+
+Only runs with an external database are looked at; in any other one both promises hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clients.external_database import ExternalDatabase
+from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.events import BatchAppended, DatabaseChanged, TransactionDecided
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.records.batches import DataRecord
+
+Identity = tuple[int, int]
+
+
+class Stores(Part, frozen=True, dict=True):
+    """What both stores have so far, by the names of the source records.
+
+    `open` are the outputs of undecided transactions by (producer id, epoch); `committed` counts the
+    committed outputs; `rows` are in the database, `writing` in a transaction of the database that is
+    not over. `ended` holds the outcomes of Kafka's transactions by (producer id, epoch), `told` the
+    states of Kafka's transactions that the database has committed. `torn` and `unheard` are the
+    reasons why the two promises are broken.
+    """
+
+    open: Table[Identity, tuple[str, ...]] = Table.of()
+    committed: Table[str, int] = Table.of()
+    rows: Table[str, bool] = Table.of()
+    writing: Table[str, bool] = Table.of()
+    ended: Table[str, str] = Table.of()
+    told: Table[str, bool] = Table.of()
+    torn: str = ""
+    unheard: str = ""
+
+
+def looked_at(world: Any) -> bool:
+    """Say whether anybody writes to a database here."""
+    return any(
+        isinstance(client, ExternalDatabase)
+        for app in world.applications.values()
+        for client in app.others.values()
+    )
+
+
+def fold(stores: Stores, events: tuple[Event, ...]) -> Stores:
+    """Take in what one step did."""
+    for event in events:
+        match event:
+            case BatchAppended(control="", producer_id=producer_id) if producer_id >= 0:
+                stores = _appended(stores, event)
+            case TransactionDecided():
+                stores = _decided(stores, event)
+            case DatabaseChanged():
+                stores = _changed(stores, event)
+            case _:
+                pass
+    return stores
+
+
+def _appended(stores: Stores, event: BatchAppended) -> Stores:
+    origins = tuple(r.origin for r in event.records if isinstance(r, DataRecord) and r.origin)
+    if not origins:
+        return stores
+    place = (event.producer_id, event.producer_epoch)
+    together = tuple(sorted((*stores.open.get(place, ()), *origins)))
+    return stores.but(open=stores.open.set(place, together))
+
+
+def _decided(stores: Stores, event: TransactionDecided) -> Stores:
+    place = (event.producer_id, event.producer_epoch)
+    state = f"{event.producer_id}:{event.producer_epoch}"
+    outputs = stores.open.get(place, ())
+    outcome = "committed" if event.committed else "aborted"
+    stores = stores.but(open=stores.open.without(place), ended=stores.ended.set(state, outcome))
+    if not event.committed and state in stores.told:
+        stores = _unheard(
+            stores, f"the database has committed the state {state}, but Kafka has aborted it"
+        )
+    for record in outputs:
+        if event.committed:
+            count = stores.committed.get(record, 0) + 1
+            stores = stores.but(committed=stores.committed.set(record, count))
+            if count > 1:
+                stores = _torn(stores, f"{record} has {count} committed outputs in Kafka")
+            elif record not in stores.rows and record not in stores.writing:
+                stores = _torn(
+                    stores,
+                    f"the output of {record} is committed in Kafka, and the database has no trace of it",
+                )
+        elif record in stores.rows and not _still(stores, record):
+            stores = _torn(
+                stores, f"{record} is in the database, but Kafka has aborted its output: it is lost"
+            )
+    return stores
+
+
+def _changed(stores: Stores, event: DatabaseChanged) -> Stores:
+    if event.what in ("written", "prepared"):
+        for record in event.rows:
+            stores = stores.but(writing=stores.writing.set(record, True))
+        return stores
+    for record in event.rows:
+        stores = stores.but(writing=stores.writing.without(record))
+        if event.what == "committed":
+            stores = _into_database(stores, record)
+        elif stores.committed.get(record, 0):
+            stores = _torn(
+                stores,
+                f"the database has rolled {record} back, but its output is committed in Kafka",
+            )
+    state = event.prepared_txn_state
+    if event.what == "committed" and state and state not in stores.told:
+        stores = stores.but(told=stores.told.set(state, True))
+        if stores.ended.get(state) == "aborted":
+            stores = _unheard(
+                stores, f"the database commits the state {state}, which Kafka has aborted"
+            )
+    return stores
+
+
+def _into_database(stores: Stores, record: str) -> Stores:
+    if record in stores.rows:
+        stores = _torn(stores, f"{record} is in the database twice")
+    stores = stores.but(rows=stores.rows.set(record, True))
+    if _still(stores, record):
+        return stores
+    return _torn(
+        stores, f"{record} is in the database, but no output of it is in Kafka: it is lost"
+    )
+
+
+def _still(stores: Stores, record: str) -> bool:
+    """Say whether an output of a record is committed, or may yet be."""
+    if stores.committed.get(record, 0):
+        return True
+    return any(record in outputs for outputs in stores.open.values())
+
+
+def _torn(stores: Stores, reason: str) -> Stores:
+    return stores if stores.torn else stores.but(torn=reason)
+
+
+def _unheard(stores: Stores, reason: str) -> Stores:
+    return stores if stores.unheard else stores.but(unheard=reason)
+
+
+class Agreement:
+    """The two stores have the same records in the end.
+
+    It breaks at the earliest step that cannot be taken back: when one store has decided on a record
+    and the other one has decided otherwise, or has lost it.
+    """
+
+    name = "stores agree"
+    sentence = (
+        "A record is committed in the database if and only if its output is committed in Kafka."
+    )
+
+    def initial(self, world: Any) -> Stores | None:
+        """Start with two empty stores, or with None where there is no database."""
+        return Stores() if looked_at(world) else None
+
+    def observe(self, stores: Stores | None, action: Any, outcome: Outcome) -> Stores | None:
+        """Take in one step."""
+        return stores if stores is None else fold(stores, outcome.events)
+
+    def finding(self, stores: Stores | None) -> Finding:
+        """Say whether it still holds."""
+        reason = stores.torn if stores is not None else ""
+        return Finding(BROKEN, reason) if reason else Finding(HOLDS)
+
+
+class OneOutcome(Agreement):
+    """What the database says of a prepared transaction is what Kafka does with it."""
+
+    name = "prepared has one outcome"
+    sentence = (
+        "A prepared transaction whose state the database has committed is committed by Kafka, too."
+    )
+
+    def finding(self, stores: Stores | None) -> Finding:
+        """Say whether it still holds."""
+        reason = stores.unheard if stores is not None else ""
+        return Finding(BROKEN, reason) if reason else Finding(HOLDS)

@@ -1,0 +1,125 @@
+"""Two stores under crashes at every point: which order of calls keeps them alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Search
+from kipviz.checking.found import Bounds
+from kipviz.clients.producer import ProducerState
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import DatabaseChanged, TransactionDecided, TransactionMoved
+from kipviz.messages.transactions import EndTxn
+from kipviz.properties.agreement import Agreement, OneOutcome
+from kipviz.scenarios import programs
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.stories.kip_939 import running
+from tests.scenarios.story import after, committed_outputs, first_step, markers, nodes, played
+
+KEPT, RELEASED = "kip-939-dual-write", "kip-939-released-only"
+ASKED = (*PROPERTIES, Agreement(), OneOutcome())
+
+
+def searched(program, faults, under="kip-939"):
+    """What breaks, by property, and how many states there are."""
+    story = scenario("kip-939-small")
+    model = story.but(spec=running(program)).model(design(under), budget_of(faults))
+    found = Search(model, ASKED).run(Bounds())
+    assert found.complete
+    return {c.property: len(c.actions) for c in found.counterexamples}, found.states
+
+
+# -- the stories --------------------------------------------------------------------------------
+
+
+def test_preparing_is_known_to_the_client_alone():
+    trace, chapters = played(KEPT, "kip-939")
+    (chapter,) = [c for c in chapters if c.title.startswith("state = ")]
+    before, behind = nodes(trace)[chapter.first].world, nodes(trace)[chapter.end].world
+    assert behind.applications["app-1"].producer.state is ProducerState.PREPARED_TRANSACTION
+    assert str(behind.applications["app-1"].producer.prepared) == "9:0"
+    assert behind.roles is before.roles
+    assert behind.connections is before.connections
+
+
+def test_the_next_process_commits_what_the_database_has_committed():
+    trace, _ = played(KEPT, "kip-939")
+    decision = first_step(trace, DatabaseChanged, what="committed")
+    kept = first_step(trace, TransactionMoved, kept_for="9:1")
+    ended = first_step(trace, TransactionDecided, committed=True, producer_epoch=0)
+    assert decision < kept < ended
+    assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
+    assert committed_outputs(trace.world) == {"src-0@0": 1}
+    end = _only_end(trace)
+    assert (end.producer_epoch, end.committed) == (1, True)
+
+
+def _only_end(trace):
+    sent = {
+        getattr(event, "message", None)
+        for node in nodes(trace)
+        for event in node.events
+        if isinstance(getattr(event, "message", None), EndTxn)
+    }
+    (end,) = sent
+    return end
+
+
+def test_the_next_process_aborts_what_the_database_has_not_heard_of():
+    trace, _ = played("kip-939-undone", "kip-939")
+    first_step(trace, DatabaseChanged, what="rolled back")
+    first_step(trace, TransactionDecided, committed=False)
+    assert markers(trace.world)["output-A-0"] == ["ABORT"]
+    assert committed_outputs(trace.world) == {}
+
+
+@pytest.mark.parametrize("under", ["kafka", "kip-939"])
+def test_without_keeping_the_next_process_aborts_what_the_database_has_committed(under):
+    trace, _ = played(RELEASED, under)
+    assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
+    assert committed_outputs(trace.world) == {}
+    assert markers(trace.world)["output-A-0"] == ["ABORT"]
+
+
+def test_a_release_refuses_to_keep_so_the_program_of_the_kip_does_not_start():
+    trace, _ = scenario("kip-939-small").but(beats=scenario(KEPT).beats[:1]).play(design("kafka"))
+    ended = trace.world.applications["app-1"].ended
+    assert ended == "initTransactions() threw InitProducerId2Pc: UNSUPPORTED_VERSION"
+
+
+def test_kafka_first_leaves_an_output_that_the_database_never_gets():
+    world = after("kip-1310-kafka-first", "kip-939", "The next process")
+    assert world.applications["app-1"].others["database"].rows == ()
+    assert committed_outputs(world) == {"src-0@0": 1}
+
+
+# -- every interleaving, with the application dying once at any point ----------------------------
+
+
+def test_when_the_database_decides_no_crash_of_the_application_tears_the_two_stores_apart():
+    assert searched(programs.DUAL_WRITE, "crash_client=1") == ({}, 1_133)
+
+
+def test_with_what_is_released_one_crash_is_enough():
+    broken, _ = searched(programs.DUAL_WRITE_RELEASED, "crash_client=1", "kafka")
+    assert set(broken) == {"atomic", "stores agree", "prepared has one outcome"}
+
+
+@pytest.mark.parametrize("program", [programs.KAFKA_FIRST_UNDOES, programs.KAFKA_FIRST_COMMITS])
+def test_when_kafka_goes_first_and_nothing_is_written_down_neither_recovery_is_right(program):
+    broken, _ = searched(program, "crash_client=1")
+    assert set(broken) == {"atomic", "stores agree"}
+    assert searched(program, "")[0] == {}
+
+
+def test_with_its_two_votes_the_other_way_round_kafka_first_holds():
+    """Our inference: a database in doubt then says that Kafka has all of it."""
+    assert searched(programs.KAFKA_FIRST_REPAIRED, "crash_client=1")[0] == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("program", [programs.DUAL_WRITE, programs.KAFKA_FIRST_REPAIRED])
+def test_nor_does_a_crash_of_the_application_and_one_of_a_broker(program):
+    assert searched(program, "crash_client=1,crash_broker=1")[0] == {}
