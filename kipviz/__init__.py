@@ -9,6 +9,7 @@ What a notebook needs, each in one call:
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
     kipviz.outcomes("kip-1289-small", "repaired"), kipviz.ablate()
+    kipviz.landscape(), kipviz.landscape(work_ms=40_000).map()
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
@@ -30,6 +31,7 @@ __all__ = [
     "campaign",
     "compare",
     "explore",
+    "landscape",
     "list_designs",
     "list_scenarios",
     "open",
@@ -50,6 +52,7 @@ _HOMES = {
     "outcomes": ("kipviz.widgets.outcomes", "outcomes"),
     "compare": ("kipviz.widgets.side_by_side", "compare"),
     "explore": ("kipviz.widgets.search", "search"),
+    "landscape": ("kipviz.widgets.landscape", "landscape"),
     "list_designs": ("kipviz.views.listing", "designs"),
     "list_scenarios": ("kipviz.views.listing", "scenarios"),
     "open": ("kipviz.widgets.lab", "open_run"),

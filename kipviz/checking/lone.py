@@ -24,6 +24,7 @@ from typing import Any
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
+from kipviz.cluster.deadlines import clients_are_timed
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, host_of
 from kipviz.core.model import Model
@@ -48,10 +49,11 @@ class LoneSteps:
         """
         if not isinstance(model, ClusterModel):
             raise TypeError("the reduction by order knows clusters only")
-        if model.spec.clock.timed and model.spec.clock.delay_max_ms >= 0:
+        clock = model.spec.clock
+        if clock.timed and (clock.delay_max_ms >= 0 or clients_are_timed(model.spec)):
             raise ValueError(
-                "with bounded delays there is no reduction by order: what a client sends first has "
-                "to arrive first"
+                "with bounded delays there is no reduction by order: a step taken first begins its "
+                "deadline sooner"
             )
         self._model = model
 

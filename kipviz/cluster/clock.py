@@ -31,12 +31,16 @@ class Clock(Value, frozen=True):
     """How a cluster's time passes.
 
     `delay_max_ms` is how long a message is on the wire at most, and a replica or a new coordinator
-    takes for its reading; -1 is as long as it likes. Applications may always take their time.
+    takes for its reading; `pause_max_ms` is how long a client's thread that could go on stands still at
+    most. -1 is as long as it likes. `refresh_ms` is how often a share-partition leader looks up what became of
+    the votes that it holds (our inference), -1 whenever it likes.
     """
 
     kind: str = UNTIMED
     delay_max_ms: int = NEVER
     tick: str = TICKS[0]
+    pause_max_ms: int = NEVER
+    refresh_ms: int = NEVER
 
     @property
     def timed(self) -> bool:
@@ -49,15 +53,17 @@ class Clock(Value, frozen=True):
         if not self.timed:
             return UNTIMED
         wire = "free delays" if self.delay_max_ms < 0 else f"delays up to {ms(self.delay_max_ms)}"
-        return f"timed ({'every tick' if self.tick == TICKS[0] else 'tick by deadline'}, {wire})"
+        people = "" if self.pause_max_ms < 0 else f", pauses up to {ms(self.pause_max_ms)}"
+        ticks = "every tick" if self.tick == TICKS[0] else "tick by deadline"
+        return f"timed ({ticks}, {wire}{people})"
 
 
 class Deadline(Value, frozen=True):
     """Something that is due: not before `after` ms, and time does not pass beyond `by` ms.
 
     `kind` and `place` say what it is: ("lock", (broker, share-partition, lock)),
-    ("transaction", (transactional id,)), or what is "on the wire", "replicated" or "loaded" with the
-    fields of its action.
+    ("transaction", (transactional id,)), or what is "on the wire", "replicated", "loaded", "sent",
+    "gone on" with or "looked up", with the fields of its action. A `by` of -1 is never.
     """
 
     kind: str
@@ -85,10 +91,10 @@ def why_no_clock(clock: Clock) -> str | None:
         return f"the clock is {UNTIMED} or {TIMED}, not {clock.kind!r}"
     if clock.tick not in TICKS:
         return f"a tick is {' or '.join(TICKS)}, not {clock.tick!r}"
-    if type(clock.delay_max_ms) is not int or clock.delay_max_ms < NEVER:
-        return (
-            f"delay_max_ms is a whole number from 0, or -1 for no bound, not {clock.delay_max_ms!r}"
-        )
+    for name in ("delay_max_ms", "pause_max_ms", "refresh_ms"):
+        bound = getattr(clock, name)
+        if type(bound) is not int or bound < NEVER:
+            return f"{name} is a whole number from 0, or -1 for no bound, not {bound!r}"
     return None
 
 

@@ -13,21 +13,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_partition import ShareLeader, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients.application import Call
+from kipviz.clients.kinds import next_request
+from kipviz.clients.thread import why_no_step
 from kipviz.cluster.actions import (
     ClusterAction,
     Deliver,
     ExpireLock,
     Load,
+    Refresh,
     Replicate,
+    Send,
+    Step,
     TimeOutTransaction,
 )
-from kipviz.cluster.clock import TICKS, Deadline, ms, next_tick, unit_of
+from kipviz.cluster.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event
-from kipviz.messages.events import ConnectionLost, MessageDelivered, RecordsMoved
+from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent, RecordsMoved
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.share_group_state import RecordState
@@ -35,6 +41,7 @@ from kipviz.records.transaction_state import TransactionState
 
 LOCK, TRANSACTION = "lock", "transaction"
 WIRE, REPLICATED, LOADED = "on the wire", "replicated", "loaded"
+SENT, GONE_ON, LOOKED_UP = "sent", "gone on", "looked up"
 Place = tuple[str, tuple[object, ...]]
 
 
@@ -43,7 +50,10 @@ def unit(spec: ClusterSpec) -> int:
     settings = spec.settings
     durations = [settings.record_lock_duration_ms, settings.transaction_scan_ms]
     durations += [app.transaction_timeout_ms for app in spec.applications]
-    return unit_of([*durations, spec.clock.delay_max_ms])
+    durations += [app.work_ms for app in spec.applications]
+    return unit_of(
+        [*durations, spec.clock.delay_max_ms, spec.clock.pause_max_ms, spec.clock.refresh_ms]
+    )
 
 
 def tick_of(spec: ClusterSpec, world: World) -> int:
@@ -65,6 +75,12 @@ def place_of(action: ClusterAction) -> Place | None:
             return REPLICATED, (partition,)
         case Load(broker, role, shard):
             return LOADED, (broker, role, shard)
+        case Refresh(broker, key):
+            return LOOKED_UP, (broker, key)
+        case Send(source):
+            return SENT, (source,)
+        case Step(name):
+            return GONE_ON, (name,)
         case _:
             return None
 
@@ -80,6 +96,9 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         WIRE: Deliver,
         REPLICATED: Replicate,
         LOADED: Load,
+        LOOKED_UP: Refresh,
+        SENT: Send,
+        GONE_ON: Step,
     }
     return keeps[kind](*place)
 
@@ -107,14 +126,23 @@ def after_step(
 ) -> tuple[Deadline, ...]:
     """Give the deadlines of a world that a step led to; it has those that went on."""
     bounded = spec.clock.delay_max_ms >= 0
-    if not bounded and after.roles is before.roles and after.image is before.image:
+    if (
+        not bounded
+        and not clients_are_timed(spec)
+        and after.roles is before.roles
+        and after.image is before.image
+    ):
         return after.deadlines
     known = {(d.kind, d.place): d for d in after.deadlines}
-    for place in _begun_again(after, events):
+    for place in _begun_again(before, after, events):
         known.pop(place, None)
     fresh = [*_locks(spec, after), *_transactions(spec, after, known)]
     if bounded:
         fresh += _on_the_way(spec, after)
+    if spec.clock.refresh_ms >= 0:
+        fresh += _look_ups(spec, after)
+    if clients_are_timed(spec):
+        fresh += _of_clients(spec, after)
     # In an order of its own, so that equal situations are equal worlds.
     fresh.sort(key=lambda d: (d.kind, d.place))
     return tuple(known.get((d.kind, d.place), d) for d in fresh)
@@ -169,10 +197,48 @@ def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             yield Deadline(LOADED, key, 0, most)
 
 
-def _begun_again(world: World, events: Iterable[Event]) -> Iterator[Place]:
+def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give every leader that holds votes, while it is not looking up what became of them."""
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for key, share in role.shares.items():
+            if pending_cells(share) and not share.writes:
+                yield Deadline(
+                    LOOKED_UP, (broker, key), spec.clock.refresh_ms, spec.clock.refresh_ms
+                )
+
+
+def clients_are_timed(spec: ClusterSpec) -> bool:
+    """Say whether something of an application has a deadline."""
+    return spec.clock.pause_max_ms >= 0 or any(app.work_ms for app in spec.applications)
+
+
+def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give when each thread of an application goes on: after its work, and after a pause at most."""
+    pause = spec.clock.pause_max_ms
+    for made_from in spec.applications:
+        app = world.applications[made_from.name]
+        if why_no_step(app) is None:
+            commits = app.program[app.line].call is Call.COMMIT_TRANSACTION and not app.waiting
+            work = made_from.work_ms if commits else 0
+            yield Deadline(GONE_ON, (app.name,), work, work + pause if pause >= 0 else NEVER)
+        if app.alive and pause >= 0:
+            for client in app.clients:
+                if next_request(client) is not None:
+                    yield Deadline(SENT, (client.source,), 0, pause)
+
+
+def _begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
     """Give what ended in a step and may have begun again under the same name."""
+    for app in world.applications.values():
+        was = before.applications[app.name]
+        if (was.line, was.waiting, was.alive) != (app.line, app.waiting, app.alive):
+            yield GONE_ON, (app.name,)
     for event in events:
         match event:
+            case MessageSent(source, _, "request"):
+                yield SENT, (source,)
             case MessageDelivered(source, broker, way):
                 yield WIRE, (source, broker, way)
             case ConnectionLost(source, broker):

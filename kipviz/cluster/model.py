@@ -153,8 +153,9 @@ class ClusterModel:
                 Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
             ]
         self._of_roles(world, found)
-        if self._timed and self.why_not(world, TICK) is None:
-            found.append(TICK)
+        if self._timed:
+            found = [action for action in found if deadlines.not_due(world, action) is None]
+            found += [TICK] if self.why_not(world, TICK) is None else []
         self._faults(world, found)
         return tuple(found)
 
@@ -234,8 +235,6 @@ class ClusterModel:
             for field, actions in known[1].items():
                 if not field or getattr(budget, field):
                     timers += actions
-        if self._timed:
-            timers = [timer for timer in timers if deadlines.not_due(world, timer) is None]
         found += timers
 
     def _timers(self, world: World, key: RoleKey, role: Any) -> Timers:

@@ -87,6 +87,7 @@ class ApplicationSpec(Value, frozen=True):
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
     the topic of its source, and is given partitions. `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener).
+    `work_ms` is how long it works on a batch before it commits (timed clock).
     """
 
     name: str
@@ -106,6 +107,7 @@ class ApplicationSpec(Value, frozen=True):
     protocol: str = ""
     listener: bool = True
     database: bool = False
+    work_ms: int = 0
 
 
 class ClusterSpec(Value, frozen=True):

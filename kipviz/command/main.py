@@ -21,6 +21,7 @@ from kipviz.command import (
     compare,
     explore,
     export,
+    landscape,
     ledger,
     listing,
     log,
@@ -49,6 +50,7 @@ COMMANDS = {
     "clauses": clauses,
     "study": study,
     "ablate": ablate,
+    "landscape": landscape,
     "ledger": ledger,
     "review": review,
 }

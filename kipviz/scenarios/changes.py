@@ -40,12 +40,12 @@ KAFKA_NAMES = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "transaction_scan_ms",
 }
 OF_BROKERS: tuple[str, ...] = BrokerSettings.__struct_fields__
-OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms")
+OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms", "work_ms")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
-OF_CLOCKS = ("clock", "tick", "delay_max_ms")
+OF_CLOCKS = ("clock", "tick", "delay_max_ms", "pause_max_ms", "refresh_ms")
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
@@ -56,6 +56,10 @@ _WORDS = {
     "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",
     "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
     "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
+    "delay_max_ms": "How many ms is a message on the wire at most?",
+    "pause_max_ms": "How many ms does a client's thread stand still at most?",
+    "refresh_ms": "Every how many ms does a leader look up what became of its votes?",
+    "work_ms": "How many ms does it work on a batch before it commits?",
     "max_records": "How many records does a poll bring at most?",
     "explicit": "Does the consumer acknowledge each record itself?",
     "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
@@ -97,7 +101,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     for app in spec.applications:
         for name in OF_CLIENTS:
             switch = name == "explicit"
-            if switch and not app.share:
+            if (switch and not app.share) or (name == "work_ms" and not spec.clock.timed):
                 continue
             options = YES_OR_NO if switch else ()
             now = _word(getattr(app, name))
@@ -175,9 +179,9 @@ def _of_clock(clock: Clock) -> list[Setting]:
             ),
         )
         found.append(Setting("tick", "How does time pass?", clock.tick, ticks))
-        now = FREE if clock.delay_max_ms < 0 else str(clock.delay_max_ms)
-        asks = "How many ms is a message on the wire at most?"
-        found.append(Setting("delay_max_ms", asks, now))
+        for name in OF_CLOCKS[2:]:
+            bound = getattr(clock, name)
+            found.append(Setting(name, _WORDS[name], FREE if bound < 0 else str(bound)))
     return found
 
 
@@ -187,7 +191,7 @@ def _clock(clock: Clock, name: str, value: str) -> Clock:
     elif name == "tick":
         fresh = clock.but(tick=value)
     else:
-        fresh = clock.but(delay_max_ms=NEVER if value == FREE else _number(name, value, 0))
+        fresh = clock.but(**{name: NEVER if value == FREE else _number(name, value, 0)})
     wrong = why_no_clock(fresh)
     if wrong is not None:
         raise BadChange(wrong)

@@ -1,0 +1,121 @@
+"""`kipviz landscape`: lock duration against transaction timeout, and what breaks where."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json, count, names
+from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.checking.landscape import Spot
+
+HELP = "search a grid of lock durations and transaction timeouts with the timed clock"
+
+
+def durations(text: str) -> tuple[int, ...]:
+    """Read durations in ms with commas between them."""
+    return tuple(count(part) for part in names(text))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "scenario", nargs="?", default="kip-1289-small", metavar="SCENARIO", help="kip-1289-small"
+    )
+    parser.add_argument(
+        "--designs", type=names, metavar="D,…", help="repaired,finding-D,as-written"
+    )
+    parser.add_argument("--locks", type=durations, metavar="MS,…", help="10000,30000,60000")
+    parser.add_argument("--timeouts", type=durations, metavar="MS,…", help="5000,15000,30000,60000")
+    parser.add_argument(
+        "--work", type=count, metavar="MS", help="how long a batch takes before its commit (20000)"
+    )
+    parser.add_argument("--faults", metavar="FAULTS", help="expire_lock=1,time_out=1")
+    parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
+    parser.add_argument(
+        "--open", metavar="D,LOCK,TIMEOUT", help="the cell whose shortest run --save writes"
+    )
+    parser.add_argument("--save", metavar="FILE", help="write that run to a trace file")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search every cell; the status is 1 if a promise breaks in one of them."""
+    from kipviz.checking import landscape as searched
+    from kipviz.checking.found import Bounds
+    from kipviz.command import telling
+    from kipviz.views.landscape import landscape_page
+
+    check_place(arguments.save)
+    if (arguments.save is None) != (arguments.open is None):
+        raise Refused("--open names the cell whose run --save writes: they go together")
+    question = searched.Question(
+        arguments.scenario,
+        arguments.designs or searched.DESIGNS,
+        arguments.locks or searched.LOCKS,
+        arguments.timeouts or searched.TIMEOUTS,
+        arguments.work or searched.WORK,
+        searched.FAULTS if arguments.faults is None else arguments.faults,
+    )
+    interrupted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    try:
+        with Progress() as progress:
+            spots = tuple(
+                searched.landscape(
+                    question,
+                    Bounds(states_max=arguments.states_max),
+                    lambda name, states, depth: (
+                        progress.designs(name, states, depth) and not interrupted
+                    ),
+                )
+            )
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    found = searched.Landscape(question, spots)
+    if arguments.save is not None:
+        design, lock, timeout = _cell(arguments.open)
+        try:
+            telling.save(found.broken(design, lock, timeout).run, arguments.save)
+        except LookupError as wrong:
+            raise Refused(str(wrong)) from None
+    document = {
+        "scenario": question.scenario,
+        "work_ms": question.work,
+        "faults": question.faults,
+        "cells": [_document(spot) for spot in spots],
+    }
+    answer(document, landscape_page(found).splitlines(), as_json=arguments.json)
+    return int(any(spot.explored.counterexamples for spot in spots))
+
+
+def _cell(text: str) -> tuple[str, int, int]:
+    parts = text.rsplit(",", 2)
+    if len(parts) != 3 or not all(part.strip().isdecimal() for part in parts[1:]):
+        raise Refused(
+            f"--open takes DESIGN,LOCK,TIMEOUT, such as finding-D,10000,60000, not {text}"
+        )
+    return parts[0].strip(), int(parts[1]), int(parts[2])
+
+
+def _document(spot: Spot) -> dict[str, Any]:
+    return {
+        "design": spot.design,
+        "lock_ms": spot.lock,
+        "timeout_ms": spot.timeout,
+        "verdict": spot.verdict,
+        "states": spot.explored.states,
+        "complete": spot.explored.complete,
+        "commits": spot.commits,
+        "clock": spot.explored.clock,
+        "breaks": [
+            {"property": c.property, "steps": len(c.actions), "reason": c.reason}
+            for c in spot.explored.counterexamples
+        ],
+    }

@@ -1,0 +1,113 @@
+"""Lock duration against transaction timeout: which promise breaks where."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.landscape import BadLandscape, Landscape, Question, landscape
+from kipviz.checking.runs import labels, load, save
+from kipviz.views.landscape import landscape_page
+
+QUESTION = Question(locks=(10_000, 30_000), timeouts=(5_000, 60_000))
+
+
+@pytest.fixture(scope="module")
+def found() -> Landscape:
+    return Landscape(QUESTION, tuple(landscape(QUESTION)))
+
+
+def verdicts(found: Landscape, design: str) -> dict[tuple[int, int], str]:
+    return {(s.lock, s.timeout): s.verdict for s in found.spots if s.design == design}
+
+
+def test_every_cell_is_searched_to_its_end_with_the_timed_clock(found: Landscape) -> None:
+    assert len(found.spots) == 3 * 2 * 2
+    assert all(spot.explored.complete for spot in found.spots)
+    assert {spot.explored.clock for spot in found.spots} == {
+        "timed (every tick, delays up to 0 ms, pauses up to 0 ms)"
+    }
+
+
+def test_the_repaired_design_breaks_nowhere(found: Landscape) -> None:
+    assert verdicts(found, "repaired") == {
+        (10_000, 5_000): "never commits",
+        (10_000, 60_000): "holds",
+        (30_000, 5_000): "never commits",
+        (30_000, 60_000): "holds",
+    }
+
+
+def test_a_lock_that_may_take_a_vote_back_has_to_outlast_the_work(found: Landscape) -> None:
+    assert verdicts(found, "finding-D") == {
+        (10_000, 5_000): "never commits",
+        (10_000, 60_000): "atomic",
+        (30_000, 5_000): "never commits",
+        (30_000, 60_000): "holds",
+    }
+
+
+def test_no_lock_is_long_enough_for_what_is_written(found: Landscape) -> None:
+    assert verdicts(found, "as-written") == {
+        (10_000, 5_000): "never commits",
+        (10_000, 60_000): "atomic",
+        (30_000, 5_000): "never commits",
+        (30_000, 60_000): "atomic",
+    }
+
+
+def test_a_cell_that_breaks_opens_where_it_breaks_and_is_kept_in_a_file(
+    found: Landscape, tmp_path: object
+) -> None:
+    broken = found.broken("finding-D", 10_000, 60_000)
+    assert broken.broken == "atomic"
+    told = labels(broken.run)
+    assert "time passes" in told
+    assert "the lock of src-0@100 runs out" in told
+    path = f"{tmp_path}/broken.trace"
+    save(broken.run, path)
+    again = load(path)
+    assert again.changes == ()
+    assert labels(again)[: len(told)] == told
+    assert again.model.spec.clock.timed
+
+
+def test_a_cell_that_holds_has_nothing_to_open(found: Landscape) -> None:
+    with pytest.raises(LookupError, match="nothing breaks there: holds"):
+        found.broken("repaired", 10_000, 60_000)
+    with pytest.raises(LookupError, match="lock of 1 s and a timeout of 2 s was not searched"):
+        found.broken("repaired", 1_000, 2_000)
+
+
+def test_the_page_has_a_table_for_each_design_and_says_what_its_words_mean(
+    found: Landscape,
+) -> None:
+    page = landscape_page(found)
+    assert "| 10 s | never commits | atomic breaks after 40 |" in page
+    assert page.count("| timeout 5 s |") == 3
+    assert "12 searches" in page
+
+
+def test_whoever_stops_it_keeps_the_cells_so_far() -> None:
+    asked: list[str] = []
+
+    def twice(name: str, states: int, depth: int) -> bool:
+        asked.append(name)
+        return len(set(asked)) < 2
+
+    spots = tuple(landscape(QUESTION, progress=twice))
+    assert [spot.verdict for spot in spots] == ["never commits", "nothing so far"]
+    assert "not searched" in landscape_page(Landscape(QUESTION, spots))
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        (QUESTION.but(locks=(3, 2)), "lock durations are whole numbers of ms, each greater than"),
+        (QUESTION.but(timeouts=()), "each greater than the last, not none"),
+        (QUESTION.but(work=0), "the work takes a whole number of ms from 1, not 0"),
+        (QUESTION.but(designs=()), "name at least one design"),
+    ],
+)
+def test_what_is_no_grid_is_refused_in_one_sentence(question: Question, sentence: str) -> None:
+    with pytest.raises(BadLandscape, match=sentence):
+        next(landscape(question))
