@@ -296,7 +296,9 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
     if call in ADMIN_CALLS:
         clause = "KIP-360 fencing" if call == "fenceProducers" else "KIP-664 Admin API and tool"
         return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
-    if call in ("poll", "seek", "acknowledge", "commitSync"):
+    if call == "KafkaShareConsumer.close":
+        return Clause(call, "KIP-932 consumer API", SHIPPED, call)
+    if call in ("poll", "seek", "acknowledge", "commitSync", "commitAsync"):
         of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
         return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")
     return Clause(call, "KIP-98 API", SHIPPED, f"KafkaProducer.{call}")

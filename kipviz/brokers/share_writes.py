@@ -19,6 +19,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     LOCK_RAN_OUT,
+    SESSION_CLOSED,
     WRITE_FAILED,
     LockRenewed,
     SharePartitionLoaded,
@@ -232,7 +233,7 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
             after = _begun(before, share_partition.released(me, offset, on))
             records = records.set(offset, after)
             offsets.append(offset)
-            events.append(moved(me, offset, before, after, "the member's session closed"))
+            events.append(moved(me, offset, before, after, SESSION_CLOSED))
     if not offsets:
         return Effects(me)
     write = PendingWrite("release", _NOTHING, tuple(offsets))

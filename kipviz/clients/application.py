@@ -63,6 +63,8 @@ class Call(StrEnum):
     DATABASE_VOTE = "database.prepareTransaction"
     DATABASE_COMMIT = "database.commitTransaction"
     DATABASE_ROLLBACK = "database.rollback"
+    COMMIT_ASYNC = "commitAsync"
+    CLOSE_CONSUMER = "KafkaShareConsumer.close"
 
 
 class Line(Value, frozen=True):
@@ -73,8 +75,9 @@ class Line(Value, frozen=True):
     sendShareAcknowledgementsToTransaction() says of which record: (offset, type), where offset
     -1 stands for every other record of the batch. `client` names the client that is called: "" is
     the producer or the consumer that every application has. `target` is what the call is about if
-    the application has more than one of it, such as a partition. `metadata` says whether
-    sendOffsetsToTransaction() is given consumer.groupMetadata() or nothing but the group's id.
+    the application has more than one of it, such as a partition, or the offset of the one record
+    that acknowledge() is about. `metadata` says whether sendOffsetsToTransaction() is given
+    consumer.groupMetadata() or nothing but the group's id.
     """
 
     text: str

@@ -260,6 +260,18 @@ def _commit_sync(me: Application, line: Line, rules: ClientRules) -> Application
     return me.with_client(sharing.commit_sync(consumer))
 
 
+def _commit_async(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer = client_of(me, line)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+    return me.with_client(sharing.commit_async(consumer))
+
+
+def _close_consumer(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer = client_of(me, line)
+    assert isinstance(consumer, ShareConsumer), "it closes a share consumer"
+    return me.with_client(sharing.close(consumer)).but(records=())
+
+
 def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules) -> Application:
     """Send the votes over the consumer's own connection, in the session's name (KIP-1310 2.4)."""
     consumer, session = me.consumer, _session(me)
@@ -297,6 +309,8 @@ def _accept_all(
 def _verdicts(me: Application, line: Line) -> tuple[tuple[int, AcknowledgeType], ...]:
     """Give what a line says of each record of the batch that it mentions."""
     said = dict(line.verdicts)
+    if line.target and line.call is C.ACKNOWLEDGE:
+        return ((int(line.target), line.verdicts[0][1]),)
     found = ((r.offset, said.get(r.offset, said.get(-1))) for r in me.records)
     return tuple((offset, kind) for offset, kind in found if kind is not None)
 
@@ -360,6 +374,8 @@ CALLS: dict[Call, Calling] = {
     C.POLL: Calling(CONSUMER, _poll, True),
     C.ACKNOWLEDGE: Calling(CONSUMER, _acknowledge),
     C.COMMIT_SYNC: Calling(CONSUMER, _commit_sync, True),
+    C.COMMIT_ASYNC: Calling(CONSUMER, _commit_async),
+    C.CLOSE_CONSUMER: Calling(CONSUMER, _close_consumer, True),
     C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
     C.RESUME: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
     C.RESUME_TRANSACTION: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),

@@ -4,8 +4,8 @@ WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
   ShareConsumeRequestManager, ShareSessionHandler.
 KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
 DURABILITY: none; its member id is new in every process.
-NOT MODELLED: group membership and assignment (the member epoch is given), renewal, several
-  partitions, acknowledgement callbacks, commitAsync; poll's time limit (it waits for records);
+NOT MODELLED: group membership and assignment (the member epoch is given), several partitions;
+  wakeup() and poll's time limit (it waits for records); what deserializers throw;
   acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
 """
 
@@ -15,11 +15,12 @@ from collections.abc import Callable
 
 from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.clients.producer import may_be_asked_again
-from kipviz.core.values import Part
+from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
+    BATCH_OPTIMIZED,
     AcknowledgementBatch,
     AcknowledgeType,
     ShareAcknowledge,
@@ -33,7 +34,15 @@ from kipviz.messages.share_groups import (
 )
 
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
+FINAL_EPOCH = -1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
+
+
+class Completed(Value, frozen=True):
+    """What acknowledgements came to, for the application's callback."""
+
+    acknowledgements: tuple[AcknowledgementBatch, ...]
+    error: Errors
 
 
 class ShareConsumer(Part, frozen=True, dict=True):
@@ -43,7 +52,9 @@ class ShareConsumer(Part, frozen=True, dict=True):
     those that were staged through a producer, `verdicts` what acknowledge() said of the others,
     `gaps` acquired offsets without a record. `acknowledge_error` is what the acknowledgements
     sent last came to. `voting` is what acknowledgeTransactionally() has to send (KIP-1310, draft),
-    `vote_error` what the last one came to.
+    `vote_error` what the last one came to. Records that are being renewed come back by the poll
+    after the broker has said yes (`renewing`, `renewed`); `committing` is what commitAsync() has to
+    send, and `completed` what the callback has not been told yet.
     """
 
     source: str
@@ -68,9 +79,31 @@ class ShareConsumer(Part, frozen=True, dict=True):
     voting: TxnShareAcknowledge | None = None
     vote_error: Errors = Errors.NONE
     error: str = ""
+    acquire_mode: int = BATCH_OPTIMIZED
+    callback: bool = False
+    renewing: tuple[FetchedRecord, ...] = ()
+    renewed: tuple[FetchedRecord, ...] = ()
+    committing: tuple[AcknowledgementBatch, ...] = ()
+    in_background: bool = False
+    completed: tuple[Completed, ...] = ()
+    closed: bool = False
 
 
 # -- calls of the application thread ----------------------------------------------------------
+
+
+def why_closed(me: ShareConsumer) -> str | None:
+    """Say why any call throws: nothing can be asked of a consumer that was closed."""
+    return "IllegalStateException: this consumer has already been closed" if me.closed else None
+
+
+def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
+    """Say why acknowledge() throws: in implicit mode, or for a record that is not of this batch."""
+    if not me.explicit:
+        return "IllegalStateException: implicit acknowledgement of delivery is being used"
+    if offset is not None and offset not in me.batch:
+        return "IllegalStateException: the record cannot be acknowledged"
+    return None
 
 
 def why_no_poll(me: ShareConsumer) -> str | None:
@@ -87,8 +120,17 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
     In explicit mode that is what acknowledge() said, in implicit mode what the design has.
     Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
     """
+    if me.renewed and not me.verdicts:
+        kept = me.renewed
+        return me.but(
+            records=kept, batch=tuple(r.offset for r in kept), renewed=(), staged=(), done=True
+        )
     said = batches_of_each(me.verdicts) if me.explicit else next_poll(me.batch, me.staged)
-    me = me.but(to_send=_fetch(me, said), batch=(), staged=(), verdicts=(), gaps=())
+    renewing = _renewing(me)
+    fetch = _fetch(me, said)
+    # While renewals are on their way no new records are asked for.
+    me = me.but(to_send=fetch.but(max_records=0) if renewing else fetch, renewing=renewing)
+    me = me.but(batch=(), staged=(), verdicts=(), gaps=())
     return me.but(records=(), acknowledge_error=Errors.NONE, done=False, error="")
 
 
@@ -103,16 +145,49 @@ def acknowledge(
 
 def commit_sync(me: ShareConsumer) -> ShareConsumer:
     """Send what acknowledge() said and wait until it is durable. Its errors are a result."""
-    said = tuple(sorted((*batches_of_each(me.verdicts), *_gap_batches(me)), key=_first))
-    told = {offset for offset, _ in me.verdicts}
-    batch = tuple(offset for offset in me.batch if offset not in told)
-    me = me.but(verdicts=(), gaps=(), batch=batch, acknowledge_error=Errors.NONE)
+    me, said = _taken(me)
+    me = me.but(acknowledge_error=Errors.NONE)
     if not said:
         return me.but(done=True)
     if not me.session_epoch:
         return me.but(done=True, acknowledge_error=Errors.NETWORK_EXCEPTION)
     request = ShareAcknowledge(me.group_id, me.member_id, me.session_epoch, me.partition, said)
     return me.but(to_send=request, done=False)
+
+
+def commit_async(me: ShareConsumer) -> ShareConsumer:
+    """Send what acknowledge() said, and come back at once; the callback is told what it came to."""
+    me, said = _taken(me)
+    return me.but(committing=tuple(sorted((*me.committing, *said), key=_first)))
+
+
+def close(me: ShareConsumer) -> ShareConsumer:
+    """Say the last word and close the share session: what is held is given back at once.
+
+    In implicit mode the last batch is not accepted. Source: ShareConsumeRequestManager.acknowledgeOnClose.
+    """
+    me, said = _taken(me)
+    said = tuple(sorted((*me.committing, *said), key=_first))
+    me = me.but(closed=True, batch=(), renewed=(), committing=(), acknowledge_error=Errors.NONE)
+    if not me.session_epoch:
+        return me.but(done=True)
+    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, me.partition, said)
+    return me.but(to_send=last, done=False)
+
+
+def _taken(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch, ...]]:
+    """Take what acknowledge() said so far out of the batch, together with the gaps."""
+    said = tuple(sorted((*batches_of_each(me.verdicts), *_gap_batches(me)), key=_first))
+    told = {offset for offset, _ in me.verdicts}
+    batch = tuple(offset for offset in me.batch if offset not in told)
+    renewing = (*me.renewing, *_renewing(me))
+    return me.but(verdicts=(), gaps=(), batch=batch, renewing=renewing), said
+
+
+def _renewing(me: ShareConsumer) -> tuple[FetchedRecord, ...]:
+    """Give the records for which acknowledge() asked for more time."""
+    asked = {offset for offset, kind in me.verdicts if kind is AcknowledgeType.RENEW}
+    return tuple(r for r in me.records if r.offset in asked) if asked else ()
 
 
 def acknowledge_transactionally(
@@ -133,13 +208,24 @@ def next_request(me: ShareConsumer) -> Message | None:
     """Give what the network thread puts on the wire next, or None; votes go before anything else."""
     if isinstance(me.on_wire, TxnShareAcknowledge):
         return None
-    return me.voting if me.voting is not None and me.on_wire is None else me.to_send
+    if me.voting is not None and me.on_wire is None:
+        return me.voting
+    if me.in_background:
+        return None
+    if me.committing and me.session_epoch:
+        return ShareAcknowledge(
+            me.group_id, me.member_id, me.session_epoch, me.partition, me.committing
+        )
+    return me.to_send
 
 
 def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
     """Note that a request is on the wire, as it goes out to that broker."""
     if isinstance(request, TxnShareAcknowledge):
         return me.but(voting=None, on_wire=request, on_wire_broker=broker), request
+    if me.committing and isinstance(request, ShareAcknowledge):
+        me = me.but(committing=(), in_background=True)
+        return me.but(on_wire=request, on_wire_broker=broker), request
     request = _addressed(me, request, broker)
     me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
     if isinstance(request, ShareFetch) and not request.session_epoch:
@@ -155,7 +241,7 @@ def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
     if not isinstance(request, ShareFetch) or not request.session_epoch:
         return request
     if me.session_epoch and me.session_broker == broker:
-        return request
+        return request.but(session_epoch=me.session_epoch)
     return request.but(session_epoch=0, acknowledgements=())
 
 
@@ -169,9 +255,12 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
             return me.but(voting=request)
         return me.but(vote_error=answer.error)
     if isinstance(answer, ShareAcknowledgeResponse):
-        lost = answer.error in SESSION_ERRORS
-        epoch = 0 if lost else me.session_epoch + 1
-        return me.but(session_epoch=epoch, acknowledge_error=answer.error, done=True)
+        lost = answer.error in SESSION_ERRORS or me.closed
+        me = _acknowledged(me, request, answer.error)
+        me = me.but(session_epoch=0 if lost else me.session_epoch + 1)
+        if me.in_background:
+            return me.but(in_background=False)
+        return me.but(acknowledge_error=answer.error, done=True)
     assert isinstance(answer, ShareFetchResponse), type(answer)
     if answer.error in NOT_ALLOWED:
         return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
@@ -179,14 +268,28 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         return _reopen(me)
     delivered = tuple(r.offset for r in answer.records)
     acquired = (o for run in answer.acquired for o in range(run.first, run.last + 1))
-    me = me.but(
+    me = _acknowledged(me, request, answer.acknowledge_error).but(
         session_epoch=me.session_epoch + 1,
         acknowledge_error=answer.acknowledge_error,
         gaps=tuple(o for o in acquired if o not in delivered),
     )
+    if me.renewed:
+        kept = me.renewed
+        return me.but(records=kept, batch=tuple(r.offset for r in kept), renewed=(), done=True)
     if not delivered:
         return me.but(to_send=_fetch(me, ()), gaps=())
     return me.but(records=answer.records, batch=delivered, done=True)
+
+
+def _acknowledged(me: ShareConsumer, request: Message | None, error: Errors) -> ShareConsumer:
+    """Note what the acknowledgements of a request came to; what was renewed comes back by poll()."""
+    assert isinstance(request, ShareFetch | ShareAcknowledge), type(request)
+    if me.renewing:
+        me = me.but(renewing=(), renewed=me.renewing if error is Errors.NONE else ())
+    if me.callback and request.acknowledgements:
+        told = Completed(request.acknowledgements, error)
+        me = me.but(completed=(*me.completed, told))
+    return me
 
 
 def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
@@ -196,9 +299,12 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
         return me.but(on_wire=None, on_wire_broker=-1, voting=me.on_wire, session_epoch=epoch)
     if me.on_wire is not None and me.on_wire_broker == broker:
         fetching = isinstance(me.on_wire, ShareFetch)
+        me = _acknowledged(me, me.on_wire, Errors.NETWORK_EXCEPTION)
         me = me.but(on_wire=None, on_wire_broker=-1)
         if fetching:
             return _reopen(me)
+        if me.in_background:
+            return me.but(session_epoch=0, in_background=False)
         return me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
     return me.but(session_epoch=0) if broker == me.session_broker else me
 
@@ -214,18 +320,26 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
         me.partition,
         me.max_records,
         me.explicit,
+        acquire_mode=me.acquire_mode,
+        callback=me.callback,
     )
 
 
 def _reopen(me: ShareConsumer) -> ShareConsumer:
-    me = me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION)
+    me = me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, renewing=())
     return me.but(to_send=_fetch(me, ()))
 
 
 def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
     said = tuple(sorted((*said, *_gap_batches(me)), key=_first)) if me.session_epoch else ()
     return ShareFetch(
-        me.group_id, me.member_id, me.session_epoch, me.partition, me.max_records, said
+        me.group_id,
+        me.member_id,
+        me.session_epoch,
+        me.partition,
+        me.max_records,
+        said,
+        me.acquire_mode,
     )
 
 

@@ -16,8 +16,10 @@ from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.core.model import Event
-from kipviz.messages.events import CallReturned, CallStarted
+from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 
+# The calls of a share consumer in which its callback is called.
+CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
 THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
@@ -53,10 +55,11 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if raised or illegal:
         return _leave(me, line, raised or illegal, (started,))
     calling = CALLS[line.call]
+    me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
     if calling.blocking:
-        return me.but(waiting=True), (started,)
-    return _leave(me, line, "", (started, *databases_changed(before, me)))
+        return me.but(waiting=True), (started, *told)
+    return _leave(me, line, "", (started, *told, *databases_changed(before, me)))
 
 
 def _raised_on_entry(me: Application, line: Line) -> str:
@@ -83,20 +86,43 @@ def _why_illegal(me: Application, line: Line) -> str:
             return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
         if client.state not in calling.legal:
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
-    if isinstance(client, ShareConsumer) and line.call is Call.POLL:
-        return sharing.why_no_poll(client) or ""
+    if isinstance(client, ShareConsumer):
+        return _why_not_of_share(client, line) or ""
     return ""
 
 
+def _why_not_of_share(client: ShareConsumer, line: Line) -> str | None:
+    if line.call is Call.POLL:
+        return sharing.why_closed(client) or sharing.why_no_poll(client)
+    if line.call is Call.ACKNOWLEDGE:
+        offset = int(line.target) if line.target else None
+        return sharing.why_closed(client) or sharing.why_no_acknowledge(client, offset)
+    return sharing.why_closed(client) if line.call in CALLED_BACK else None
+
+
+def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
+    """Call the AcknowledgementCommitCallback for what is known: only these calls do so."""
+    client = client_of(me, line)
+    if not isinstance(client, ShareConsumer) or line.call not in CALLED_BACK:
+        return me, ()
+    told = tuple(
+        AcknowledgementsCompleted(me.name, client.partition, b.first, b.last, done.error.name)
+        for done in client.completed
+        for b in done.acknowledgements
+    )
+    return (me.with_client(client.but(completed=())), told) if told else (me, ())
+
+
 def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
+    me, told = _called_back(me, line)
     client = client_of(me, line)
     if isinstance(client, Admin):
         return _leave(me, line, client.error, ())
     if line.call is Call.POLL:
         assert not isinstance(client, Producer | ExternalDatabase)
-        return _leave(me.but(records=client.records), line, client.error, ())
+        return _leave(me.but(records=client.records), line, client.error, told)
     failed = isinstance(client, Producer) and client.state in THROWING
-    return _leave(me, line, getattr(client, "error", "") if failed else "", ())
+    return _leave(me, line, getattr(client, "error", "") if failed else "", told)
 
 
 def _leave(

@@ -16,6 +16,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
+from kipviz.messages.share_groups import BATCH_OPTIMIZED
 from kipviz.records.placement import topic_of
 
 KAFKA_VERSION = "4.4.0"
@@ -88,6 +89,7 @@ class ApplicationSpec(Value, frozen=True):
     the topic of its source, and is given partitions. `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener).
     `work_ms` is how long it works on a batch before it commits (timed clock).
+    `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     """
 
     name: str
@@ -108,6 +110,8 @@ class ApplicationSpec(Value, frozen=True):
     listener: bool = True
     database: bool = False
     work_ms: int = 0
+    acquire_mode: int = BATCH_OPTIMIZED
+    callback: bool = False
 
 
 class ClusterSpec(Value, frozen=True):

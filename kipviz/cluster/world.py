@@ -237,7 +237,15 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
     consumer: Consumer | GroupConsumer | ShareConsumer
     if a.share:
         consumer = ShareConsumer(
-            source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records, a.explicit
+            source,
+            a.group_id,
+            a.member_id,
+            FIRST_EPOCH,
+            a.source,
+            a.max_records,
+            a.explicit,
+            acquire_mode=a.acquire_mode,
+            callback=a.callback,
         )
     elif a.protocol:
         topic = topic_of(a.source)

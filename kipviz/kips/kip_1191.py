@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     1191,
     "Dead-letter queues for share groups",
-    "shipped in part",
+    "shipped: 4.4, share.version 2",
     (
         Row(
-            "Dead-letter queue",
-            "What is rejected or fails too often is copied to a topic.",
+            "Record state ARCHIVING",
+            "A record that is rejected or fails too often is durably ARCHIVING before it is copied.",
+            MODELLED,
+            handler="brokers.share_partition.given_up",
+            scenario="kip-1191-poison-record",
+            test="conformance/test_share_groups.py::test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_letter_queue",
+        ),
+        Row(
+            "Dead-letter record",
+            "Topic, partition, offset, group, delivery count and reason are headers; the value is copied on demand.",
+            MODELLED,
+            handler="brokers.share_dead_letters.enqueue",
+            test="brokers/test_share_groups_shipped.py::test_a_dead_letter_says_in_headers_where_it_is_from_and_why",
+            note="records have no keys here",
+        ),
+        Row(
+            "Failures",
+            "After five attempts the record is archived without a copy; a new leader tries again.",
+            MODELLED,
+            handler="brokers.share_dead_letters.answered",
+            test="brokers/test_share_groups_shipped.py::test_after_five_attempts_a_record_is_archived_without_a_copy",
+            note="the time between attempts is not there",
+        ),
+        Row(
+            "errors.deadletterqueue.group.enable and the name of the topic",
+            "A topic has to allow it, begins with the brokers' prefix and is no internal one.",
+            SIMPLIFIED,
+            handler="brokers.share_dead_letters.enqueue",
+            test="brokers/test_share_groups_shipped.py::test_a_topic_that_does_not_allow_it_gets_no_copies",
+            note="the prefix is always dlq.",
+        ),
+        Row(
+            "errors.deadletterqueue.auto.create.topics.enable",
+            "The broker creates the topic.",
             OPEN,
-            note="dead-letter queues",
+            note="topics are there from the beginning",
         ),
     ),
 )

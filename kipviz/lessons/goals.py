@@ -23,6 +23,7 @@ from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.actions import ClusterAction, CrashBroker, CrashClient, TimeOutTransaction
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
+from kipviz.lessons.share_goals import SHARE_GOALS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved, BatchAppended, MessageDelivered, RecordsMoved
 from kipviz.messages.groups import TxnOffsetCommitResponse
@@ -336,6 +337,7 @@ GOALS: Mapping[str, Goal] = {
     "database empty-handed": _empty_handed,
     "timed out": _timed_out,
     "half a transaction": _half_a_transaction,
+    **SHARE_GOALS,
 }
 
 

@@ -14,6 +14,7 @@ from kipviz.records.transaction_state import TransactionState
 
 # Reasons for which records move that are asked for elsewhere, too.
 LOCK_RAN_OUT = "the acquisition lock ran out"
+SESSION_CLOSED = "the member's session closed"
 WRITE_FAILED = "the durable write failed"
 ABORTED_AT_SOURCE = "the source's transaction was aborted"
 COPIED = "its copy is in the dead-letter queue"
@@ -209,3 +210,13 @@ class DatabaseChanged(Event, frozen=True):
     what: str
     rows: tuple[str, ...]
     prepared_txn_state: str
+
+
+class AcknowledgementsCompleted(Event, frozen=True):
+    """The application's AcknowledgementCommitCallback was called with what became of some records."""
+
+    application: str
+    partition: str
+    first: int
+    last: int
+    error: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -37,7 +38,8 @@ class Ledger(Part, frozen=True, dict=True):
     that it does not matter which was appended first; `committed` counts the committed outputs of each source record;
     `free` are the source records that can be delivered (again), as their leader sees it;
     `read_to` is the committed offset of each group. `stores` is there if an external database is
-    written, too: then that is where a record is acknowledged.
+    written, too: then that is where a record is acknowledged. `silent` are groups none of whose
+    members puts anything out, to whom the property says nothing.
     """
 
     topic_ids: Table[str, str]
@@ -48,6 +50,7 @@ class Ledger(Part, frozen=True, dict=True):
     read_to: Table[tuple[str, str], int] = Table.of()
     broken: str = ""
     stores: Stores | None = None
+    silent: tuple[str, ...] = ()
 
 
 class Atomic:
@@ -68,7 +71,7 @@ class Atomic:
             name: log.batches[0].base_offset for name, log in world.logs.items() if log.batches
         }
         stores = Stores() if looked_at(world) else None
-        return Ledger(Table.of(ids), Table.of(starts), stores=stores)
+        return Ledger(Table.of(ids), Table.of(starts), stores=stores, silent=_silent(world))
 
     def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
         """Take in one step."""
@@ -100,6 +103,14 @@ class Atomic:
         return Finding(BROKEN, ledger.broken) if ledger.broken else Finding(HOLDS)
 
 
+def _silent(world: Any) -> tuple[str, ...]:
+    """Give the share groups none of whose members ever sends anything."""
+    applications = getattr(world, "applications", Table[str, Any].of()).values()
+    members = [a for a in applications if isinstance(getattr(a, "consumer", None), ShareConsumer)]
+    speaking = {a.consumer.group_id for a in members if any(n.call == "send" for n in a.program)}
+    return tuple(sorted({a.consumer.group_id for a in members} - speaking))
+
+
 def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
     place = (event.producer_id, event.producer_epoch)
     if event.control:
@@ -129,7 +140,9 @@ def _aborted_by_hand(ledger: Ledger, place: Batch, event: BatchAppended) -> Ledg
 
 
 def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
-    _, topic_id, index = key.rsplit(":", 2)
+    group_id, topic_id, index = key.rsplit(":", 2)
+    if group_id in ledger.silent:
+        return ledger
     partition = f"{ledger.topic_ids.get(topic_id, topic_id)}-{index}"
     for batch in batches:
         if batch.state is not RecordState.ACKNOWLEDGED:

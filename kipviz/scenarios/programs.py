@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import IN_DOUBT, KEEP_PREPARED_TXN, STORED, WITH_STATE
+from kipviz.messages.share_groups import AcknowledgeType
 
 C = Call
 
@@ -167,3 +168,43 @@ RECOVER: tuple[Line, ...] = (
 KAFKA_FIRST_COMMITS = _kafka_first(RECOVER, VOTES)
 # The same with the votes the other way round: that the database is in doubt says that Kafka is ready.
 KAFKA_FIRST_REPAIRED = _kafka_first(RECOVER, VOTES[::-1])
+# A member of a share group in explicit mode (KIP-932): it says of each record what became of it.
+ACCEPT_EACH = "for (record : records) shareConsumer.acknowledge(record, AcknowledgeType.ACCEPT);"
+COMMIT_SYNC = "shareConsumer.commitSync();"
+
+
+def worker(verdicts: tuple[tuple[int, AcknowledgeType], ...], text: str) -> tuple[Line, ...]:
+    """Give a loop that polls, says this of the records, and waits until it is durable."""
+    return (
+        Line(SHARE_POLL, C.POLL),
+        Line(text, C.ACKNOWLEDGE, verdicts=verdicts),
+        Line(COMMIT_SYNC, C.COMMIT_SYNC, then=0),
+    )
+
+
+WORK: tuple[Line, ...] = worker(((-1, AcknowledgeType.ACCEPT),), ACCEPT_EACH)
+
+# The same, asking for more time before it is done (KIP-1222).
+RENEW: tuple[Line, ...] = (
+    Line(SHARE_POLL, C.POLL),
+    Line(
+        "for (record : records) shareConsumer.acknowledge(record, AcknowledgeType.RENEW);",
+        C.ACKNOWLEDGE,
+        verdicts=((-1, AcknowledgeType.RENEW),),
+    ),
+    Line(COMMIT_SYNC, C.COMMIT_SYNC),
+    *(line.but(then=3 if line.then == 0 else -1) for line in WORK),
+)
+
+# Poll once, and leave in good order.
+POLL_AND_CLOSE: tuple[Line, ...] = (
+    Line(SHARE_POLL, C.POLL),
+    Line("shareConsumer.close();", C.CLOSE_CONSUMER),
+)
+
+# A writer whose first transaction is aborted, and whose second one is not (KIP-98).
+COPY_ABORT: tuple[Line, ...] = (
+    *COPY[:4],
+    Line("producer.abortTransaction();", C.ABORT_TRANSACTION),
+    *(line.but(then=5 if line.then >= 0 else -1) for line in COPY[1:]),
+)

@@ -33,6 +33,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
+    AcknowledgementsCompleted,
     AssignmentMoved,
     BatchAppended,
     CallReturned,
@@ -256,6 +257,7 @@ def _who(source: str) -> str:
             "markers": "coordinator",
             "add-partitions": "leader",
             "persister": "share-partition leader",
+            "dlq": "dead-letter producer",
         }
         return f"the {roles.get(part, part)} on Broker {host[1:]}"
     return f"the {part} of {host}"
@@ -302,6 +304,10 @@ def _fact(event: Event) -> str:
             return _assignment(event)
         case SharePartitionLoaded(partition=partition, start_offset=start):
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
+        case AcknowledgementsCompleted(partition=partition, first=first, last=last):
+            which = f"@{first}" if first == last else f"@{first}-{last}"
+            word = "durable" if event.error == "NONE" else f"refused, {event.error}"
+            return f"The callback of {event.application} hears of {partition}{which}: {word}."
         case LockRenewed(partition=partition, first=first, last=last):
             which = f"@{first}" if first == last else f"@{first}-{last}"
             return f"{event.member_id} keeps {partition}{which}: its lock starts again."

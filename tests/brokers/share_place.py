@@ -127,6 +127,9 @@ class SharePlace(Desk):
             answer = kind(Errors.NONE, KEY)
         self.do(spl.on_state_answered(self.role, KEY, tag, answer, self.on))
 
+    def read_answer(self, start, *batches):
+        return ReadShareGroupStateResponse(Errors.NONE, KEY, 3, start, batches)
+
     def refuses(self, error):
         self.coordinator(WriteShareGroupStateResponse(error, KEY))
 

@@ -151,6 +151,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "src-0@100-102 go from ACQUIRED to AVAILABLE: it left.",
     ),
     (
+        events.AcknowledgementsCompleted("app-1", "src-0", 0, 2, "NONE"),
+        "The callback of app-1 hears of src-0@0-2: durable.",
+    ),
+    (
         events.LockRenewed("src-0", "g1", 0, 2, "M1", 3),
         "M1 keeps src-0@0-2: its lock starts again.",
     ),

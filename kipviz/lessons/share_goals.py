@@ -1,0 +1,106 @@
+"""Goals about share groups: what became of records that were delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.messages.events import (
+    ABORTED_AT_SOURCE,
+    COPIED,
+    LOCK_RAN_OUT,
+    SESSION_CLOSED,
+    LockRenewed,
+    RecordsMoved,
+    SharePartitionLoaded,
+)
+from kipviz.records.share_group_state import RecordState
+
+
+def _moved(moment: Any, **fields: Any) -> bool:
+    """Say whether a record just moved in this way."""
+    return any(
+        isinstance(event, RecordsMoved)
+        and all(getattr(event, name) == value for name, value in fields.items())
+        for event in moment.events
+    )
+
+
+def _lock_ran_out(moment: Any) -> bool:
+    """A record was just taken back because its lock ran out."""
+    return _moved(moment, because=LOCK_RAN_OUT)
+
+
+def _lock_renewed(moment: Any) -> bool:
+    """A member was just given more time."""
+    return any(isinstance(event, LockRenewed) for event in moment.events)
+
+
+def _released_by_close(moment: Any) -> bool:
+    """Records were just given back because a session closed."""
+    return _moved(moment, because=SESSION_CLOSED)
+
+
+def _aborted_archived(moment: Any) -> bool:
+    """Records of an aborted transaction were just archived."""
+    return _moved(moment, because=ABORTED_AT_SOURCE)
+
+
+def _archiving(moment: Any) -> bool:
+    """A record is given up and waits for its copy in the dead-letter queue."""
+    return any(
+        record.state is RecordState.ARCHIVING
+        for role in moment.world.roles.values()
+        if isinstance(role, ShareLeader)
+        for share in role.shares.values()
+        for record in share.records.values()
+    )
+
+
+def _dead_letter(moment: Any) -> bool:
+    """The copy of a record that is given up was just confirmed."""
+    return _moved(moment, because=COPIED)
+
+
+def _refused(moment: Any) -> bool:
+    """What a member said of its records was refused."""
+    return any(
+        isinstance(app.consumer, ShareConsumer) and bool(app.consumer.acknowledge_error)
+        for app in moment.world.applications.values()
+    )
+
+
+def _start_moved(moment: Any) -> bool:
+    """A share-partition starts behind a record that was delivered: the record is done."""
+    return any(
+        isinstance(role, ShareLeader)
+        and any(
+            share.start_offset > moment.world.logs[share.partition].start_offset
+            for share in role.shares.values()
+        )
+        for role in moment.world.roles.values()
+    )
+
+
+def _loaded_again(moment: Any) -> bool:
+    """A share-partition was just loaded by a leader that is not the first one."""
+    return any(
+        isinstance(event, SharePartitionLoaded)
+        and moment.world.image.leaders[event.partition].epoch > 0
+        for event in moment.events
+    )
+
+
+SHARE_GOALS: Mapping[str, Callable[[Any], bool]] = {
+    "lock ran out": _lock_ran_out,
+    "lock renewed": _lock_renewed,
+    "released by close": _released_by_close,
+    "aborted data archived": _aborted_archived,
+    "record archiving": _archiving,
+    "dead letter written": _dead_letter,
+    "acknowledgement refused": _refused,
+    "start offset moved": _start_moved,
+    "loaded again": _loaded_again,
+}

@@ -1,0 +1,247 @@
+"""Share groups without transactions: reset policies, acquire modes, renewals, dead letters."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers.settings import GroupConfig
+from kipviz.brokers.share_partition import REJECTED, TOO_OFTEN
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce
+from kipviz.messages.share_groups import RECORD_LIMIT
+from tests.brokers.share_place import (
+    ACK,
+    ACQ,
+    ARCH,
+    ARCHIVING,
+    AVL,
+    KEY,
+    REJECT,
+    RELEASE,
+    RENEW,
+    SharePlace,
+    acquired,
+    durable,
+    said,
+)
+from tests.cluster.small_clusters import small_spec
+
+QUEUE = {"dead_letter_topic": "dlq.g1", "dead_letter_copy_record": True}
+
+
+@pytest.mark.parametrize(("policy", "start"), [("earliest", 7), ("latest", 10)])
+def test_a_new_group_begins_where_its_reset_policy_says(policy, start):
+    place = SharePlace(first=7, last=9, group={"auto_offset_reset": policy}).loaded(-1)
+    assert (place.share.start_offset, place.next_fetch) == (start, start)
+
+
+def test_a_strict_limit_leaves_the_rest_of_the_log_batch_free():
+    """KIP-1206: with batch_optimized the limit is a soft one."""
+    place = SharePlace(batches=[(0, 9)]).loaded()
+    place.fetch("M1", 3, mode=RECORD_LIMIT)
+    assert acquired(place) == [(0, 2, 1)]
+    assert (place.states(0, 9), place.counts(3, 9)) == ([ACQ] * 3 + [AVL] * 7, [0] * 7)
+    assert place.share.next_offset == 10
+    place.fetch("M2", 3)
+    assert acquired(place) == [(3, 5, 1)]
+    soft = SharePlace(batches=[(0, 9)]).loaded()
+    soft.fetch("M1", 3)
+    assert acquired(soft) == [(0, 9, 1)]
+
+
+def test_a_load_that_cannot_be_fails_for_good():
+    """SP: a batch before the start offset, or one that ends before it begins."""
+    for wrong in (durable(3, 8), durable(9, 8)):
+        place = SharePlace()
+        place.fetch("M1", 1)
+        place.coordinator(place.read_answer(5, wrong))
+        assert place.last.error is Errors.UNKNOWN_SERVER_ERROR
+        assert KEY not in place.role.shares
+
+
+# -- renewal -------------------------------------------------------------------------------------
+
+
+def test_a_group_may_forbid_renewal():
+    """ShareConsumerRenewTest.testRenewAcknowledgementDisabled: InvalidRecordStateException."""
+    place = SharePlace(group={"renew_acknowledge_enable": False}).loaded()
+    place.fetch("M1", 2)
+    before = place.share.records
+    assert place.acknowledge("M1", said(0, 1, RENEW)).error is Errors.INVALID_RECORD_STATE
+    assert place.share.records == before
+
+
+def test_a_renewal_stands_although_a_later_batch_of_the_request_is_refused():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.fetch("M2", 1)
+    found = place.acknowledge("M1", said(0, 0, RENEW), said(2, 2))
+    assert found.error is Errors.INVALID_RECORD_STATE
+    assert place.share.records[0].lock != place.share.records[1].lock == 0
+
+
+def test_a_fetch_that_renews_asks_for_no_records():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    assert place.fetch("M1", 5, said(0, 1, RENEW)).error is Errors.INVALID_REQUEST
+    place.epochs["M1"] -= 1
+    answer = place.fetch("M1", 0, said(0, 1, RENEW))
+    assert (answer.error, answer.acquired) == (Errors.NONE, ())
+    assert place.states(0, 1) == [ACQ] * 2
+
+
+def test_only_the_holder_renews():
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.fetch("M2", 1)
+    assert place.acknowledge("M2", said(0, 0, RENEW)).error is Errors.INVALID_RECORD_STATE
+
+
+# -- closing --------------------------------------------------------------------------------------
+
+
+def test_a_fetch_can_close_the_session_and_is_still_answered():
+    place = SharePlace().loaded()
+    place.fetch("M1", 3)
+    assert place.fetch("M1", 0, said(0, 0), epoch=-1) is None
+    assert place.states(0, 2) == [ACK, AVL, AVL]
+    assert not len(place.role.sessions)
+    place.coordinator()
+    assert (place.last.error, place.last.acknowledge_error) == (Errors.NONE, Errors.NONE)
+    assert place.share.start_offset == 1
+
+
+# -- dead letters ---------------------------------------------------------------------------------
+
+
+def rejected(**group):
+    """Offsets 0 and 1: the first is rejected, and that is durable."""
+    place = SharePlace(last=1, group={**QUEUE, **group}).loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, REJECT))
+    assert place.states(0, 0) == [ARCHIVING]
+    assert (place.complete, place.sent(Produce)) == (0, [])
+    place.coordinator()
+    return place
+
+
+def test_a_dead_letter_says_in_headers_where_it_is_from_and_why():
+    (copy,) = rejected().sent(Produce)
+    (record,) = copy.records
+    assert (copy.partition, copy.transactional_id, copy.producer_id) == ("dlq.g1-0", "", -1)
+    assert record.value == "r0"
+    assert dict(record.headers) == {
+        "__dlq.errors.topic": "src",
+        "__dlq.errors.partition": "0",
+        "__dlq.errors.offset": "0",
+        "__dlq.errors.group": "g1",
+        "__dlq.errors.delivery.count": "1",
+        "__dlq.errors.message": REJECTED,
+    }
+    (bare,) = rejected(dead_letter_copy_record=False).sent(Produce)[0].records
+    assert bare.value == ""
+
+
+def test_archiving_holds_the_start_offset_until_the_copy_was_tried():
+    place = rejected()
+    assert place.share.start_offset == 0
+    place.copied()
+    assert place.share.start_offset == 1
+    assert place.writes[-1].batches == (durable(0, 0, ARCH, 1),)
+
+
+def test_after_five_attempts_a_record_is_archived_without_a_copy():
+    place = rejected()
+    for attempt in range(1, 6):
+        assert len(place.sent(Produce)) == attempt
+        assert place.states(0, 0) == [ARCHIVING]
+        place.copied(Errors.NOT_LEADER_OR_FOLLOWER)
+    assert len(place.sent(Produce)) == 5
+    assert place.share.start_offset == 1
+    assert "no copy" in place.events[-1].because
+
+
+def test_an_attempt_whose_answer_is_lost_is_made_again():
+    place = rejected()
+    place.do(spl.on_dead_letter_answered(place.role, KEY, "0", None, place.on))
+    assert len(place.sent(Produce)) == 2
+    place.copied()
+    assert place.share.start_offset == 1
+
+
+def test_a_topic_that_does_not_allow_it_gets_no_copies():
+    place = SharePlace(last=1, group=QUEUE).loaded()
+    place.image |= {"dead_letter_topics": ()}
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, REJECT))
+    place.coordinator()
+    assert not place.sent(Produce)
+    assert place.share.start_offset == 1
+
+
+def test_share_version_1_knows_no_dead_letters():
+    place = SharePlace(last=1, group=QUEUE).loaded()
+    place.image |= {"share_version": 1}
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, REJECT))
+    assert place.states(0, 0) == [ARCH]
+
+
+def test_a_new_leader_finds_what_is_archiving_and_copies_it_again():
+    place = SharePlace(last=9, group=QUEUE, delivery_count_limit=2).loaded(
+        0, durable(0, 0, ARCHIVING, 1), durable(1, 1, ARCHIVING, 2)
+    )
+    (first,) = place.sent(Produce)
+    assert dict(first.records[0].headers)["__dlq.errors.message"] == REJECTED
+    place.copied()
+    second = place.sent(Produce)[-1]
+    assert dict(second.records[0].headers)["__dlq.errors.message"] == TOO_OFTEN
+    place.copied()
+    assert place.share.start_offset == 2
+
+
+def test_an_answer_for_an_object_that_was_dropped_is_nobodys():
+    place = rejected()
+    place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
+    before = place.role
+    place.copied()
+    assert place.role is before
+
+
+def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
+    place = SharePlace(last=3, group=QUEUE, delivery_count_limit=2).loaded(0, durable(0, 1, AVL, 1))
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.acknowledge("M1", epoch=-1)
+    place.coordinator()
+    place.coordinator()
+    offsets = [dict(c.records[0].headers)["__dlq.errors.offset"] for c in place.sent(Produce)]
+    assert offsets == ["0"]
+    place.copied()
+    assert dict(place.sent(Produce)[-1].records[0].headers)["__dlq.errors.offset"] == "1"
+
+
+# -- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"auto_offset_reset": "by_duration:PT1H"}, "earliest or latest"),
+        ({"isolation_level": "read_all"}, "read_committed or read_uncommitted"),
+        ({"delivery_count_limit": 11}, "from 2 to 10"),
+        ({"record_locks_max": -1}, "0 or more"),
+        ({"dead_letter_topic": "orders"}, "begins with 'dlq.'"),
+    ],
+)
+def test_a_group_that_cannot_be_configured_so_is_refused_in_one_sentence(change, says):
+    spec = small_spec().but(group_configs=(GroupConfig("g1", **change),))
+    with pytest.raises(BadSpec, match=says):
+        check(spec)
+
+
+def test_a_share_version_that_there_is_not_is_refused():
+    with pytest.raises(BadSpec, match="1 or 2"):
+        check(small_spec().but(share_version=3))
