@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kipviz.brokers.in_flight import InFlight
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.records.share_group_state import StagedBatch
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
 
 class BrokerRules(Value, frozen=True):
@@ -79,3 +79,24 @@ class BrokerRules(Value, frozen=True):
     kept_completion: Callable[[int, int, int], tuple[int, int]]
     """Which identity is stored when a kept transaction is complete: (producer id and epoch that
     ended it, a fresh producer id) -> identity? (Pull request 21735, the delayed commit.)"""
+
+    commit_target: Callable[[int], RecordState]
+    """What does a staged record become when its transaction commits: (acknowledge type)?
+    (KIP-1289 javadoc against its State machine additions; finding G.)"""
+
+    marker_answer: Callable[[], bool]
+    """Does the answer to a marker in `__share_group_state` wait for the replicas? (Finding H.)"""
+
+    state_marker: Callable[[], bool]
+    """Does the share coordinator hear of a marker that is written to its log?
+    (KIP-1289 "no ShareCoordinatorShard changes"; KafkaApis.handleWriteTxnMarkersRequest; X3.)"""
+
+    outcome_join: Callable[
+        [tuple[StateBatch, ...], tuple[StateBatch, ...], bool, int], tuple[StateBatch, ...]
+    ]
+    """How does the outcome of a vote enter the durable state: (stored, decided, committed, start
+    offset)? (KIP-1289 "persistent TX_PENDING via DeliveryState"; finding X15.)"""
+
+    member_check: Callable[[int, int], Errors]
+    """May the share-partition leader go by what its own broker knows of the member: (own broker,
+    the group coordinator's broker)? (KIP-1289 corner case 8; finding X8.)"""

@@ -29,7 +29,6 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.messages.share_state import (
     PendingBatch,
     ReadShareGroupState,
@@ -51,7 +50,6 @@ from kipviz.records.share_group_state import (
     StateBatch,
     clip,
     merge,
-    replace,
 )
 
 ROLE = "share_coordinator"
@@ -78,7 +76,10 @@ class Vote(Value, frozen=True):
 
 
 class ShareCoordinator(Part, frozen=True, dict=True):
-    """The coordinator of one partition of `__share_group_state`."""
+    """The coordinator of one partition of `__share_group_state`.
+
+    `behind` says that its log has a marker of which it does not know (finding X3).
+    """
 
     shard: str
     loading: bool = False
@@ -86,6 +87,7 @@ class ShareCoordinator(Part, frozen=True, dict=True):
     votes: Table[int, tuple[Vote, ...]] = Table.of()
     enlisting: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
+    behind: bool = False
 
 
 def on_read(
@@ -235,10 +237,14 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     me = me.but(
         enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
     )
-    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    call = LocalCall("kafka_apis", "", done)
+    waits = on.rules.marker_answer()
+    wait = (WaitingForReplicas(batch.base_offset, call=call),) if waits else ()
+    me = replay(me, batch, on.rules) if on.rules.state_marker() else me.but(behind=True)
     return Effects(
-        replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
+        me.but(waiting=(*me.waiting, *wait)),
         appends=((me.shard, batch),),
+        local=() if waits else (call,),
         events=(appended(me.shard, batch),),
     )
 
@@ -320,24 +326,20 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
             continue
         state = me.states[vote.key]
         committed = batch.control == COMMIT
-        decided = tuple(_decided(s, committed=committed) for s in vote.staged)
+        decided = tuple(_decided(s, rules, committed=committed) for s in vote.staged)
         # A commit is final. An abort only remembers the delivery: where the leader has given up
         # the vote in the meantime (its answer was lost), what it wrote since then stays.
-        combine = replace if committed else merge
-        state = state.but(batches=combine(state.batches, decided, state.start_offset))
+        joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
+        state = state.but(batches=joined)
         me = me.but(states=me.states.set(vote.key, state))
     table = me.votes.set(batch.producer_id, kept) if kept else me.votes.without(batch.producer_id)
     return me.but(votes=table) if votes else me
 
 
-def _decided(staged: StagedBatch, *, committed: bool) -> StateBatch:
-    """Give what a vote becomes: ACCEPT is acknowledged, REJECT archived, an abort frees both."""
-    if not committed:
-        state = RecordState.AVAILABLE
-    elif staged.acknowledge_type == AcknowledgeType.ACCEPT:
-        state = RecordState.ACKNOWLEDGED
-    else:
-        state = RecordState.ARCHIVED
+def _decided(staged: StagedBatch, rules: BrokerRules, *, committed: bool) -> StateBatch:
+    """Give what a vote becomes: a commit does what it says, an abort frees the records."""
+    target = rules.commit_target(staged.acknowledge_type)
+    state = target if committed else RecordState.AVAILABLE
     return StateBatch(staged.first, staged.last, state, staged.delivery_count)
 
 
@@ -371,6 +373,8 @@ def _write(
 ) -> Effects:
     end = on.log(me.shard).end_offset
     batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
+    if me.behind:
+        return _out_of_step(me, batch, Reply(reply_to, answer))
     wait = WaitingForReplicas(batch.last_offset, Reply(reply_to, answer))
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
@@ -409,12 +413,34 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
         # The leader asks again because an answer was lost: the vote is in the log already.
         waits, replies = read_through(log, Reply(waiting.reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies)
+    if me.behind:
+        return _out_of_step(me, batch, Reply(waiting.reply_to, answer))
     wait = WaitingForReplicas(batch.last_offset, Reply(waiting.reply_to, answer))
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
     )
+
+
+def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply) -> Effects:
+    """Notice, with the batch in the log already, that the log has more than was written here.
+
+    The coordinator gives up what it knows and reads its log again; whoever waits is told
+    NOT_COORDINATOR, although the batch is in the log and counts. Clause:
+    CoordinatorRuntime.flushCurrentBatch, "out of sync with the underlying log"; finding X3.
+    """
+    mine = WaitingForReplicas(batch.last_offset, reply)
+    owed = resigned((*me.waiting, mine), Errors.NOT_COORDINATOR)
+    refused = _refused(me, me.enlisting, Errors.NOT_COORDINATOR)
+    done = Effects(
+        ShareCoordinator(me.shard, loading=True),
+        replies=owed.replies,
+        appends=((me.shard, batch),),
+        local=owed.local,
+        events=(appended(me.shard, batch),),
+    )
+    return with_effects(done.state, done, *refused)
 
 
 def _refused(

@@ -40,7 +40,13 @@ from kipviz.messages.share_groups import (
     offsets_of,
 )
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
-from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    index_of,
+    share_partition_key,
+    topic_of,
+)
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
@@ -136,7 +142,8 @@ def on_txn_share_acknowledge(
 
     WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and
     state of every record. DOES: makes the vote durable, or only keeps it, as the design says.
-    ANSWERS: when the vote is kept as promised. OPEN: staged_acks, participant, stage_retry.
+    ANSWERS: when the vote is kept as promised. OPEN: staged_acks, participant, stage_retry,
+    member_check.
     Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
     """
 
@@ -148,6 +155,10 @@ def on_txn_share_acknowledge(
         return refuse(Errors.NOT_LEADER_OR_FOLLOWER)
     if any(b.type not in STAGEABLE for b in request.acknowledgements):
         return refuse(Errors.INVALID_RECORD_STATE)
+    home = on.image.leader_of(on.image.home_of(CONSUMER_OFFSETS, request.group_id))
+    error = on.rules.member_check(on.broker, home)
+    if error is not Errors.NONE:
+        return refuse(error)
     share = me.shares.get(key_of(request.group_id, request.partition, on))
     if share is None or share.status is not Status.ACTIVE:
         return refuse(Errors.INVALID_RECORD_STATE)

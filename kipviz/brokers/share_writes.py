@@ -214,7 +214,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
     changes, records = [], me.records
     for offset, before in me.records.items():
         after = share_partition.expired(me, offset, on) if before.lock == lock else None
-        if after is not None and after.ongoing:
+        if after is not None and (after.ongoing or after.state is S.TX_PENDING):
             records = records.set(offset, after)
         elif after is not None:
             changes.append((offset, before, after))
@@ -248,8 +248,10 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
             before.staged_producer_epoch, marker.producer_epoch
         ):
             continue
+        done = on.rules.commit_target(before.staged_type) is S.ACKNOWLEDGED
+        kind = AcknowledgeType.ACCEPT if done else AcknowledgeType.REJECT
         after = (
-            _acknowledged(me, offset, AcknowledgeType(before.staged_type), on)
+            _acknowledged(me, offset, kind, on)
             if marker.committed
             else on.rules.abort_target(before)
         )
@@ -460,6 +462,8 @@ def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Cont
     for offset, before in share_partition.pending_cells(me):
         found = durable.get(offset)
         if (offset, before.staged_producer_id) in undecided or found is None:
+            continue
+        if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
             continue
         freed = found.state is S.AVAILABLE
         after = on.rules.abort_target(before) if freed else before.unstaged(found.state)

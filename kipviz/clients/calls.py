@@ -130,6 +130,7 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
         consumer.member_epoch,
         consumer.partition,
         batches_of_each(verdicts),
+        starts=rules.staging_starts(),
     )
     staged = tuple(offset for offset, _ in verdicts)
     return me.with_client(producer).but(consumer=consumer.but(staged=staged))

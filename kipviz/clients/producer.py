@@ -235,10 +235,12 @@ def send_share_acknowledgements(
     member_epoch: int,
     partition: str,
     acknowledgements: tuple[AcknowledgementBatch, ...],
+    *,
+    starts: bool = True,
 ) -> P:
     """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
 
-    Status: draft (KIP-1289). The draft does not say that this starts the transaction; without
+    Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
     that a transaction of acknowledgements alone would never send EndTxn (finding X11).
     """
     request = TxnShareAcknowledge(
@@ -251,7 +253,8 @@ def send_share_acknowledgements(
         partition,
         acknowledgements,
     )
-    return me.but(queue=(*me.queue, request), transaction_started=True)
+    started = starts or me.transaction_started
+    return me.but(queue=(*me.queue, request), transaction_started=started)
 
 
 def prepare_transaction(me: Producer) -> Producer:

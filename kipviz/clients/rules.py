@@ -40,3 +40,6 @@ class ClientRules(Value, frozen=True):
 
     resumed_send: Callable[[], bool]
     """May a producer bound to a resumed session send? (KIP-1310 7.1 "starts in IN_TRANSACTION".)"""
+
+    staging_starts: Callable[[], bool]
+    """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""

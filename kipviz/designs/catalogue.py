@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kipviz.designs.design import Design
+from kipviz.designs.finding_options import FINDING_SLOTS
+from kipviz.designs.finding_options import WRITTEN as NEAREST
 from kipviz.designs.findings import CHANGES
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 from kipviz.designs.session_options import SESSION_SLOTS, WRITTEN
@@ -39,6 +41,7 @@ AS_WRITTEN = Design(
         "accept_all",
         *(slot.options[0].name for slot in SLOTS if slot.finding == KAFKAS_OWN),
         *(WRITTEN[slot.name] for slot in SESSION_SLOTS),
+        *(NEAREST[slot.name] for slot in FINDING_SLOTS),
         *(AS_SHIPPED[slot.name] for slot in TWO_PHASE_SLOTS),
     ),
 )

@@ -45,6 +45,18 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"abort_target": "acquired"},
     ),
     (
+        "finding-G",
+        "repaired, but a commit acknowledges what was rejected",
+        "A rejected record becomes ACKNOWLEDGED with its transaction, as if it had been processed.",
+        {"commit_target": "acknowledged_either_way"},
+    ),
+    (
+        "finding-H",
+        "repaired, but a marker is answered before it is safe",
+        "The coordinator completes the transaction while the marker is on one broker alone.",
+        {"marker_answer": "when_appended"},
+    ),
+    (
         "finding-K",
         "repaired, but a repeated staging is refused",
         "A staging whose answer was lost is sent again and told INVALID_RECORD_STATE.",
@@ -75,6 +87,12 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"enlistment": "own_broker"},
     ),
     (
+        "finding-X3",
+        "repaired, but a marker is written behind the share coordinator's back",
+        "The log has a marker that its coordinator does not know of, until it falls out of step.",
+        {"state_marker": "behind_its_back"},
+    ),
+    (
         "finding-X4",
         "repaired, but nothing guards a staging against its own abort",
         "A vote is staged in memory after the marker that should have ended it.",
@@ -85,5 +103,29 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "repaired, but a vote in memory may be evicted",
         "The last member of a group on a broker takes the votes that are in its memory along.",
         IN_MEMORY | {"eviction": "allowed"},
+    ),
+    (
+        "finding-X8",
+        "repaired, but the member's epoch is looked up on the own broker",
+        "The share-partition leader asks the group coordinator of its own broker for the member.",
+        {"member_check": "epoch_at_the_own_broker"},
+    ),
+    (
+        "finding-X11",
+        "repaired, but staging does not start the transaction",
+        "A transaction of acknowledgements alone is over for the producer, and no broker hears it.",
+        {"staging_starts": "only_sends_count"},
+    ),
+    (
+        "finding-X15",
+        "repaired, but the outcome is joined with the vote",
+        "The stored TX_PENDING has the highest id, so it wins against every outcome.",
+        {"outcome_join": "joined_with_the_vote"},
+    ),
+    (
+        "finding-X18",
+        "repaired, but a lock's only timer fires while the record is staged",
+        "The timer finds nothing to do, the abort gives the record back, and no timer is left.",
+        {"lock_expiry": "noticed_by_nobody", "abort_target": "acquired"},
     ),
 )

@@ -7,6 +7,7 @@ Status words: "shipped" is in a Kafka release, "draft" is in a KIP's text, "our 
 from __future__ import annotations
 
 from kipviz.brokers.in_flight import InFlight
+from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.session_options import SESSION_SLOTS
 from kipviz.designs.slot import (
     DRAFT,
@@ -79,6 +80,11 @@ def pinned_until_marker(record: InFlight) -> InFlight | None:
 def back_to_available(record: InFlight) -> InFlight | None:
     """The record can be acquired again, whatever the transaction does."""
     return record.unstaged(RecordState.AVAILABLE)
+
+
+def noticed_by_nobody(record: InFlight) -> InFlight | None:
+    """The timer finds it not ACQUIRED and does nothing; it fires once, and then there is none."""
+    return record.but(lock=-1)
 
 
 # -- marker_epoch: which marker resolves a vote? ------------------------------------------------
@@ -288,6 +294,12 @@ SLOTS: tuple[Slot, ...] = (
         (
             Option("pinned_until_marker", pinned_until_marker, OURS, "KIP-1289 draft code"),
             Option("back_to_available", back_to_available, DRAFT, "KIP-1289 corner case 6"),
+            Option(
+                "noticed_by_nobody",
+                noticed_by_nobody,
+                SHIPPED,
+                "SharePartition.releaseAcquisitionLockOnTimeout skips what is not ACQUIRED",
+            ),
         ),
     ),
     Slot(
@@ -428,5 +440,6 @@ SLOTS: tuple[Slot, ...] = (
         ),
     ),
     *SESSION_SLOTS,
+    *FINDING_SLOTS,
     *TWO_PHASE_SLOTS,
 )

@@ -10,6 +10,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.events import (
     BatchAppended,
+    LeaderMoved,
     OffsetResolved,
     RecordsMoved,
     SharePartitionLoaded,
@@ -89,6 +90,8 @@ class Atomic:
                     ledger = _loaded(ledger, event)
                 case OffsetResolved(committed=True):
                     ledger = _read(ledger, event)
+                case LeaderMoved():
+                    ledger = _truncated(ledger, outcome.world)
                 case _:
                     pass
             if ledger.broken:
@@ -154,6 +157,24 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
                     broken=f"{record} is acknowledged for good, but no output of it is committed: "
                     "it is lost"
                 )
+    return ledger
+
+
+def _truncated(ledger: Ledger, world: Any) -> Ledger:
+    """Forget the outputs that were on the old leader alone: they are in no log any more."""
+    for place, origins in ledger.open.items():
+        left = tuple(
+            sorted(
+                record.origin
+                for log in world.logs.values()
+                for batch in log.batches
+                if not batch.control and (batch.producer_id, batch.producer_epoch) == place
+                for record in batch.records
+                if isinstance(record, DataRecord) and record.origin
+            )
+        )
+        if left != origins:
+            ledger = ledger.but(open=ledger.open.set(place, left))
     return ledger
 
 

@@ -15,8 +15,12 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent, RecordsMoved
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
 
@@ -194,12 +198,71 @@ class AbortIsNoFailure(_GivenBack):
         return ""
 
 
+class RejectionStays(Expectation):
+    """Finding G: what was rejected in a transaction is acknowledged when it commits."""
+
+    name = "a rejection stays one"
+    sentence = "A record that was rejected in a transaction is archived, never acknowledged."
+    source = "KIP-1289 javadoc, 'REJECT records transition to ARCHIVING/ARCHIVED'; finding G"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A record that was staged with REJECT and is acknowledged."""
+        if not isinstance(event, RecordsMoved) or event.after is not S.ACKNOWLEDGED:
+            return ""
+        for name in _names(event):
+            if name in seen.watched:
+                return (
+                    f"{name} was rejected in its transaction and is ACKNOWLEDGED, because "
+                    f"{event.because}: it counts as processed, and no dead letter is written"
+                )
+        return ""
+
+    def learned(self, seen: Seen, event: Event) -> Seen:
+        """Note what a staging rejects and what it accepts; a record that is free starts anew."""
+        watched = seen.watched
+        match event:
+            case MessageDelivered(message=TxnShareAcknowledge() as request):
+                for batch in request.acknowledgements:
+                    for offset in range(batch.first, batch.last + 1):
+                        name = f"{request.partition}@{offset}"
+                        rejected = batch.type is AcknowledgeType.REJECT
+                        watched = watched.set(name, True) if rejected else watched.without(name)
+            case RecordsMoved(after=S.AVAILABLE):
+                for name in _names(event):
+                    watched = watched.without(name)
+            case _:
+                return seen
+        return seen.but(watched=watched)
+
+
+class LockThatEnds(Expectation):
+    """Finding X18: the timer of a lock fires once, and there is no other one."""
+
+    name = "a lock can end"
+    sentence = "A record that a member holds comes back when the member is too slow."
+    source = "KIP-932 acquisition lock; SharePartition.AcquisitionLockTimerTask; finding X18"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A record that is held and has no timer any more."""
+        if not isinstance(event, RecordsMoved) or event.after is not S.ACQUIRED:
+            return ""
+        for share, offset, record in _records(world):
+            if record.state is S.ACQUIRED and not record.ongoing and record.lock < 0:
+                return (
+                    f"{share.partition}@{offset} is ACQUIRED by {record.member_id} because "
+                    f"{event.because}, and its timer has fired already: nothing takes it back"
+                )
+        return ""
+
+
 EXPECTATIONS: tuple[Expectation, ...] = (
     OwnVote(),
     CommitIsTrue(),
     NoWaitForOneself(),
     AbortBringsAgain(),
     AbortIsNoFailure(),
+    RejectionStays(),
+    LockThatEnds(),
 )
 
 

@@ -150,6 +150,21 @@ STUDIES: tuple[Study, ...] = (
         counting=_participants,
     ),
     Study(
+        "B4",
+        "May a marker be appended to __share_group_state past its coordinator?",
+        "KIP-1289 'no ShareCoordinatorShard changes'; KafkaApis.handleWriteTxnMarkersRequest, "
+        "CoordinatorRuntime 'out of sync with the underlying log' (Kafka's trunk)",
+        "Whether the coordinator ever learns the outcome: its next write finds it out of step, is "
+        "told NOT_COORDINATOR, and the whole partition is read again, for all groups on it.",
+        "kip-1289-small",
+        "",
+        (ATOMIC, LIVE),
+        (
+            _slot("appended behind its back (the text, and Kafka)", state_marker="behind_its_back"),
+            _slot("through the coordinator, as the group coordinator has it"),
+        ),
+    ),
+    Study(
         "B5",
         "Is the enlistment a call on the own broker, or a request to the transaction coordinator?",
         "KIP-1289 'Flow', txnCoordinator.handleAddPartitionsToTransaction; AddPartitionsToTxnManager",

@@ -22,11 +22,6 @@ class NotYet(Value, frozen=True):
 
 
 NOT_YET: tuple[NotYet, ...] = (
-    NotYet(
-        "B4",
-        "May a marker be appended to __share_group_state past its coordinator?",
-        "a log append that its coordinator does not make: here every marker goes through it",
-    ),
     NotYet("B12", "Does a resumed session fence the writer that is still alive?", SESSION),
     NotYet(
         "B13",

@@ -17,6 +17,7 @@ Row = tuple[str, str, str]
 FINE: Row = ("holds", "holds", "resolved")
 LATE: Row = ("holds", "pending", "resolved")
 STUCK: Row = ("holds", "pending", "for ever")
+OPEN: Row = ("holds", "pending", "undecided")
 TWICE: Row = ("broken", "pending", "resolved")
 LOST: Row = ("broken", "holds", "resolved")
 IMPOSSIBLE: Row = ("", "", "")
@@ -42,6 +43,20 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-small-together": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-small-abort": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
     "kip-1289-small-last-delivery": (FINE, STUCK, FINE, LATE, LATE, LATE, LOST),
+    "kip-1289-small-reject": (FINE, STUCK, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
+    "kip-1289-small-stepwise": (
+        FINE,
+        STUCK,
+        FINE,
+        IMPOSSIBLE,
+        IMPOSSIBLE,
+        IMPOSSIBLE,
+        IMPOSSIBLE,
+    ),
+    "kip-1289-small-head-of-line": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    "kip-1289-small-half-a-batch": (FINE, OPEN, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
+    "kip-1289-small-moved": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+    "kip-1289-small-twice-in-one": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-two": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-664-fence": (FINE,) * 7,

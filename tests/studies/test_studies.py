@@ -16,6 +16,7 @@ from kipviz.studies.study import Answer, Study, answer
 ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B1": ((0, 21), (0, 0), (0, 0)),
     "B2": ((0, 18), (0, 20), (0, 0)),
+    "B4": ((0, 21), (0, 0)),
     "B7": ((32, 0), (32, 0), (0, 0)),
     "B8": ((31, 0), (0, 0)),
     "B9": ((36,), (0,)),

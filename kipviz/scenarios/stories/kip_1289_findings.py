@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec import Placement
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT, SHARE_MARKERS, STAGE
 from kipviz.scenarios.stories.kip_1289 import SHARE_ABORT, SMALL, SMALL_WATCH
 from kipviz.scenarios.stories.setting import (
     SHARE_PLACEMENTS,
     STATE_BY_KEY,
+    TRANSACTIONAL_ID,
+    home,
     share_app,
     share_spec,
 )
 
+DECISION = home(TRANSACTION_STATE, TRANSACTIONAL_ID)
 DELIVERED_TWICE = Checkpoint("saw a record delivered for the second time", "delivered twice")
 
 # The one placement in which a vote in memory can work at all: a marker comes to the very broker
@@ -67,4 +74,214 @@ LAST_DELIVERY = SMALL_ABORT.but(
     checkpoints=(SAW_STAGED, DELIVERED_TWICE),
 )
 
-STORIES: tuple[Scenario, ...] = (SMALL_TOGETHER, SMALL_ABORT, LAST_DELIVERY)
+REJECTED = Line(
+    "producer.sendShareAcknowledgementsToTransaction(rejected, shareConsumer.shareGroupMetadata());",
+    Call.SEND_SHARE_ACKNOWLEDGEMENTS,
+    on_error=5,
+    verdicts=((-1, AcknowledgeType.REJECT),),
+)
+# The loop without an output: the application finds the record useless and rejects it.
+REJECT_LOOP: tuple[Line, ...] = (
+    programs.INIT,
+    Line(programs.SHARE_POLL, Call.POLL),
+    Line("producer.beginTransaction();", Call.BEGIN_TRANSACTION, on_error=5),
+    REJECTED,
+    Line("producer.commitTransaction();", Call.COMMIT_TRANSACTION, then=1, on_error=5),
+    Line(programs.SHARE_CATCH, Call.ABORT_TRANSACTION, then=1),
+)
+
+SMALL_REJECT = Scenario(
+    "kip-1289-small-reject",
+    "A transaction that only rejects a record",
+    "The application puts nothing out: its transaction consists of one rejection.",
+    "KIP-1289, State machine additions and javadoc",
+    share_spec(share_app(max_records=1, program=REJECT_LOOP), values=("a",)),
+    (*BEGIN[:3], *STAGE, *COMMIT, SHARE_MARKERS[1], *SHARE_MARKERS[2:]),
+    ("app-1", "B1", "B5", "B7"),
+    ("repaired", "finding-G"),
+    watch=(
+        Watch(3, "No record was sent: is there a transaction at all, and who knows of it?"),
+        Watch(
+            5,
+            "The one participant is the state partition. Watch what REJECT makes of the record "
+            "when the marker comes.",
+        ),
+    ),
+    checkpoints=(SAW_STAGED, TOOK_CRASH),
+)
+
+SMALL_STEPWISE = SMALL.but(
+    name="kip-1289-small-stepwise",
+    title="One record, and replicas that are a step behind",
+    sentence="A batch is on its leader first and on the replicas later, and the leader may be "
+    "lost in between.",
+    clause="KIP-1289, Flow - Share Group, 'Each broker handles the transaction markers'",
+    spec=SMALL.spec.but(replication="stepwise"),
+    beats=(
+        *BEGIN,
+        *STAGE,
+        COMMIT[0],
+        Beat(
+            "commitTransaction() returns",
+            "The replicas have the decision; now the coordinator answers.",
+            (f"{DECISION} is replicated", *COMMIT[1].steps),
+        ),
+        Beat(
+            "COMMIT marker in output-A-0",
+            "It is on its leader and its replicas: the output is visible for good.",
+            ("WriteTxnMarkers arrives at B3", "quiet but WriteTxnMarkers*"),
+        ),
+        Beat(
+            "COMMIT marker on the share side, on one broker alone",
+            "Broker 7 has the marker in its log, and no replica has it yet; the design says whether it answers.",
+            ("WriteTxnMarkers arrives at B7", f"quiet but {STATE_BY_KEY} is replicated"),
+        ),
+        Beat(
+            "Broker 7 dies with it",
+            "Its successor has the log up to the vote. Only who was not answered sends the marker again.",
+            ("B7 crashes", "quiet", "maybe B5 refreshes src-0", "quiet"),
+        ),
+    ),
+    designs=("repaired", "finding-H"),
+    watch=(
+        Watch(6, "Nothing is safe before it is replicated: watch who is answered before that."),
+        Watch(
+            10,
+            "Is my-txn complete at its coordinator, and is it open in the log of the state "
+            "partition? Both at once is what must not be.",
+        ),
+    ),
+    checkpoints=(SAW_STAGED, Checkpoint("brought a transaction to its end", "complete")),
+)
+
+HELD_MARKERS = "quiet but WriteTxnMarkers*"
+NEXT_POLL = Beat(
+    "consumer.poll() before the markers",
+    "The application goes on at once. What it may have now depends on a marker that is on its way.",
+    ("app-1 goes on", HELD_MARKERS),
+)
+MARKERS_AT_LAST = Beat(
+    "The markers arrive",
+    "The vote is resolved, and the share-partition goes on.",
+    ("quiet", "maybe B5 refreshes src-0", "quiet"),
+)
+HELD_BACK = (
+    Watch(7, "commitTransaction() has returned: what does the application believe it has done?"),
+    Watch(8, "Look at the state of each offset: what can this poll() bring, and what not?"),
+)
+
+SMALL_HEAD = Scenario(
+    "kip-1289-small-head-of-line",
+    "One pending record holds up the ones behind it",
+    "The span from the start offset to the last acquired record is limited: a vote at its front "
+    "stops all that is behind it, whoever would process it.",
+    "KIP-1289, state TX_PENDING; KIP-932, group.share.partition.max.record.locks",
+    share_spec(share_app(max_records=1), values=("a", "b")).but(
+        settings=BrokerSettings(record_locks_max=1)
+    ),
+    (*BEGIN, *STAGE, *COMMIT, NEXT_POLL, MARKERS_AT_LAST),
+    ("app-1", "B1", "B5", "B7"),
+    ("repaired", "as-written"),
+    watch=HELD_BACK,
+    checkpoints=(SAW_STAGED, TOOK_CRASH),
+)
+
+HALF_A_LOOP: tuple[Line, ...] = tuple(
+    line.but(verdicts=((100, AcknowledgeType.REJECT),)) if line == REJECTED else line
+    for line in REJECT_LOOP
+)
+SMALL_HALF = Scenario(
+    "kip-1289-small-half-a-batch",
+    "Half a batch is staged, and the next poll() speaks for all of it",
+    "Two records are delivered and one of them is rejected in a transaction; the other one is the "
+    "next poll()'s to speak for.",
+    "KIP-1289, Pseudo code, 'if called mistakenly then non-transactional acknowledge is rejected'",
+    share_spec(share_app(max_records=2, program=HALF_A_LOOP)),
+    (*BEGIN[:3], *STAGE, *COMMIT, NEXT_POLL, MARKERS_AT_LAST),
+    ("app-1", "B1", "B5", "B7"),
+    ("repaired", "finding-R"),
+    watch=tuple(note.but(beat=note.beat - 1) for note in HELD_BACK),
+    checkpoints=(SAW_STAGED, DELIVERED_TWICE),
+)
+
+SMALL_MOVED = Scenario(
+    "kip-1289-small-moved",
+    "The share-partition has a new leader before the staging arrives",
+    "The record was delivered by one broker and is staged at another one, which holds no lock.",
+    "KIP-1289, NOT_LEADER_OR_FOLLOWER 'with CurrentLeader populated'",
+    SMALL.spec,
+    (
+        *BEGIN,
+        Beat(
+            "src-0 gets another leader",
+            "A planned move. The lock was in the memory of the old leader, and is gone with it.",
+            ("src-0 moves to B3",),
+        ),
+        Beat(
+            "sendShareAcknowledgementsToTransaction(acks, meta)",
+            "The request goes to the new leader, as CurrentLeader would tell the client to.",
+            ("app-1 goes on", "until TxnShareAcknowledge arrives at B3", "quiet"),
+        ),
+        Beat(
+            "producer.commitTransaction() throws",
+            "The new leader cannot stage what it never delivered: all that is left is to abort.",
+            ("app-1 goes on",),
+        ),
+        Beat(
+            "producer.abortTransaction(), and the loop again",
+            "The work is done a second time, and nothing was wrong with the first.",
+            ("app-1 goes on", "quiet", "app-1 goes on", "app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+    ),
+    ("app-1", "B1", "B3", "B5"),
+    ("repaired", "as-written"),
+    watch=(
+        Watch(4, "Where was the acquisition lock, and who knows of it now?"),
+        Watch(5, "Being sent to the right leader does not help. What would the answer have to be?"),
+    ),
+    checkpoints=(
+        DELIVERED_TWICE,
+        Checkpoint("brought a transaction to its end", "complete"),
+    ),
+)
+
+_POLL, _BEGIN, _SEND, _STAGED, _COMMIT = programs.SHARE_LOOP[1:6]
+TWICE_LOOP: tuple[Line, ...] = (
+    programs.INIT,
+    _POLL,
+    *(line.but(on_error=8) for line in (_BEGIN, _SEND)),
+    _POLL,
+    *(line.but(on_error=8) for line in (_SEND, _STAGED, _COMMIT)),
+    programs.SHARE_LOOP[6],
+)
+SMALL_TWICE = Scenario(
+    "kip-1289-small-twice-in-one",
+    "poll() twice in one transaction",
+    "The application polls again before it has staged what it put out: the record comes again, and "
+    "its output is in the same transaction twice.",
+    "KIP-1289, Pseudo code (finding X24)",
+    share_spec(share_app(max_records=1, program=TWICE_LOOP), values=("a",)),
+    (),
+    ("app-1", "B1", "B3", "B5"),
+    ("repaired",),
+    watch=(
+        Watch(0, "Nothing fails here, and no accident is needed: count the outputs of record 100."),
+        Watch(0, "Who could have refused the second output: a broker, the producer, nobody?"),
+    ),
+    checkpoints=(
+        DELIVERED_TWICE,
+        Checkpoint("brought a transaction to its end", "complete"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (
+    SMALL_TOGETHER,
+    SMALL_ABORT,
+    LAST_DELIVERY,
+    SMALL_REJECT,
+    SMALL_STEPWISE,
+    SMALL_HEAD,
+    SMALL_HALF,
+    SMALL_MOVED,
+    SMALL_TWICE,
+)

@@ -1,0 +1,206 @@
+"""The options of what single findings of the KIP-1289 review are about, each a slot of its own.
+
+`WRITTEN` says which of them the text has, where it says anything; where it does not, what is
+nearest to it and leaves the designs that are called "as written" as they were.
+"""
+
+from __future__ import annotations
+
+from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.records.share_group_state import RecordState, StateBatch, merge, replace
+
+Batches = tuple[StateBatch, ...]
+
+# -- commit_target: what does a staged record become when its transaction commits? ----------------
+
+
+def by_its_type(acknowledge_type: int) -> RecordState:
+    """ACCEPT makes it ACKNOWLEDGED, REJECT makes it ARCHIVED."""
+    accepted = acknowledge_type == AcknowledgeType.ACCEPT
+    return RecordState.ACKNOWLEDGED if accepted else RecordState.ARCHIVED
+
+
+def acknowledged_either_way(acknowledge_type: int) -> RecordState:
+    """ACKNOWLEDGED, "same for RELEASE and REJECT"."""
+    return RecordState.ACKNOWLEDGED
+
+
+# -- marker_answer: when is the coordinator told that a marker is written? ------------------------
+
+
+def when_replicated() -> bool:
+    """When the in-sync replicas have it."""
+    return True
+
+
+def when_appended() -> bool:
+    """As soon as the leader has it in its own log."""
+    return False
+
+
+# -- state_marker: does the share coordinator hear of a marker in its log? ------------------------
+
+
+def through_the_coordinator() -> bool:
+    """Yes: its own runtime appends the marker, as the group coordinator's does."""
+    return True
+
+
+def behind_its_back() -> bool:
+    """No: the log takes it, and the next write of the coordinator finds itself out of step."""
+    return False
+
+
+# -- staging_starts: does staging an acknowledgement start the producer's transaction? ------------
+
+
+def staging_counts() -> bool:
+    """Yes, as sendOffsetsToTransaction() does."""
+    return True
+
+
+def only_sends_count() -> bool:
+    """No: only send() and sendOffsetsToTransaction() do; a commit of nothing else sends no EndTxn."""
+    return False
+
+
+# -- outcome_join: how does the outcome of a vote enter the durable state? ------------------------
+
+
+def replaces(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
+    """A commit overwrites what is stored; an abort only remembers the delivery."""
+    return (replace if committed else merge)(stored, decided, start)
+
+
+def joined_with_the_vote(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
+    """It is joined with the stored TX_PENDING, and of two states the one with the higher id wins."""
+    vote = tuple(batch.but(state=RecordState.TX_PENDING) for batch in decided)
+    return merge(merge(stored, vote, start), decided, start)
+
+
+# -- member_check: whose word does the share-partition leader take for who the member is? ---------
+
+
+def whoever_holds_the_record(own: int, coordinator: int) -> Errors:
+    """The record's: the member that holds it may stage it, whatever its epoch is."""
+    return Errors.NONE
+
+
+def epoch_at_the_own_broker(own: int, coordinator: int) -> Errors:
+    """The group coordinator's object on its own broker, which seldom coordinates this group."""
+    return Errors.NONE if own == coordinator else Errors.NOT_COORDINATOR
+
+
+FINDING_SLOTS: tuple[Slot, ...] = (
+    Slot(
+        "commit_target",
+        "What does a staged record become when its transaction commits?",
+        "G",
+        True,
+        (
+            Option("by_its_type", by_its_type, DRAFT, "KIP-1289 javadoc"),
+            Option(
+                "acknowledged_either_way",
+                acknowledged_either_way,
+                DRAFT,
+                "KIP-1289 State machine additions, 'same for RELEASE and REJECT'",
+            ),
+        ),
+    ),
+    Slot(
+        "marker_answer",
+        "When is the coordinator told that a marker is written to __share_group_state?",
+        "H",
+        True,
+        (
+            Option("when_replicated", when_replicated, SHIPPED, "KafkaApis, acks=-1 for markers"),
+            Option("when_appended", when_appended, OURS, "KIP-1289 does not say"),
+        ),
+    ),
+    Slot(
+        "state_marker",
+        "Does the share coordinator hear of a marker that is written to its log?",
+        "X3",
+        True,
+        (
+            Option(
+                "through_the_coordinator",
+                through_the_coordinator,
+                DRAFT,
+                "KIP-1289 Flow, mirroring __consumer_offsets; GroupCoordinator.completeTransaction",
+            ),
+            Option(
+                "behind_its_back",
+                behind_its_back,
+                SHIPPED,
+                "KafkaApis.handleWriteTxnMarkersRequest, CoordinatorRuntime 'out of sync'",
+            ),
+        ),
+    ),
+    Slot(
+        "outcome_join",
+        "How does the outcome of a vote enter the durable state?",
+        "X15",
+        True,
+        (
+            Option("replaces", replaces, OURS, "finding X15"),
+            Option(
+                "joined_with_the_vote",
+                joined_with_the_vote,
+                DRAFT,
+                "KIP-1289 Future, ShareSnapshotValue.DeliveryState; PersisterStateBatchCombiner",
+            ),
+        ),
+    ),
+    Slot(
+        "member_check",
+        "Whose word does the share-partition leader take for who the member is?",
+        "X8",
+        True,
+        (
+            Option(
+                "whoever_holds_the_record",
+                whoever_holds_the_record,
+                SHIPPED,
+                "SharePartition.acknowledge",
+            ),
+            Option(
+                "epoch_at_the_own_broker",
+                epoch_at_the_own_broker,
+                DRAFT,
+                "KIP-1289 corner case 8 and its draft code",
+            ),
+        ),
+    ),
+    Slot(
+        "staging_starts",
+        "Does staging an acknowledgement start the producer's transaction?",
+        "X11",
+        False,
+        (
+            Option(
+                "staging_counts",
+                staging_counts,
+                DRAFT,
+                "KIP-1289, mirroring sendOffsetsToTransaction",
+            ),
+            Option(
+                "only_sends_count",
+                only_sends_count,
+                SHIPPED,
+                "TransactionManager.transactionStarted, 4.4",
+            ),
+        ),
+    ),
+)
+
+WRITTEN: dict[str, str] = {
+    "commit_target": "by_its_type",
+    "marker_answer": "when_replicated",
+    "state_marker": "through_the_coordinator",
+    "outcome_join": "joined_with_the_vote",
+    "member_check": "whoever_holds_the_record",
+    "staging_starts": "staging_counts",
+}

@@ -1,0 +1,152 @@
+"""Findings that are a matter of numbers: what every interleaving, or one run, adds up to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Search
+from kipviz.checking.found import Bounds
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.events import MessageSent, TransactionMoved
+from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import play
+from kipviz.scenarios.stories.setting import share_app
+
+SMALL = "kip-1289-small"
+BOUNDS = Bounds(states_max=20_000)
+
+# What KIP-1289 lists for the answer, under "Top-level supported errors" and "Per-partition
+# supported errors" (draft of 2026).
+DECLARED_TOP = (
+    "GROUP_AUTHORIZATION_FAILED",
+    "TOPIC_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_NOT_FOUND",
+    "INVALID_PRODUCER_EPOCH",
+    "PRODUCER_FENCED",
+    "INVALID_PRODUCER_ID_MAPPING",
+    "INVALID_TXN_STATE",
+    "UNKNOWN_MEMBER_ID",
+    "STALE_MEMBER_EPOCH",
+    "TRANSACTION_ABORTABLE",
+    "UNKNOWN_SERVER_ERROR",
+)
+DECLARED_PARTITION = (
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    "UNKNOWN_TOPIC_ID",
+    "NOT_LEADER_OR_FOLLOWER",
+    "INVALID_RECORD_STATE",
+    "INVALID_REQUEST",
+    "KAFKA_STORAGE_ERROR",
+)
+
+
+class _Tally(Search):
+    """A search that takes down which events its steps have."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        self.committed = 0
+        self.answered: dict[str, int] = {}
+        super().__init__(model, ())
+
+    def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Take one step, and count what it does."""
+        outcome = self.model.step(world, action)
+        for event in outcome.events:
+            match event:
+                case TransactionMoved(after=TransactionState.COMPLETE_COMMIT):
+                    self.committed += 1
+                case MessageSent(message=TxnShareAcknowledgeResponse(error=error)):
+                    self.answered[error.name] = self.answered.get(error.name, 0) + 1
+                case _:
+                    pass
+        return outcome.world, ()
+
+
+def _tallied(design: str, faults: str = "", story: str = SMALL) -> tuple[_Tally, str]:
+    tally = _Tally(scenario(story).model(design_named(design), budget_of(faults)))
+    explored = tally.run(BOUNDS)
+    states = f"{explored.states:,} states"
+    return tally, states if explored.complete else f"{states}, not all"
+
+
+def commits(design: str) -> str:
+    """Say in how many steps of every interleaving a transaction is committed, beside the repair."""
+    one, states = _tallied(design)
+    other, beside = _tallied("repaired")
+    return (
+        f"in {one.committed} of all steps from {states} a transaction is committed "
+        f"(repaired: in {other.committed}, from {beside}); stagings are answered "
+        f"{', '.join(sorted(one.answered))}"
+    )
+
+
+def commits_with_own_broker() -> str:
+    """Say how many transactions get through when the enlistment stays on the broker."""
+    return commits("finding-X2")
+
+
+def commits_with_epoch_check() -> str:
+    """Say how many transactions get through when the own broker is asked for the member."""
+    return commits("finding-X8")
+
+
+def undeclared_errors() -> str:
+    """Say which errors stagings are answered with that the text does not list."""
+    seen: dict[str, int] = {}
+    for design, faults in (
+        ("repaired", "lose_connection=1"),
+        ("repaired", "time_out=1"),
+        ("repaired", "move_leader=1"),
+        ("as-written", "move_leader=1"),
+        ("finding-X2", ""),
+        ("repaired+enlistment=own_broker", "crash_broker=1"),
+    ):
+        seen |= _tallied(design, faults)[0].answered
+    declared = (*DECLARED_TOP, *DECLARED_PARTITION)
+    others = [name for name in sorted(seen) if name != "NONE" and name not in declared]
+    listed = [name for name in sorted(seen) if name in declared]
+    return (
+        f"answered, and not in the text's lists: {', '.join(others)}; in them: {', '.join(listed)}"
+    )
+
+
+def walked_through() -> str:
+    """Say how many share-partitions a marker's hook goes through, and how many had to do with it."""
+    story = scenario("kip-1289-share-commit")
+    groups = 4
+    readers = tuple(
+        share_app(f"app-{n}", group_id=f"g{n}", program=story.spec.applications[0].program[1:2])
+        for n in range(2, groups + 1)
+    )
+    spec = story.spec.but(applications=(*story.spec.applications, *readers))
+    chosen = design_named("as-written")
+    visits: list[int] = []
+    rules = chosen.broker_rules()
+
+    def counted(held: tuple[str, ...]) -> tuple[str, ...]:
+        visits.append(len(held))
+        return rules.marker_reach(held)
+
+    counting = msgspec.structs.replace(rules, marker_reach=counted)
+    model = ClusterModel(spec, counting, chosen.client_rules())
+    trace = Trace.start(model)
+    beats = tuple(
+        beat.but(steps=(*(f"app-{n} goes on" for n in range(2, groups + 1)), *beat.steps))
+        if beat is story.beats[1]
+        else beat
+        for beat in story.beats
+    )
+    play(trace, model, beats)
+    mine = sum(1 for count in visits if count)
+    return (
+        f"{len(visits)} marker requests arrive, and {mine} of them at the broker of {groups} groups: "
+        f"{sum(visits)} share-partitions are walked through for one vote"
+    )
