@@ -90,8 +90,8 @@ class Atomic:
                     ledger = _loaded(ledger, event)
                 case OffsetResolved(committed=True):
                     ledger = _read(ledger, event)
-                case LeaderMoved():
-                    ledger = _truncated(ledger, outcome.world)
+                case LeaderMoved(partition=partition):
+                    ledger = _truncated(ledger, partition, outcome.world)
                 case _:
                     pass
             if ledger.broken:
@@ -160,20 +160,21 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
     return ledger
 
 
-def _truncated(ledger: Ledger, world: Any) -> Ledger:
-    """Forget the outputs that were on the old leader alone: they are in no log any more."""
-    for place, origins in ledger.open.items():
-        left = tuple(
-            sorted(
-                record.origin
-                for log in world.logs.values()
-                for batch in log.batches
-                if not batch.control and (batch.producer_id, batch.producer_epoch) == place
-                for record in batch.records
-                if isinstance(record, DataRecord) and record.origin
-            )
+def _truncated(ledger: Ledger, partition: str, world: Any) -> Ledger:
+    """Forget the outputs that the old leader of a partition alone had: they are in no log now."""
+    for place, outputs in ledger.open.items():
+        others = tuple(output for output in outputs if output[1] != partition)
+        if others == outputs:
+            continue
+        there = tuple(
+            (record.origin, partition)
+            for batch in world.logs[partition].batches
+            if not batch.control and (batch.producer_id, batch.producer_epoch) == place
+            for record in batch.records
+            if isinstance(record, DataRecord) and record.origin
         )
-        if left != origins:
+        left = tuple(sorted(others + there))
+        if left != outputs:
             ledger = ledger.but(open=ledger.open.set(place, left))
     return ledger
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
+from kipviz.brokers.partition_log import PartitionLog, append
 from kipviz.core.model import Event
 from kipviz.core.values import fingerprint
+from kipviz.messages.events import LeaderMoved
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.verdict import BROKEN, HOLDS
+from kipviz.records.batches import Batch
 from kipviz.records.share_group_state import RecordState
 from tests.properties.history import (
+    WORLD,
     decided,
     dropped,
     durable,
@@ -267,3 +272,16 @@ def test_a_finished_transaction_leaves_only_its_committed_outputs() -> None:
 def test_a_step_that_says_nothing_to_it_gives_the_very_same_state() -> None:
     first, second = states(Atomic(), staged(101))
     assert second is first
+
+
+def test_an_output_that_was_on_a_crashed_leader_alone_is_no_output() -> None:
+    """A producer sends it again, and the log of the new leader has it once."""
+    with_log = SimpleNamespace(
+        image=WORLD.image, roles=WORLD.roles, logs=WORLD.logs.set("out-0", PartitionLog("out-0"))
+    )
+    moved = LeaderMoved("out-0", 3, 1, 1)
+    history = (output(100), moved, output(100), moves(PENDING), COMMITS)
+    assert [f.status for f in findings(Atomic(), *history, world=with_log)] == [HOLDS] * 6
+    kept = append(PartitionLog("out-0"), Batch(0, output(100).records, 9, 0, 0, transactional=True))
+    with_log.logs = WORLD.logs.set("out-0", kept)
+    assert findings(Atomic(), *history, world=with_log)[-1].status == BROKEN
