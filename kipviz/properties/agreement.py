@@ -25,7 +25,7 @@ class Stores(Part, frozen=True, dict=True):
     committed outputs; `rows` are in the database, `writing` in a transaction of the database that is
     not over. `ended` holds the outcomes of Kafka's transactions by (producer id, epoch), `told` the
     states of Kafka's transactions that the database has committed. `torn` and `unheard` are the
-    reasons why the two promises are broken.
+    reasons why the two promises are broken. `idle` says that there is no database to look at.
     """
 
     open: Table[Identity, tuple[str, ...]] = Table.of()
@@ -36,6 +36,7 @@ class Stores(Part, frozen=True, dict=True):
     told: Table[str, bool] = Table.of()
     torn: str = ""
     unheard: str = ""
+    idle: bool = False
 
 
 def looked_at(world: Any) -> bool:
@@ -161,17 +162,17 @@ class Agreement:
         "A record is committed in the database if and only if its output is committed in Kafka."
     )
 
-    def initial(self, world: Any) -> Stores | None:
-        """Start with two empty stores, or with None where there is no database."""
-        return Stores() if looked_at(world) else None
+    def initial(self, world: Any) -> Stores:
+        """Start with two empty stores; where there is no database nothing is looked at."""
+        return Stores(idle=not looked_at(world))
 
-    def observe(self, stores: Stores | None, action: Any, outcome: Outcome) -> Stores | None:
+    def observe(self, stores: Stores, action: Any, outcome: Outcome) -> Stores:
         """Take in one step."""
-        return stores if stores is None else fold(stores, outcome.events)
+        return stores if stores.idle else fold(stores, outcome.events)
 
-    def finding(self, stores: Stores | None) -> Finding:
+    def finding(self, stores: Stores) -> Finding:
         """Say whether it still holds."""
-        reason = stores.torn if stores is not None else ""
+        reason = stores.torn
         return Finding(BROKEN, reason) if reason else Finding(HOLDS)
 
 
@@ -183,7 +184,7 @@ class OneOutcome(Agreement):
         "A prepared transaction whose state the database has committed is committed by Kafka, too."
     )
 
-    def finding(self, stores: Stores | None) -> Finding:
+    def finding(self, stores: Stores) -> Finding:
         """Say whether it still holds."""
-        reason = stores.unheard if stores is not None else ""
+        reason = stores.unheard
         return Finding(BROKEN, reason) if reason else Finding(HOLDS)

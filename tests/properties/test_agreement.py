@@ -94,7 +94,7 @@ def test_they_disagree_at_the_step_after_which_nothing_can_make_them_alike(event
 
 def test_where_there_is_no_database_nothing_is_looked_at():
     assert said(Agreement(), output(100), COMMIT, world=WORLD).status == HOLDS
-    assert Agreement().initial(WORLD) is None
+    assert Agreement().initial(WORLD).idle
 
 
 @pytest.mark.parametrize(
