@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import counted
+from kipviz.studies import counted, two_phase
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.study import Rival, Study
 
@@ -284,6 +284,7 @@ STUDIES: tuple[Study, ...] = (
         "A batch that is sent again after a broken connection is in the log twice.",
         counting=_repetitions,
     ),
+    *two_phase.STUDIES,
 )
 
 

@@ -28,7 +28,6 @@ NOT_YET: tuple[NotYet, ...] = (
         "What does one EndTxn tell somebody who recovers a transaction?",
         f"{SESSION} and DescribeTransactions",
     ),
-    NotYet("B14", "Must keeping a prepared transaction bump the epoch and log it?", TWO_PHASE),
     NotYet("B15", "What if two senders use one producer's identity in a partition?", SESSION),
     NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
     NotYet("B17", "What becomes of unsent batches when a session commits?", SESSION),
@@ -57,7 +56,6 @@ NOT_YET: tuple[NotYet, ...] = (
         "Is a zombie kept out as well in a share group as in a regular one?",
         "members of a regular group that come and go (rebalances); B24 asks it of share groups",
     ),
-    NotYet("B29", "Which of two stores commits first when both are written?", TWO_PHASE),
     NotYet(
         "B30",
         "What becomes of a rejected record in a transaction?",

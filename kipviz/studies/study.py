@@ -18,10 +18,14 @@ Counting = Callable[[], tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]
 
 
 class Rival(Value, frozen=True):
-    """One answer that somebody would give: what it is called, and the design that does so."""
+    """One answer that somebody would give: what it is called, and the design that does so.
+
+    `scenario` is another one than the study's, if what the rivals do is a program and no design.
+    """
 
     label: str
     design: str
+    scenario: str = ""
 
 
 class Study(Value, frozen=True):
@@ -86,7 +90,8 @@ def answer(
     asked = tuple(property_named(name) for name in study.properties)
     for rival in study.rivals:
         budget = budget_of(study.faults)
-        row = judge(study.scenario, rival.design, budget, bounds, progress, asked)
+        where = rival.scenario or study.scenario
+        row = judge(where, rival.design, budget, bounds, progress, asked)
         judged.append(row)
         if row.explored.stopped == "cancelled":
             break

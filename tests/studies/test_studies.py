@@ -22,8 +22,9 @@ ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B9": ((36,), (0,)),
     "B10": ((0, 0), (32, 0), (0, 0)),
     "B23": ((0,), (0,), (0,), (22,)),
+    "B29": ((0,), (27,), (35,), (25,), (0,)),
 }
-QUICK = ("B1", "B2", "B8")
+QUICK = ("B1", "B2", "B8", "B29")
 
 
 def breaks(found: Answer) -> tuple[tuple[int, ...], ...]:
@@ -111,9 +112,10 @@ def test_a_study_can_be_asked(asked: Study) -> None:
     names = {prop.name for prop in EVERY_PROPERTY}
     assert set(asked.properties) <= names
     for rival in asked.rivals:
-        scenario(asked.scenario).model(design(rival.design), budget_of(asked.faults))
+        where = rival.scenario or asked.scenario
+        scenario(where).model(design(rival.design), budget_of(asked.faults))
     assert (asked.counting is None) == bool(asked.rivals)
-    assert len({rival.design for rival in asked.rivals}) == len(asked.rivals)
+    assert len({(r.design, r.scenario) for r in asked.rivals}) == len(asked.rivals)
 
 
 def test_a_study_that_is_stopped_keeps_what_was_judged() -> None:

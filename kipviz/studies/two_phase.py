@@ -1,0 +1,57 @@
+"""Questions about KIP-939: two stores, kept transactions, and who may end them."""
+
+from __future__ import annotations
+
+from kipviz.studies.study import Rival, Study
+
+AGREE, ONE_OUTCOME = "stores agree", "prepared has one outcome"
+ORDER = "kip-939-small"
+
+STUDIES: tuple[Study, ...] = (
+    Study(
+        "B14",
+        "Must keeping a prepared transaction bump the epoch and log it?",
+        "KIP-939 KeepPreparedTxn; pull requests 21735 and 22704 (both open)",
+        "Whether an EndTxn that its sender has given up, and sent again, ends a later transaction "
+        "that nobody has prepared. What the bump at the start is for is another thing: without it "
+        "whoever had the transaction before can still end it.",
+        "kip-939-small-next",
+        "crash_client=1,request_timeout=1",
+        (AGREE,),
+        (
+            Rival("no bump, nothing logged (22704)", "kip-939+keep_prepared=the_same"),
+            Rival(
+                "a bump when it is kept, none when it is over", "kip-939+kept_completion=as_kept"
+            ),
+            Rival("a bump when it is kept and one when it is over (21735)", "kip-939"),
+        ),
+    ),
+    Study(
+        "B29",
+        "Which of two stores commits first when both are written?",
+        "KIP-939 dual write; KIP-1310 4.5; Kafka 4.4.0 (keepPreparedTxn is refused)",
+        "Whether a crash of the application, at any point, leaves a record in one store only.",
+        ORDER,
+        "crash_client=1",
+        (AGREE,),
+        (
+            Rival("the database, and Kafka follows (KIP-939)", "kip-939"),
+            Rival("the same with what Kafka 4.4.0 serves", "kafka", "kip-939-small-released"),
+            Rival(
+                "Kafka; what is in doubt is rolled back (KIP-1310)",
+                "kip-939",
+                "kip-939-small-kafka-first-undoes",
+            ),
+            Rival(
+                "Kafka; what is in doubt is committed (KIP-1310)",
+                "kip-939",
+                "kip-939-small-kafka-first-commits",
+            ),
+            Rival(
+                "Kafka; the database votes after Kafka's flush",
+                "kip-939",
+                "kip-939-small-votes-swapped",
+            ),
+        ),
+    ),
+)
