@@ -257,6 +257,7 @@ ADMIN_CALLS = {
     "find-hanging": "TransactionsCommand.FindHangingTransactionsCommand",
     "admin.abortTransaction": "KafkaAdminClient.abortTransaction",
     "fenceProducers": "KafkaAdminClient.fenceProducers",
+    "forceTerminateTransaction": "KafkaAdminClient.forceTerminateTransaction",
 }
 
 # The calls that only a TransactionSession has.
@@ -294,7 +295,8 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
     if call in ("prepareTransaction", "completeTransaction"):
         return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
     if call in ADMIN_CALLS:
-        clause = "KIP-360 fencing" if call == "fenceProducers" else "KIP-664 Admin API and tool"
+        others = {"fenceProducers": "KIP-360 fencing", "forceTerminateTransaction": "KIP-939 Admin"}
+        clause = others.get(call, "KIP-664 Admin API and tool")
         return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
     if call == "KafkaShareConsumer.close":
         return Clause(call, "KIP-932 consumer API", SHIPPED, call)

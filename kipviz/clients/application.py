@@ -57,6 +57,7 @@ class Call(StrEnum):
     FIND_HANGING = "find-hanging"
     ABORT_BY_HAND = "admin.abortTransaction"
     FENCE_PRODUCERS = "fenceProducers"
+    FORCE_TERMINATE = "forceTerminateTransaction"
     UNSUBSCRIBE = "unsubscribe"
     SEEK = "seek"
     DATABASE_INSERT = "database.insert"

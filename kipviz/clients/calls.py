@@ -390,6 +390,8 @@ CALLS: dict[Call, Calling] = {
     C.FIND_HANGING: Calling(ADMIN, _asking(administering.find_hanging), True),
     C.ABORT_BY_HAND: Calling(ADMIN, _asking(administering.abort_transaction), True),
     C.FENCE_PRODUCERS: Calling(ADMIN, _asking(administering.fence_producers), True),
+    # KIP-939: the same for one name, to end what has no time limit.
+    C.FORCE_TERMINATE: Calling(ADMIN, _asking(administering.fence_producers), True),
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
     C.SEEK: Calling(CONSUMER, _seek),
     C.DATABASE_INSERT: Calling(databases.NAME, _insert),

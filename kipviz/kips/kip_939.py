@@ -106,6 +106,20 @@ KIP = Kip(
             + "when_the_database_decides_no_crash_of_the_application_tears_the_two_stores_apart",
         ),
         Row(
+            "Admin.forceTerminateTransaction",
+            "Ends a transaction that has no time limit: InitProducerId, which aborts it.",
+            MODELLED,
+            "clients.admin.fence_producers",
+            "kip-939-force-terminate",
+            STORES + "an_operator_who_ends_a_prepared_transaction_can_tear_the_two_stores_apart",
+        ),
+        Row(
+            "ListTransactions, describe: how long a transaction is open",
+            "DurationFilter finds long-running transactions (KIP-994).",
+            OPEN,
+            note="the duration filter; filters by state, producer id and pattern are there",
+        ),
+        Row(
             "The order of KIP-1310 4.5",
             "Kafka commits before the database, and no decision is written down.",
             MODELLED,

@@ -68,6 +68,20 @@ def fence(transactional_id: str) -> tuple[Line, ...]:
     )
 
 
+def terminate(transactional_id: str) -> tuple[Line, ...]:
+    """Give the program of an operator who ends a transaction that has no time limit (KIP-939)."""
+    find, listed, _ = fence(transactional_id)
+    return (
+        find,
+        listed,
+        Line(
+            f'admin.forceTerminateTransaction("{transactional_id}");',
+            C.FORCE_TERMINATE,
+            target=transactional_id,
+        ),
+    )
+
+
 ABORT_BY_HAND: tuple[Line, ...] = (
     Line("kafka-transactions.sh describe-producers", C.DESCRIBE_PRODUCERS, target="output-A-0"),
     Line("kafka-transactions.sh abort --start-offset 0", C.ABORT_BY_HAND, target="output-A-0"),

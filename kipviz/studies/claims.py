@@ -134,7 +134,7 @@ CLAIMS: tuple[Claim, ...] = (
         "What the database says of a prepared transaction is what Kafka does with it.",
         "KIP-939 completeTransaction",
         "prepared has one outcome",
-        "crash_client=1,move_leader=1",
+        "crash_client=2",
         ("kip-939", "kip-939+keep_prepared=the_same"),
         "kip-939-small",
     ),

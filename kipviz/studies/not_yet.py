@@ -28,6 +28,7 @@ NOT_YET: tuple[NotYet, ...] = (
         "What does one EndTxn tell somebody who recovers a transaction?",
         f"{SESSION} and DescribeTransactions",
     ),
+    NotYet("B14", "Must keeping a prepared transaction bump the epoch and log it?", TWO_PHASE),
     NotYet("B15", "What if two senders use one producer's identity in a partition?", SESSION),
     NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
     NotYet("B17", "What becomes of unsent batches when a session commits?", SESSION),

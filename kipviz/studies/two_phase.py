@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from kipviz.studies.study import Rival, Study
 
-AGREE, ONE_OUTCOME = "stores agree", "prepared has one outcome"
+AGREE = "stores agree"
 ORDER = "kip-939-small"
 
 STUDIES: tuple[Study, ...] = (
-    Study(
-        "B14",
-        "Must keeping a prepared transaction bump the epoch and log it?",
-        "KIP-939 KeepPreparedTxn; pull requests 21735 and 22704 (both open)",
-        "Whether an EndTxn that its sender has given up, and sent again, ends a later transaction "
-        "that nobody has prepared. What the bump at the start is for is another thing: without it "
-        "whoever had the transaction before can still end it.",
-        "kip-939-small-next",
-        "crash_client=1,request_timeout=1",
-        (AGREE,),
-        (
-            Rival("no bump, nothing logged (22704)", "kip-939+keep_prepared=the_same"),
-            Rival(
-                "a bump when it is kept, none when it is over", "kip-939+kept_completion=as_kept"
-            ),
-            Rival("a bump when it is kept and one when it is over (21735)", "kip-939"),
-        ),
-    ),
     Study(
         "B29",
         "Which of two stores commits first when both are written?",

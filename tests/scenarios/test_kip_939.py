@@ -95,6 +95,14 @@ def test_kafka_first_leaves_an_output_that_the_database_never_gets():
     assert committed_outputs(world) == {"src-0@0": 1}
 
 
+def test_an_operator_who_ends_a_prepared_transaction_can_tear_the_two_stores_apart():
+    trace, _ = played("kip-939-force-terminate", "kip-939")
+    assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
+    assert markers(trace.world)["output-A-0"] == ["ABORT"]
+    torn = [PROPERTIES[0].finding(node.observations[0]).status == "broken" for node in nodes(trace)]
+    assert torn.index(True) == first_step(trace, TransactionDecided, committed=False)
+
+
 # -- every interleaving, with the application dying once at any point ----------------------------
 
 
