@@ -195,6 +195,30 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "PartitionChangeBuilder.electLeader, ReplicaManager.applyDelta",
     ),
+    "GiveUp": Clause(
+        "leave",
+        "KIP-98 request.timeout.ms; KIP-890 Motivation, late messages",
+        SHIPPED,
+        "NetworkClient.handleTimedOutRequests",
+    ),
+    "DeliverLate": Clause(
+        "the handler of what arrives late",
+        "KIP-890 Motivation, late messages; Kafka protocol guide, Network",
+        SHIPPED,
+        "SocketServer.Processor, a request read before the close",
+    ),
+    "ExpireBatch": Clause(
+        "expired",
+        "KIP-91 delivery.timeout.ms; KIP-360",
+        SHIPPED,
+        "Sender.sendProducerData, TransactionManager.maybeResolveSequences",
+    ),
+    "UpgradeFeature": Clause(
+        "connected",
+        "KIP-584 finalized features; KIP-890 Upgrade",
+        SHIPPED,
+        "FeatureControlManager; TransactionManager.maybeUpdateTransactionV2Enabled",
+    ),
     "LoseConnection": Clause(
         "lose",
         "Kafka protocol guide, Network; KIP-932 share sessions end with their connection",

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from kipviz.checking.faults import Faults
 from kipviz.checking.task import BUSY
-from kipviz.cluster.actions import ClusterAction, Deliver, Step
+from kipviz.cluster.actions import ClusterAction, Deliver, DeliverLate, Step
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
@@ -22,7 +22,7 @@ from kipviz.core.model import Event
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.trace import Node, Trace
 from kipviz.core.values import Value
-from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
+from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
 from kipviz.scenarios.script import ORDER, next_by_itself
 
 # How far a cluster goes by itself, at most, before somebody else has the word.
@@ -86,15 +86,19 @@ class Wire:
                 self._places.setdefault(place, []).append(self.sent)
             elif isinstance(event, MessageDelivered):
                 self._places[event.source, event.broker, event.way].pop(0)
+            elif isinstance(event, LeftOnItsWay):
+                left = self._places.pop((event.source, event.broker, "request"), [])
+                self._places[event.late, event.broker, "request"] = left
             elif isinstance(event, ConnectionLost):
                 for way in ("request", "response"):
                     self._places.pop((event.source, event.broker, way), None)
 
     def next_on(self, action: ClusterAction) -> int:
         """Give the number of the message that an action would deliver, 0 for none."""
-        if not isinstance(action, Deliver):
+        if not isinstance(action, Deliver | DeliverLate):
             return 0
-        waiting = self._places.get((action.source, action.broker, action.way))
+        way = "request" if isinstance(action, DeliverLate) else action.way
+        waiting = self._places.get((action.source, action.broker, way))
         return waiting[0] if waiting else 0
 
     def place_of(self, number: int) -> Deliver | None:

@@ -30,6 +30,7 @@ def _profile(name: str, expiry: int, fault: int) -> Profile:
             ("replicate", 10),
             ("load", 10),
             ("refresh", 2),
+            ("late", 2),
             ("repair", 4),
             ("expiry", expiry),
             ("fault", fault),

@@ -13,7 +13,8 @@ promises about branching time such as "can still be resolved":
 
 What is left out, because it would not be sound: steps of brokers (others may talk to the same
 broker at any time), and every step as long as a fault is still to be had that could come between
-(a client's crash, a lost connection, a broker's crash, a cut; for sending also a leader's move).
+(a client's crash, a lost connection, a time-out at a client, a broker's crash, a cut, another
+feature level; for sending also a leader's move).
 A counterexample that is found is a run like any other, but need not be a shortest one.
 """
 
@@ -61,6 +62,8 @@ class LoneSteps:
         """Give a step that may be taken before everything else, or None."""
         budget = world.budget
         if budget.crash_client or budget.lose_connection or budget.crash_broker or budget.cut:
+            return None
+        if budget.request_timeout or budget.delivery_timeout or budget.upgrade:
             return None
         if world.cuts:
             return None

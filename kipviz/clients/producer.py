@@ -95,6 +95,9 @@ LAST_ADD_PARTITIONS = 3
 LAST_TXN_OFFSET_COMMIT = 4
 LAST_END_TXN = 4
 
+# What a batch fails with whose delivery.timeout.ms is over (TimeoutException).
+EXPIRED = Errors.REQUEST_TIMED_OUT
+
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
 
 
@@ -425,7 +428,7 @@ def _on_answer(me: Producer, message: Message) -> Producer:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
 
 
-def _kept_identity(me: Producer) -> Producer:
+def _kept_identity(me: P) -> P:
     """Begin anew after EndTxn up to version 4: the same epoch, unless the client has to bump it.
 
     The bump is an InitProducerId with the identity so far (KIP-360), and the call that ended the
@@ -440,7 +443,7 @@ def _kept_identity(me: Producer) -> Producer:
     return _to(me, S.INITIALIZING).but(queue=(request, *me.queue))
 
 
-def _ended_locally(me: Producer) -> Producer:
+def _ended_locally(me: P) -> P:
     """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
     ends = bool(me.queue) and isinstance(me.queue[0], EndTxn)
     waits = me.on_wire is not None or me.batches or me.to_add
@@ -455,6 +458,30 @@ def on_disconnected(me: Producer, broker: int) -> Producer:
     if me.on_wire is not None and me.on_wire_broker == broker:
         me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
     return _ended_locally(me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me))
+
+
+def expiring(me: Producer) -> OutgoingBatch | None:
+    """Give the batch for which delivery.timeout.ms may be over: the oldest that is not on the wire."""
+    return next((b for b in me.batches if b.broker < 0), None)
+
+
+def expired(me: P) -> P:
+    """Give a batch up after delivery.timeout.ms.
+
+    Whether it arrived is not known if it was sent: below transaction version 2 the client bumps its
+    epoch when the transaction is over, so that its sequences can begin anew (KIP-360). Source:
+    Sender.sendProducerData, TransactionManager.maybeResolveSequences.
+    """
+    batch = expiring(me)
+    assert batch is not None
+    unknown = batch.sent and not me.implicit
+    if unknown:
+        me = me.but(batches=tuple(b for b in me.batches if b is not batch), bump=True)
+    else:
+        me = _without(me, (batch,))
+    if me.state is S.ABORTING_TRANSACTION:
+        return _ended_locally(me)
+    return fail(me, ProduceResponse(EXPIRED, batch.partition, batch.base_sequence), EXPIRED)
 
 
 def restarted(me: Producer, life: int) -> Producer:

@@ -132,6 +132,41 @@ class LoseConnection(Action, frozen=True):
     broker: int
 
 
+class GiveUp(Action, frozen=True):
+    """request.timeout.ms is over: whoever asked closes the connection and will open another one.
+
+    What the broker has not read yet is not gone: it is on its way, or in the broker's receive
+    buffer, and may be taken later (`DeliverLate`). Nobody hears its answer.
+    """
+
+    KIND: ClassVar[str] = "expiry"
+    source: str
+    broker: int
+
+
+class DeliverLate(Action, frozen=True):
+    """A broker takes a request from a connection that its client has given up."""
+
+    KIND: ClassVar[str] = "late"
+    source: str
+    broker: int
+
+
+class ExpireBatch(Action, frozen=True):
+    """delivery.timeout.ms is over for a producer's oldest batch; whether it arrived is not known."""
+
+    KIND: ClassVar[str] = "expiry"
+    source: str
+
+
+class UpgradeFeature(Action, frozen=True):
+    """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
+
+    KIND: ClassVar[str] = "fault"
+    feature: str
+    level: int
+
+
 class Cut(Action, frozen=True):
     """No message passes between two hosts until the cut is healed."""
 
@@ -177,6 +212,10 @@ ClusterAction: TypeAlias = (
     | StartBroker
     | MoveLeader
     | LoseConnection
+    | GiveUp
+    | DeliverLate
+    | ExpireBatch
+    | UpgradeFeature
     | Cut
     | Heal
     | CrashClient

@@ -7,6 +7,7 @@ from typing import Any
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.clients import application, binding, kinds, thread
+from kipviz.clients.producer import Producer, expired
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -14,7 +15,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -28,9 +32,11 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, host_of
+from kipviz.messages.events import FeatureFinalized
 
 
 def _step(turn: Turn, a: Step) -> None:
@@ -111,13 +117,36 @@ def _crash_client(turn: Turn, a: CrashClient) -> None:
     turn.applications = turn.applications.set(a.application, dead)
     turn.events += application.databases_changed(app, dead)
     for source, broker in tuple(turn.connections):
-        if host_of(source) == a.application and turn.connections[source, broker].open:
+        connection = turn.connections[source, broker]
+        if host_of(source) == a.application and connection.open and not connection.left:
             turn.lose(source, broker)
 
 
 def _start_client(turn: Turn, a: StartClient) -> None:
     fresh = application.restarted(turn.applications[a.application])
     turn.applications = turn.applications.set(a.application, fresh)
+
+
+def _give_up(turn: Turn, a: GiveUp) -> None:
+    turn.lose(a.source, a.broker, leaves=True)
+
+
+def _deliver_late(turn: Turn, a: DeliverLate) -> None:
+    turn.deliver_request(a.source, a.broker)
+
+
+def _expire_batch(turn: Turn, a: ExpireBatch) -> None:
+    name = host_of(a.source)
+    app = turn.applications[name]
+    client = app.client_at(a.source)
+    assert isinstance(client, Producer)
+    after = binding.settle(app.with_client(expired(client)), turn.client_rules)
+    turn.applications = turn.applications.set(name, after)
+
+
+def _upgrade(turn: Turn, a: UpgradeFeature) -> None:
+    turn.image = turn.image.but(features=turn.image.features.but(**{a.feature: a.level}))
+    turn.events.append(FeatureFinalized(a.feature, a.level))
 
 
 def _cut(turn: Turn, a: Cut) -> None:
@@ -147,6 +176,10 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     StartBroker: lambda turn, a: turn.start(a.broker),
     MoveLeader: lambda turn, a: turn.elect(a.partition, a.to),
     LoseConnection: lambda turn, a: turn.lose(a.source, a.broker),
+    GiveUp: _give_up,
+    DeliverLate: _deliver_late,
+    ExpireBatch: _expire_batch,
+    UpgradeFeature: _upgrade,
     Cut: _cut,
     Heal: _heal,
     CrashClient: _crash_client,

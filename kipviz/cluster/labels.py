@@ -13,7 +13,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -27,6 +30,7 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.message import Message
@@ -70,22 +74,39 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{partition} moves to {broker_host(to)}"
         case LoseConnection(source=source, broker=broker):
             return f"{source} loses {broker_host(broker)}"
+        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick():
+            return _limit(world, action)
         case Cut(one=one, other=other) | Heal(one=one, other=other):
             return f"{one} and {other} are {'cut apart' if isinstance(action, Cut) else 'joined'}"
         case CrashClient(application=name):
             return f"{name} crashes"
         case StartClient(application=name):
             return f"{name} starts"
+
+
+def _limit(world: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick) -> str:
+    match action:
         case Tick():
             return "time passes"
+        case GiveUp(source=source, broker=broker):
+            return f"{source} gives up on {broker_host(broker)}"
+        case DeliverLate(broker=broker):
+            message = on_wire(world, action)
+            name = type(message).__name__ if message else "nothing"
+            return f"late {name} arrives at {broker_host(broker)}"
+        case ExpireBatch(source=source):
+            return f"a batch of {source} expires"
+        case UpgradeFeature(feature=feature, level=level):
+            return f"{feature.replace('_', '.')} {level} is finalized"
 
 
-def on_wire(world: World, action: Deliver) -> Message | None:
+def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:
     """Give the message that a delivery would deliver."""
     connection = world.connections.get((action.source, action.broker))
     if connection is None:
         return None
-    queue = connection.requests if action.way == "request" else connection.responses
+    asked = isinstance(action, DeliverLate) or action.way == "request"
+    queue = connection.requests if asked else connection.responses
     return queue[0].message if queue else None
 
 

@@ -17,6 +17,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
 from kipviz.clients.kinds import timers as timers_of
+from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step
 from kipviz.cluster import deadlines, dispatch
@@ -27,7 +28,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -41,12 +45,13 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.doing import DO
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.why_not import WHY_NOT, cuttable, is_cut
+from kipviz.cluster.why_not import WHY_NOT, can_be_given_up, cuttable, is_cut, upgrades
 from kipviz.cluster.world import (
     RoleKey,
     World,
@@ -78,6 +83,9 @@ SPENDS: dict[type, str] = {
     ExpireLock: "expire_lock",
     TimeOutTransaction: "time_out",
     RunOut: "run_out",
+    GiveUp: "request_timeout",
+    ExpireBatch: "delivery_timeout",
+    UpgradeFeature: "upgrade",
 }
 SPENT = {
     "crash_broker": "crashes of brokers",
@@ -88,6 +96,9 @@ SPENT = {
     "expire_lock": "locks that run out",
     "time_out": "transactions that time out",
     "run_out": "other timers that run out",
+    "request_timeout": "requests that time out at their client",
+    "delivery_timeout": "batches that expire",
+    "upgrade": "changes of a feature level",
 }
 
 
@@ -145,7 +156,8 @@ class ClusterModel:
             if not connection.open or (cuts and is_cut(world, *place)):
                 continue
             if connection.requests and connection.serving is None:
-                found.append(Deliver(*place, "request"))
+                late = connection.left
+                found.append(DeliverLate(*place) if late else Deliver(*place, "request"))
             if connection.responses:
                 found.append(Deliver(*place, "response"))
         if not self._instant:
@@ -269,8 +281,20 @@ class ClusterModel:
                         found.append(MoveLeader(partition, broker))
         if budget.lose_connection:
             for (source, broker), connection in _pairs(world.connections):
-                if connection.open:
+                if connection.open and not connection.left:
                     found.append(LoseConnection(source, broker))
+        if budget.request_timeout:
+            found += [GiveUp(*p) for p, c in _pairs(world.connections) if can_be_given_up(c)]
+        if budget.delivery_timeout:
+            found += [
+                ExpireBatch(producer.source)
+                for app in world.applications.values()
+                if app.alive
+                for producer in app.clients
+                if isinstance(producer, Producer) and expiring(producer) is not None
+            ]
+        if budget.upgrade:
+            found += list(upgrades(self.spec, world))
         if budget.cut:
             found += [Cut(one, other) for one, other in cuttable(world)]
         if budget.crash_client:

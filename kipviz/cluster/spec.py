@@ -42,7 +42,9 @@ class FaultBudget(Value, frozen=True):
 
     `expire_lock`, `time_out` and `run_out` are timers that run out: with an untimed clock a timer may
     fire at any moment after it was set, so a search needs a bound for them as for faults. With a
-    timed one time ends before a timer that is not allowed to run out.
+    timed one time ends before a timer that is not allowed to run out. So are the clients'
+    `request_timeout` (a request stays on its way, its connection is given up) and
+    `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level.
     """
 
     crash_broker: int = 0
@@ -53,6 +55,9 @@ class FaultBudget(Value, frozen=True):
     expire_lock: int = 0
     time_out: int = 0
     run_out: int = 0
+    request_timeout: int = 0
+    delivery_timeout: int = 0
+    upgrade: int = 0
 
 
 class Placement(Value, frozen=True):

@@ -42,6 +42,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     ConnectionLost,
     LeaderMoved,
+    LeftOnItsWay,
     MessageDelivered,
     MessageSent,
     TimePassed,
@@ -184,6 +185,12 @@ class Turn:
         serving = connection.serving
         if serving is None:
             return
+        if connection.left:
+            # Nobody is at the other end any more; what is behind the answered request goes on.
+            place, after = (to.source, to.broker), connection.but(serving=None)
+            known = self.connections
+            self.connections = known.set(place, after) if after.requests else known.without(place)
+            return
         answer = serving.but(message=reply.message)
         self.connections = self.connections.set(
             (to.source, to.broker),
@@ -235,10 +242,22 @@ class Turn:
             done = dispatch.broker_response(role, envelope, self.context(home))
             self.carry_out(key, done)
 
-    def lose(self, source: str, broker: int) -> None:
-        """Break a connection: nothing on it arrives, both ends notice."""
+    def lose(self, source: str, broker: int, *, leaves: bool = False) -> None:
+        """Break a connection: nothing on it arrives, both ends notice.
+
+        If the client `leaves` it, the broker may still read what is on its way to it.
+        """
         place = (source, broker)
         connection = self.connections[place]
+        if connection.left:
+            messages = tuple(("request", e.message) for e in connection.requests)
+            self.connections = self.connections.without(place)
+            self.events.append(ConnectionLost(source, broker, messages))
+            return
+        if leaves and connection.requests:
+            self._leave(source, broker, connection)
+            self.lose(source, broker)
+            return
         gone: list[tuple[str, Message]] = [("request", e.message) for e in connection.requests]
         gone += [("response", e.message) for e in connection.responses]
         self.connections = self.connections.set(
@@ -253,6 +272,14 @@ class Turn:
             done = dispatch.consumer_gone(self.roles[shares], source, self.context(broker))
             self.carry_out(shares, done)
         self._tell_source(source, broker, tuple(waiting))
+
+    def _leave(self, source: str, broker: int, connection: Connection) -> None:
+        """Let the requests of a connection stay on their way, under a name of their own."""
+        late = f"{source} #{connection.incarnation}"
+        old = Connection(connection.requests, incarnation=connection.incarnation, left=True)
+        self.connections = self.connections.set((late, broker), old)
+        messages = tuple(e.message for e in connection.requests)
+        self.events.append(LeftOnItsWay(source, broker, late, messages))
 
     def _tell_source(self, source: str, broker: int, waiting: tuple[Envelope, ...]) -> None:
         host = host_of(source)

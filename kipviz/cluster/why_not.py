@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
+from kipviz.clients.calls import STAGING
 from kipviz.clients.kinds import next_request
 from kipviz.clients.kinds import timers as timers_of
+from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.thread import why_no_step
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
@@ -17,7 +19,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -31,10 +36,20 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.labels import label
-from kipviz.cluster.spec import ClusterSpec
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
+from kipviz.cluster.world import Connection, World, broker_host, host_of
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    WriteTxnMarkers,
+)
 
 
 class Knows(Protocol):
@@ -86,7 +101,7 @@ def _no_delivery(model: Knows, world: World, a: Deliver) -> str | None:
     if a.way not in {"request", "response"}:
         return f"a message goes as a request or a response, not as {a.way!r}"
     connection = world.connections.get((a.source, a.broker))
-    if connection is None or not connection.open:
+    if connection is None or not connection.open or connection.left:
         return f"there is no connection from {a.source} to broker {a.broker}"
     if not (connection.requests if a.way == "request" else connection.responses):
         return f"no {a.way} is on the wire between {a.source} and broker {a.broker}"
@@ -187,9 +202,86 @@ def _no_move(model: Knows, world: World, a: MoveLeader) -> str | None:
 
 def _no_loss(model: Knows, world: World, a: LoseConnection) -> str | None:
     connection = world.connections.get((a.source, a.broker))
-    if connection is None or not connection.open:
+    if connection is None or not connection.open or connection.left:
         return f"there is no connection from {a.source} to broker {a.broker}"
     return None
+
+
+# What may still arrive when its sender has given the connection up. What a late fetch would bring
+# goes nowhere, and of a broker's own requests only markers change anything by themselves.
+MAY_BE_LATE = (
+    InitProducerId,
+    AddPartitionsToTxn,
+    AddOffsetsToTxn,
+    TxnOffsetCommit,
+    EndTxn,
+    Produce,
+    WriteTxnMarkers,
+)
+
+
+def can_be_given_up(connection: Connection) -> bool:
+    """Say whether somebody waits on a connection for what may come late."""
+    if not connection.open or connection.left:
+        return False
+    under_way = [*connection.requests, *connection.responses]
+    if connection.serving is not None:
+        under_way.append(connection.serving)
+    asked = [e.message for e in under_way if not e.message.IS_RESPONSE]
+    return bool(under_way) and all(isinstance(message, MAY_BE_LATE) for message in asked)
+
+
+def _no_giving_up(model: Knows, world: World, a: GiveUp) -> str | None:
+    connection = world.connections.get((a.source, a.broker))
+    if connection is None or not connection.open:
+        return f"there is no connection from {a.source} to broker {a.broker}"
+    if can_be_given_up(connection):
+        return None
+    return f"{a.source} waits for nothing from broker {a.broker} that matters when it is late"
+
+
+def _no_late_delivery(model: Knows, world: World, a: DeliverLate) -> str | None:
+    connection = world.connections.get((a.source, a.broker))
+    if connection is None or not connection.left or not connection.requests:
+        return f"nothing from {a.source} is left on its way to broker {a.broker}"
+    if connection.serving is not None:
+        return f"broker {a.broker} still works on {type(connection.serving.message).__name__}"
+    if is_cut(world, a.source, a.broker):
+        return f"{host_of(a.source)} and B{a.broker} are cut apart"
+    return None
+
+
+def _no_expired_batch(model: Knows, world: World, a: ExpireBatch) -> str | None:
+    app = world.applications.get(host_of(a.source))
+    client = app.client_at(a.source) if app is not None else None
+    if app is None or not isinstance(client, Producer):
+        return f"there is no producer {a.source}"
+    if not app.alive:
+        return f"{app.name} is down"
+    if expiring(client) is None:
+        return f"{a.source} has no batch that waits to be sent"
+    return None
+
+
+def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
+    """Give the levels that an operator may finalize; staged acknowledgements take version 2."""
+    if any(line.call in STAGING for app in spec.applications for line in app.program):
+        return
+    now = world.image.features.transaction_version
+    for level in TRANSACTION_VERSIONS:
+        if level != now:
+            yield UpgradeFeature("transaction_version", level)
+
+
+def _no_upgrade(model: Knows, world: World, a: UpgradeFeature) -> str | None:
+    if a in upgrades(model.spec, world):
+        return None
+    if a.feature != "transaction_version" or a.level not in TRANSACTION_VERSIONS:
+        levels = ", ".join(map(str, TRANSACTION_VERSIONS))
+        return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"
+    if a.level == world.image.features.transaction_version:
+        return f"transaction.version {a.level} is finalized already"
+    return "acknowledgements are staged here, which takes transaction version 2"
 
 
 def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
@@ -247,6 +339,10 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     StartBroker: _no_start,
     MoveLeader: _no_move,
     LoseConnection: _no_loss,
+    GiveUp: _no_giving_up,
+    DeliverLate: _no_late_delivery,
+    ExpireBatch: _no_expired_batch,
+    UpgradeFeature: _no_upgrade,
     Cut: _no_cut,
     Heal: _no_heal,
     CrashClient: _no_client_crash,

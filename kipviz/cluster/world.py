@@ -74,7 +74,9 @@ class Connection(Part, frozen=True, dict=True):
 
     A broker reads the next request of a connection only after it has answered the one before
     (`serving`), so answers come in order and need no numbers. `incarnation` tells an answer for
-    a connection that broke from one for the connection that replaced it.
+    a connection that broke from one for the connection that replaced it. One that its client has
+    given up (`left`) stays under a name of its own until the broker has taken what is on it; an
+    answer on it goes nowhere.
     """
 
     requests: tuple[Envelope, ...] = ()
@@ -82,6 +84,7 @@ class Connection(Part, frozen=True, dict=True):
     responses: tuple[Envelope, ...] = ()
     incarnation: int = 0
     open: bool = True
+    left: bool = False
 
 
 class World(Part, frozen=True, dict=True):

@@ -47,6 +47,14 @@ KIP = Kip(
             test="brokers/test_older_transaction_versions.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
         ),
         Row(
+            "Motivation: messages that arrive late",
+            "A request of a connection that its client gave up may still be read by the broker.",
+            MODELLED,
+            handler="cluster.turn.Turn.lose",
+            scenario="kip-890-hanging",
+            test="scenarios/test_kip_890.py::test_a_late_batch_hangs_only_where_nobody_is_asked",
+        ),
+        Row(
             "Upgrade and downgrade of clients",
             "A client learns the level with a new connection and changes between two transactions; the "
             "way up bumps its epoch first.",

@@ -54,6 +54,25 @@ class ConnectionLost(Event, frozen=True):
     lost: tuple[tuple[str, Message], ...]
 
 
+class LeftOnItsWay(Event, frozen=True):
+    """A client gave a connection up; the requests that the broker has not read may still arrive.
+
+    From here on they come from `late`, a name of their own.
+    """
+
+    source: str
+    broker: int
+    late: str
+    messages: tuple[Message, ...]
+
+
+class FeatureFinalized(Event, frozen=True):
+    """The cluster has another level of a feature."""
+
+    feature: str
+    level: int
+
+
 class TransactionMoved(Event, frozen=True):
     """The coordinator's durable state of a transactional id changed.
 

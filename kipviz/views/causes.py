@@ -18,6 +18,7 @@ from kipviz.cluster.actions import (
     CrashBroker,
     Cut,
     Deliver,
+    DeliverLate,
     ExpireLock,
     Heal,
     Load,
@@ -34,7 +35,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
+from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
 
 # A cell of the world: the table it is in, and its key there.
 Place: TypeAlias = tuple[str, Any]
@@ -147,14 +148,18 @@ class Causes:
                 self._wire.setdefault((event.source, event.broker, event.way), []).append(k)
             elif isinstance(event, MessageDelivered):
                 self._wire[event.source, event.broker, event.way].pop(0)
+            elif isinstance(event, LeftOnItsWay):
+                asked = self._wire.pop((event.source, event.broker, "request"), [])
+                self._wire[event.late, event.broker, "request"] = asked
             elif isinstance(event, ConnectionLost):
                 for way in ("request", "response"):
                     self._wire.pop((event.source, event.broker, way), None)
 
     def _sender(self, action: ClusterAction) -> list[int]:
-        if not isinstance(action, Deliver):
+        if not isinstance(action, Deliver | DeliverLate):
             return []
-        return self._wire.get((action.source, action.broker, action.way), [])[:1]
+        way = "request" if isinstance(action, DeliverLate) else action.way
+        return self._wire.get((action.source, action.broker, way), [])[:1]
 
     def _last(self, places: Iterable[Place]) -> list[int]:
         found = (self._writers.get(place) for place in places)
@@ -230,7 +235,7 @@ def _changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list
 
 def is_accident(action: ClusterAction) -> bool:
     """Say whether nothing made an action happen: it has effects, and no cause of its own."""
-    return not isinstance(action, Deliver) and not _main(action)
+    return not isinstance(action, Deliver | DeliverLate) and not _main(action)
 
 
 def _main(action: ClusterAction) -> list[Place]:

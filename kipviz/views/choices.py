@@ -79,7 +79,7 @@ def _impossible(world: World) -> list[ClusterAction]:
     hosts = dict.fromkeys(b for held in world.image.leaders.values() for b in held.replicas)
     out += [CrashBroker(broker) for broker in hosts]
     for (source, broker), connection in world.connections.items():
-        if connection.open:
+        if connection.open and not connection.left:
             out.append(LoseConnection(source, broker))
             if connection.requests:
                 out.append(Deliver(source, broker, "request"))

@@ -35,7 +35,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -49,6 +52,7 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.labels import on_wire, partition_of
 from kipviz.cluster.model import ClusterModel
@@ -57,6 +61,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
 from kipviz.views import due, membership
 from kipviz.views.facts import listed, number, short_name, span
+from kipviz.views.limits import time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import asked, found_out
 
@@ -81,7 +86,7 @@ def _clause(before: World, action: ClusterAction) -> Clause:
         app = before.applications[action.application]
         call = app.program[app.line].call.value
         return clause_of_call(call, share=isinstance(app.consumer, ShareConsumer))
-    if not isinstance(action, Deliver):
+    if not isinstance(action, Deliver | DeliverLate):
         return clause_of(type(action).__name__)
     name = type(on_wire(before, action)).__name__
     request = name.removesuffix("Response")
@@ -121,6 +126,10 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return tuple(due.later(world))
         case StartBroker() | Heal() | StartClient():
             return tuple(_repair(world, action))
+        case DeliverLate():
+            return tuple(_request(model, world, action))
+        case GiveUp() | ExpireBatch() | UpgradeFeature():
+            return tuple(time_limit(world, action))
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient():
             return tuple(_accident(world, action))
 
@@ -182,7 +191,7 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
 # -- the wire ----------------------------------------------------------------------------------
 
 
-def _request(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guard]:
+def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -> Iterator[Guard]:
     message = on_wire(world, action)
     if message is None:
         return

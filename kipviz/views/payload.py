@@ -16,6 +16,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.design import Design
 from kipviz.messages.events import (
     ConnectionLost,
+    LeftOnItsWay,
     MessageDelivered,
     MessageSent,
     RecordsMoved,
@@ -173,6 +174,9 @@ class Telling:
                 self.messages[name] = {**self.messages[name], "arrived": k}
                 if event.way == "request":
                     self._serving[event.source, event.broker] = event.message
+            elif isinstance(event, LeftOnItsWay):
+                names = self._wire.pop((event.source, event.broker, "request"), [])
+                self._wire[event.late, event.broker, "request"] = names
             elif isinstance(event, ConnectionLost):
                 self._serving.pop((event.source, event.broker), None)
                 for way in ("request", "response"):
@@ -412,6 +416,7 @@ def _kind(kind: str) -> str:
         "refresh": "timer",
         "tick": "timer",
         "load": "local",
+        "late": "deliver",
     }.get(kind, kind)
 
 

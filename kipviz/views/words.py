@@ -11,7 +11,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -25,6 +28,7 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.clock import ms
 from kipviz.cluster.labels import label, on_wire, partition_of
@@ -38,7 +42,9 @@ from kipviz.messages.events import (
     BatchAppended,
     CallReturned,
     DatabaseChanged,
+    FeatureFinalized,
     LeaderMoved,
+    LeftOnItsWay,
     LockRenewed,
     MessageSent,
     OffsetResolved,
@@ -221,6 +227,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The controller gives {partition} to Broker {to}."
         case LoseConnection(source=source, broker=broker):
             return f"The connection from {_who(source)} to Broker {broker} breaks."
+        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick():
+            return _limit(before, action)
         case Cut(one=one, other=other) | Heal(one=one, other=other):
             cut = isinstance(action, Cut)
             how = "are cut apart: nothing passes between them" if cut else "can talk again"
@@ -230,8 +238,29 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
         case StartClient(application=name):
             return f"{name} starts again at its first line, with a new member id."
+
+
+def _limit(
+    before: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick
+) -> str:
+    match action:
         case Tick():
             return "Time passes, and nothing else happens."
+        case GiveUp(source=source, broker=broker):
+            who = _who(source)
+            return (
+                f"request.timeout.ms is over: {who} closes its connection to Broker {broker} and "
+                "goes on without the answer."
+            )
+        case DeliverLate(source=source, broker=broker):
+            message = on_wire(before, action)
+            name = type(message).__name__ if message else "nothing"
+            who = _who(source.partition(" #")[0])
+            return f"Broker {broker} takes {name} from a connection that {who} gave up long ago."
+        case ExpireBatch(source=source):
+            return f"delivery.timeout.ms is over for a batch of {_who(source)}, which gives it up."
+        case UpgradeFeature(feature=feature, level=level):
+            return f"An operator finalizes {feature.replace('_', '.')} {level}."
 
 
 def _application(before: World, name: str) -> str:
@@ -322,6 +351,11 @@ def _fact(event: Event) -> str:
         case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
             known = f", with the state {state} of Kafka's transaction" if state else ""
             return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
+        case LeftOnItsWay(messages=messages):
+            names = " and ".join(type(message).__name__ for message in messages)
+            return f"{names} may still arrive."
+        case FeatureFinalized():
+            return "Brokers act on it at once; a client hears of it when it opens a connection."
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -378,6 +412,10 @@ def actor(action: ClusterAction, world: World) -> str:
             return name
         case Send(source=source) | ClientTimer(source=source) | LoseConnection(source=source):
             return host_of(source)
+        case GiveUp(source=source) | ExpireBatch(source=source):
+            return host_of(source)
+        case UpgradeFeature():
+            return ""
         case Deliver(source=source, broker=broker, way=way):
             return f"B{broker}" if way == "request" else host_of(source)
         case Replicate(partition=partition):

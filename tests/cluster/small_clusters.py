@@ -36,6 +36,7 @@ HOSTILE = Profile(
         ("load", 6),
         ("expiry", 2),
         ("refresh", 2),
+        ("late", 2),
         ("fault", 1),
         ("repair", 3),
         ("tick", 4),

@@ -15,7 +15,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -27,6 +30,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
@@ -45,6 +49,7 @@ def conceivable(spec: ClusterSpec, world: World) -> Iterator[ClusterAction]:
         yield Send(f"{name}/consumer")
         yield Send(f"{name}/producer")
     for source, broker in (*world.connections, ("nobody/consumer", 1)):
+        yield DeliverLate(source, broker)
         for way in ("request", "response", "sideways"):
             yield Deliver(source, broker, way)
     for partition in (*world.logs, "nowhere-0"):
@@ -60,6 +65,12 @@ def conceivable(spec: ClusterSpec, world: World) -> Iterator[ClusterAction]:
         yield from (MoveLeader(partition, b) for b in (*replicas, *strangers))
     for source, broker in (*world.connections, ("nobody/consumer", 1)):
         yield LoseConnection(source, broker)
+    for source, broker in (*world.connections, ("nobody/producer", 1)):
+        yield GiveUp(source, broker)
+    yield from (ExpireBatch(f"{name}/producer") for name in (*applications, "nobody"))
+    for level in (-1, 0, 1, 2, 3):
+        yield UpgradeFeature("transaction_version", level)
+    yield UpgradeFeature("share_version", 1)
     for one in HOSTS:
         for other in HOSTS:
             yield Cut(one, other)
@@ -89,6 +100,12 @@ RUNS = [
     ("repaired", "share", "stepwise", EVERYTHING),
     ("as-written", "share", "instant", EVERYTHING),
     ("repaired", "group", "stepwise", EVERYTHING),
+    (
+        "kafka",
+        "group",
+        "instant",
+        EVERYTHING.but(request_timeout=4, delivery_timeout=2, upgrade=2),
+    ),
     # Used up soon: what is not offered for want of a budget must be refused for that reason.
     ("repaired", "share-abort", "instant", FaultBudget(1, 0, 1, 0, 0, 1, 0)),
 ]

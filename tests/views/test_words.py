@@ -14,7 +14,10 @@ from kipviz.cluster.actions import (
     CrashClient,
     Cut,
     Deliver,
+    DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     LoseConnection,
@@ -28,6 +31,7 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.labels import label
 from kipviz.core.model import Event
@@ -72,6 +76,12 @@ ACTIONS: dict[ClusterAction, str] = {
     StartBroker(5): "Broker 5 starts again.",
     MoveLeader("src-0", 3): "The controller gives src-0 to Broker 3.",
     LoseConnection("app-1/producer", 1): "The connection from the producer of app-1 to Broker 1 ",
+    GiveUp("app-1/producer", 1): "request.timeout.ms is over: the producer of app-1 closes ",
+    DeliverLate("app-1/producer #0", 1): "Broker 1 takes nothing from a connection that the ",
+    ExpireBatch(
+        "app-1/producer"
+    ): "delivery.timeout.ms is over for a batch of the producer of app-1",
+    UpgradeFeature("transaction_version", 1): "An operator finalizes transaction.version 1.",
     Cut("B1", "B3"): "B1 and B3 are cut apart",
     Heal("B1", "B3"): "B1 and B3 can talk again.",
     CrashClient("app-1"): "app-1 dies, ",
@@ -106,7 +116,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
 
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     rules = [clause_of(type(action).__name__).rule for action in ACTIONS if action.KIND in FAULTS]
-    assert len(rules) == len(set(rules)) == 11
+    assert len(rules) == len(set(rules)) == 14
 
 
 # -- events ------------------------------------------------------------------------------------
@@ -185,6 +195,14 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
     (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),
+    (
+        events.LeftOnItsWay("app-1/producer", 1, "app-1/producer #0", (EndTxn("t", 9, 0, True),)),
+        "EndTxn may still arrive.",
+    ),
+    (
+        events.FeatureFinalized("transaction_version", 1),
+        "Brokers act on it at once; a client hears of it when it opens a connection.",
+    ),
     (
         events.CallReturned("app-1", 5, "commitTransaction", "TimeoutException"),
         "It throws: TimeoutException.",

@@ -1,0 +1,34 @@
+"""What a client's own time limits, and an operator, look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.clients.producer import Producer, expiring
+from kipviz.cluster.actions import ExpireBatch, GiveUp, UpgradeFeature
+from kipviz.cluster.world import World, host_of
+from kipviz.views.facts import listed, short_name
+
+
+def time_limit(
+    world: World, action: GiveUp | ExpireBatch | UpgradeFeature
+) -> Iterator[tuple[str, str]]:
+    """Give the names and values that a client or an operator looks at."""
+    match action:
+        case GiveUp(source=source, broker=broker):
+            connection = world.connections[source, broker]
+            waiting = [type(e.message).__name__ for e in connection.requests]
+            yield "not read by the broker yet", listed(tuple(waiting))
+            busy = connection.serving
+            yield "the broker works on", type(busy.message).__name__ if busy else "nothing"
+            yield "request time-outs left", str(world.budget.request_timeout)
+        case ExpireBatch(source=source):
+            client = world.applications[host_of(source)].client_at(source)
+            batch = expiring(client) if isinstance(client, Producer) else None
+            if batch is not None:
+                yield "batch", f"{len(batch.records)} records for {short_name(batch.partition)}"
+                yield "was on the wire", "yes" if batch.sent else "no, or it does not matter"
+            yield "expiries left", str(world.budget.delivery_timeout)
+        case UpgradeFeature(feature=feature):
+            yield "finalized now", str(getattr(world.image.features, feature))
+            yield "changes left", str(world.budget.upgrade)
