@@ -35,7 +35,14 @@ def test_no_fault_breaks_what_holds_in_every_world(name, flow, replication):
 
 def test_the_dice_of_these_runs_reach_every_kind_of_action():
     model = model_of(small_spec("share", replication="stepwise", budget=EVERYTHING))
-    seen = {type(a).__name__ for seed in range(12) for _, a, _ in steps_of(model, seed, LENGTH)}
+    late = EVERYTHING.but(request_timeout=4, delivery_timeout=2, upgrade=2)
+    other = model_of(small_spec("group", budget=late), "kafka")
+    seen = {
+        type(a).__name__
+        for one in (model, other)
+        for seed in range(12)
+        for _, a, _ in steps_of(one, seed, LENGTH)
+    }
     # No role of this cluster sets a timer besides locks and transactions, no client sets one, and
     # the clock is untimed.
     timers = {"RunOut", "ClientTimer", "Tick"}

@@ -50,8 +50,8 @@ ABORTS = Beat(
 )
 ARRIVES = Beat(
     "The batch arrives",
-    "Now Broker 3 reads the request from the old connection. Nobody waits for its answer. Does the "
-    "record go into the log?",
+    "Now Broker 3 reads the request from the old connection. Nobody waits for its answer; what "
+    "counts is whether the record goes into the log.",
     ("late Produce arrives at B3", "quiet"),
 )
 HANGING = Scenario(
