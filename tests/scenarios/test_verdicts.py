@@ -108,18 +108,14 @@ def test_kafka_as_it_is_keeps_its_promises_to_regular_groups(story: str) -> None
     ] == ["holds", "holds"]
 
 
-<<<<<<< HEAD
 STAGING = [
     s.name
     for s in LIBRARY
-    if s.designs != ("kafka",) and not any(a.database for a in s.spec.applications)
+    if "kafka" not in s.designs and not any(a.database for a in s.spec.applications)
 ]
 
 
 @pytest.mark.parametrize("story", STAGING)
-=======
-@pytest.mark.parametrize("story", [s.name for s in LIBRARY if "kafka" not in s.designs])
->>>>>>> 47ac876 (Late requests are rolled, too)
 def test_kafka_as_it_is_has_no_transactional_acknowledgements_to_play(story: str) -> None:
     with pytest.raises(ValueError, match="which design kafka does not have; play it under"):
         scenario(story).model(design("kafka"))
