@@ -13,15 +13,21 @@ NOT MODELLED: batching by size and time (what one send() brings is one batch), m
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TypeVar
 
+from kipviz.clients import producer_state
 from kipviz.clients.prepared_txn_state import PreparedTxnState
-from kipviz.clients.producer_errors import ABORTABLE, FATAL_OF_PRODUCE, NOT_ALLOWED
+from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.features import Features
+from kipviz.messages.features import (
+    LAST_ADD_PARTITIONS,
+    LAST_END_TXN,
+    LAST_PRODUCE,
+    LAST_TXN_OFFSET_COMMIT,
+    Features,
+)
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -47,57 +53,9 @@ from kipviz.messages.two_phase import (
 )
 from kipviz.records.batches import DataRecord
 
-
-class ProducerState(StrEnum):
-    """The states of the client's TransactionManager."""
-
-    UNINITIALIZED = "UNINITIALIZED"
-    INITIALIZING = "INITIALIZING"
-    READY = "READY"
-    IN_TRANSACTION = "IN_TRANSACTION"
-    PREPARED_TRANSACTION = "PREPARED_TRANSACTION"
-    COMMITTING_TRANSACTION = "COMMITTING_TRANSACTION"
-    ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
-    ABORTABLE_ERROR = "ABORTABLE_ERROR"
-    FATAL_ERROR = "FATAL_ERROR"
-
-
+ProducerState = producer_state.ProducerState
+TRANSITIONS = producer_state.TRANSITIONS
 S = ProducerState
-
-# state -> states it may go to (TransactionManager.State.isTransitionValid)
-TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
-    S.UNINITIALIZED: (S.INITIALIZING, S.FATAL_ERROR),
-    S.INITIALIZING: (S.READY, S.PREPARED_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
-    S.READY: (S.IN_TRANSACTION, S.FATAL_ERROR),
-    S.IN_TRANSACTION: (
-        S.PREPARED_TRANSACTION,
-        S.COMMITTING_TRANSACTION,
-        S.ABORTING_TRANSACTION,
-        S.ABORTABLE_ERROR,
-        S.FATAL_ERROR,
-    ),
-    S.PREPARED_TRANSACTION: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION, S.FATAL_ERROR),
-    # To INITIALIZING: the client bumps its epoch itself (KIP-360; transaction versions 0 and 1).
-    S.COMMITTING_TRANSACTION: (S.READY, S.INITIALIZING, S.ABORTABLE_ERROR, S.FATAL_ERROR),
-    S.ABORTING_TRANSACTION: (S.READY, S.INITIALIZING, S.FATAL_ERROR),
-    S.ABORTABLE_ERROR: (
-        S.UNINITIALIZED,
-        S.ABORTING_TRANSACTION,
-        S.ABORTABLE_ERROR,
-        S.FATAL_ERROR,
-    ),
-    S.FATAL_ERROR: (S.FATAL_ERROR,),
-}
-
-# The last version of each request that a client of transaction version 0 or 1 speaks.
-LAST_PRODUCE = 11
-LAST_ADD_PARTITIONS = 3
-LAST_TXN_OFFSET_COMMIT = 4
-LAST_END_TXN = 4
-
-# What a batch fails with whose delivery.timeout.ms is over (TimeoutException).
-EXPIRED = Errors.REQUEST_TIMED_OUT
-
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
 
 

@@ -58,3 +58,6 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "InitProducerId": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
     "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
 }
+
+# What a batch fails with whose delivery.timeout.ms is over (TimeoutException).
+EXPIRED = Errors.REQUEST_TIMED_OUT

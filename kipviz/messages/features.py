@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 
+# The last version of each request that a client speaks below transaction version 2.
+LAST_PRODUCE = 11
+LAST_ADD_PARTITIONS = 3
+LAST_TXN_OFFSET_COMMIT = 4
+LAST_END_TXN = 4
+
 
 class Features(Value, frozen=True):
     """The finalized levels.

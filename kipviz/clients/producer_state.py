@@ -1,0 +1,50 @@
+"""The states of a producer, and which follows on which.
+
+WHERE IN KAFKA: TransactionManager.State.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ProducerState(StrEnum):
+    """The states of the client's TransactionManager."""
+
+    UNINITIALIZED = "UNINITIALIZED"
+    INITIALIZING = "INITIALIZING"
+    READY = "READY"
+    IN_TRANSACTION = "IN_TRANSACTION"
+    PREPARED_TRANSACTION = "PREPARED_TRANSACTION"
+    COMMITTING_TRANSACTION = "COMMITTING_TRANSACTION"
+    ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
+    ABORTABLE_ERROR = "ABORTABLE_ERROR"
+    FATAL_ERROR = "FATAL_ERROR"
+
+
+S = ProducerState
+
+# state -> states it may go to (TransactionManager.State.isTransitionValid)
+TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
+    S.UNINITIALIZED: (S.INITIALIZING, S.FATAL_ERROR),
+    S.INITIALIZING: (S.READY, S.PREPARED_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.READY: (S.IN_TRANSACTION, S.FATAL_ERROR),
+    S.IN_TRANSACTION: (
+        S.PREPARED_TRANSACTION,
+        S.COMMITTING_TRANSACTION,
+        S.ABORTING_TRANSACTION,
+        S.ABORTABLE_ERROR,
+        S.FATAL_ERROR,
+    ),
+    S.PREPARED_TRANSACTION: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION, S.FATAL_ERROR),
+    # To INITIALIZING: the client bumps its epoch itself (KIP-360; transaction versions 0 and 1).
+    S.COMMITTING_TRANSACTION: (S.READY, S.INITIALIZING, S.ABORTABLE_ERROR, S.FATAL_ERROR),
+    S.ABORTING_TRANSACTION: (S.READY, S.INITIALIZING, S.FATAL_ERROR),
+    S.ABORTABLE_ERROR: (
+        S.UNINITIALIZED,
+        S.ABORTING_TRANSACTION,
+        S.ABORTABLE_ERROR,
+        S.FATAL_ERROR,
+    ),
+    S.FATAL_ERROR: (S.FATAL_ERROR,),
+}
