@@ -65,7 +65,7 @@ def sent() -> tuple[tuple[Message, Encoded], ...]:
 
 def body(message: Message, around: Around = AROUND) -> dict[str, Any]:
     _, read, _ = read_message(
-        KINDS[type(message)].schema, message.VERSION, bytes_of(message, around).data
+        KINDS[type(message)].schema, message.spoken, bytes_of(message, around).data
     )
     return read
 
@@ -98,11 +98,11 @@ def test_all_bytes_of_a_message_belong_to_a_place_and_come_back_as_they_were() -
         assert b"".join(written.data[s.start : s.start + s.size] for s in written.spans) == (
             written.data
         )
-        known = places(type(message))
+        known = places(type(message), message.spoken)
         assert {(s.path, s.type) for s in written.spans} <= set(known)
-        _, found, read = read_message(schema, message.VERSION, written.data)
+        _, found, read = read_message(schema, message.spoken, written.data)
         assert read.data == written.data
-        assert encode(schema, message.VERSION, found).data in written.data
+        assert encode(schema, message.spoken, found).data in written.data
 
 
 def test_what_a_default_stands_for_is_a_place_that_the_message_has() -> None:
@@ -288,7 +288,7 @@ def test_a_message_that_is_cut_off_anywhere_names_field_and_byte() -> None:
         for end in range(4, len(written.data)):
             cut = (end - 4).to_bytes(4, "big") + written.data[4:end]
             with pytest.raises(WireError) as wrong:
-                read_message(schema, message.VERSION, cut)
+                read_message(schema, message.spoken, cut)
             assert wrong.value.field.startswith((schema.name, "RequestHeader", "ResponseHeader"))
             assert 4 <= wrong.value.at <= end
 
