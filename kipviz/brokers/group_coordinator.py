@@ -62,12 +62,11 @@ def on_offset_fetch(
         return Effects(me, replies=(Reply(reply_to, refused),))
     committed = me.offsets.get(place)
     offset = committed.offset if committed else -1
-    if request.require_stable and any(
-        (p.group_id, p.partition) == place for offsets in me.pending.values() for p in offsets
-    ):
-        answer = OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, request.partition)
-    else:
-        answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
+    answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
+    if any((p.group_id, p.partition) == place for found in me.pending.values() for p in found):
+        refusal = on.rules.pending_offset(request.require_stable, request.version)
+        if refusal is not Errors.NONE:
+            answer = OffsetFetchResponse(refusal, request.partition)
     waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
 
@@ -175,7 +174,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     request = waiting.request
     assert isinstance(request, TxnOffsetCommit)
     log = on.log(me.shard)
-    error = _member_error(me, request)
+    error = on.rules.zombie_offsets(_member_error(me, request))
     batch = Batch(
         log.end_offset,
         tuple(OffsetCommitRecord(request.group_id, o.partition, o.offset) for o in request.offsets),
@@ -198,7 +197,9 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
         batch.last_offset, Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE))
     )
     staged = tuple(
-        OffsetStaged(request.group_id, o.partition, o.offset, request.producer_id)
+        OffsetStaged(
+            request.group_id, o.partition, o.offset, request.producer_id, request.member_id
+        )
         for o in request.offsets
     )
     return Effects(

@@ -100,3 +100,11 @@ class BrokerRules(Value, frozen=True):
     member_check: Callable[[int, int], Errors]
     """May the share-partition leader go by what its own broker knows of the member: (own broker,
     the group coordinator's broker)? (KIP-1289 corner case 8; finding X8.)"""
+
+    pending_offset: Callable[[bool, int], Errors]
+    """What is a consumer told whose group's offset is pending: (does it ask for stable offsets,
+    version of OffsetFetch)? (KIP-447, both drafts and what ships.)"""
+
+    zombie_offsets: Callable[[Errors], Errors]
+    """Is a TxnOffsetCommit held against the group's members: (what is wrong with its member)?
+    (KIP-447 "Fence zombie".)"""

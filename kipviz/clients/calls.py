@@ -38,6 +38,8 @@ from kipviz.messages.share_groups import (
 from kipviz.records.batches import DataRecord
 
 C = Call
+# What a producer says of the member when it was told the group's id only.
+NOBODY = ("", -1)
 S = ProducerState
 INVALID_TXN_STATE = "InvalidTxnStateException"
 Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
@@ -89,6 +91,8 @@ def _producer(me: Application, line: Line) -> Producer:
 def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
     keep = line.target == KEEP_PREPARED_TXN
     producer = transactional.init_transactions(_producer(me, line), keep_prepared_txn=keep)
+    if isinstance(me.consumer, GroupConsumer):
+        producer = producer.but(member_at_init=_member_of(me.consumer))
     return me.with_client(producer)
 
 
@@ -109,14 +113,17 @@ def _send(me: Application, line: Line, rules: ClientRules) -> Application:
 def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
     offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
-    producer = transactional.send_offsets(
-        _producer(me, line),
-        consumer.group_id,
-        consumer.member_id if line.metadata else "",
-        consumer.member_epoch if line.metadata else -1,
-        offsets,
-    )
+    producer, now = _producer(me, line), _member_of(consumer)
+    passed = now if line.metadata else NOBODY
+    if isinstance(consumer, GroupConsumer):
+        passed = rules.producer_member(producer.member_at_init, now, passed)
+    producer = transactional.send_offsets(producer, consumer.group_id, *passed, offsets)
     return me.with_client(producer)
+
+
+def _member_of(consumer: Consumer | GroupConsumer | ShareConsumer) -> tuple[str, int]:
+    """Give consumer.groupMetadata(): the member, and its epoch as the consumer knows it now."""
+    return consumer.member_id, consumer.member_epoch
 
 
 def _stage(me: Application, line: Line, rules: ClientRules) -> Application:

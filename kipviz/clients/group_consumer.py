@@ -28,6 +28,14 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 
 HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
+# The versions of OffsetFetch that ask for stable offsets, and that say who asks.
+FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
+# What is tried again only after a while: it takes somebody else to resolve it.
+PENDING = (
+    Errors.UNSTABLE_OFFSET_COMMIT,
+    Errors.PENDING_TRANSACTION,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+)
 FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
 
 
@@ -67,7 +75,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
     only, else as soon as the coordinator says so. `target` is the assignment that it was told last,
     `owned` what it has taken over of it, `told` what of that it told the coordinator (None: tell
     all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
-    records of the last poll() are from.
+    records of the last poll() are from. `offset_fetch_version` is the newest OffsetFetch that the
+    client knows.
     """
 
     source: str
@@ -92,6 +101,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
     error: str = ""
+    offset_fetch_version: int = 10
 
     @property
     def position(self) -> int:
@@ -142,9 +152,7 @@ def next_request(me: GroupConsumer) -> Message | None:
         return None
     for partition in me.owned:
         if partition not in me.positions:
-            return OffsetFetch(
-                me.group_id, partition, member_id=me.member_id, member_epoch=me.member_epoch
-            )
+            return _ask_for_offset(me, partition)
     for partition in me.owned:
         if partition not in me.resting:
             return Fetch(
@@ -194,7 +202,14 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
     """Give the consumer of the process's next life: another member, who has not joined."""
     name = f"{me.member_id.partition('/')[0]}/{life}"
     return GroupConsumer(
-        me.source, me.group_id, name, me.topic, me.partition, me.max_records, me.listener
+        me.source,
+        me.group_id,
+        name,
+        me.topic,
+        me.partition,
+        me.max_records,
+        me.listener,
+        offset_fetch_version=me.offset_fetch_version,
     )
 
 
@@ -222,6 +237,17 @@ def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
 
 
 # -- pieces -----------------------------------------------------------------------------------------
+
+
+def _ask_for_offset(me: GroupConsumer, partition: str) -> Message:
+    """Ask where the group left off: as a member if the version has a place for it (9, KIP-848)."""
+    version = me.offset_fetch_version
+    stable = version >= FIRST_STABLE
+    if version < FIRST_WITH_MEMBER:
+        return OffsetFetch(me.group_id, partition, stable, version=version)
+    return OffsetFetch(
+        me.group_id, partition, stable, me.member_id, me.member_epoch, version=version
+    )
 
 
 def _heartbeat(me: GroupConsumer) -> Message:
@@ -285,7 +311,7 @@ def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
         return me
     if answer.error is Errors.NONE:
         return me.but(positions=me.positions.set(answer.partition, max(answer.offset, 0)))
-    if answer.error is Errors.UNSTABLE_OFFSET_COMMIT:
+    if answer.error in PENDING:
         return me.but(backing_off=True)
     if answer.error in RETRIABLE:
         return me

@@ -112,6 +112,7 @@ class Producer(Part, frozen=True, dict=True):
     partitions: tuple[str, ...] = ()
     to_add: tuple[str, ...] = ()
     bump: bool = False
+    member_at_init: tuple[str, int] = ("", -1)
 
     @property
     def state_name(self) -> str:

@@ -13,6 +13,10 @@ from kipviz.messages.share_groups import AcknowledgementBatch
 Sequences: TypeAlias = Table[str, int]
 
 
+# A member's id and its epoch, or the generation.
+Member: TypeAlias = tuple[str, int]
+
+
 class ClientRules(Value, frozen=True):
     """What the clients of one design do where the proposals differ."""
 
@@ -43,3 +47,7 @@ class ClientRules(Value, frozen=True):
 
     staging_starts: Callable[[], bool]
     """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""
+
+    producer_member: Callable[[Member, Member, Member], Member]
+    """In whose name does a producer send offsets: (the consumer's member when it initialised, the
+    consumer's member now, the one that the call is given)? (KIP-447, both drafts and what ships.)"""

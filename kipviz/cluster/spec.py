@@ -92,7 +92,8 @@ class ApplicationSpec(Value, frozen=True):
     `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
     the topic of its source, and is given partitions. `listener` says whether partitions are given
-    and taken in poll() only (ConsumerRebalanceListener).
+    and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
+    of OffsetFetch that its client knows (6: before KIP-447).
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     """
@@ -117,6 +118,7 @@ class ApplicationSpec(Value, frozen=True):
     work_ms: int = 0
     acquire_mode: int = BATCH_OPTIMIZED
     callback: bool = False
+    offset_fetch_version: int = 10
 
 
 class ClusterSpec(Value, frozen=True):
@@ -264,6 +266,10 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(
             f"the protocol of {name} is {application.protocol!r}; a regular group's consumer has "
             f"one of {', '.join(map(repr, PROTOCOLS))}, a share group's none"
+        )
+    if not 6 <= application.offset_fetch_version <= 10:
+        raise BadSpec(
+            f"{name} asks for offsets in version 6 to 10, not {application.offset_fetch_version}"
         )
     mixed = [
         a.name

@@ -253,7 +253,14 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
     elif a.protocol:
         topic = topic_of(a.source)
         consumer = GroupConsumer(
-            source, a.group_id, a.member_id, topic, a.source, a.max_records, a.listener
+            source,
+            a.group_id,
+            a.member_id,
+            topic,
+            a.source,
+            a.max_records,
+            a.listener,
+            offset_fetch_version=a.offset_fetch_version,
         )
     else:
         consumer = Consumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)

@@ -6,6 +6,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.finding_options import WRITTEN as NEAREST
 from kipviz.designs.findings import CHANGES
+from kipviz.designs.group_options import GROUP_SLOTS
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 from kipviz.designs.session_options import SESSION_SLOTS, WRITTEN
 from kipviz.designs.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
@@ -43,6 +44,7 @@ AS_WRITTEN = Design(
         *(WRITTEN[slot.name] for slot in SESSION_SLOTS),
         *(NEAREST[slot.name] for slot in FINDING_SLOTS),
         *(AS_SHIPPED[slot.name] for slot in TWO_PHASE_SLOTS),
+        *(slot.options[0].name for slot in GROUP_SLOTS),
     ),
 )
 
@@ -111,8 +113,46 @@ KIP_1310 = Design(
     REPAIRED.but(**WRITTEN).chosen,
 )
 
+
+def _of_kip_447(name: str, title: str, status: str, sentence: str, **choices: str) -> Design:
+    """Give Kafka with regular groups as they were, or as a draft of KIP-447 wanted them."""
+    source = f"{KAFKA.source}; KIP-447, {title}"
+    chosen = KAFKA.but(**choices).chosen
+    return Design(name, title, status, sentence, source, chosen, KAFKA.stages_shares)
+
+
+BEFORE_447 = _of_kip_447(
+    "before-447",
+    "Kafka before KIP-447",
+    "shipped",
+    "Nobody looks at members when a producer brings offsets, nor at pending offsets when a consumer "
+    "asks: one producer per partition has to fence the one before it (exactly_once, until 2.5).",
+    pending_offset="the_committed_one",
+    zombie_offsets="anybody",
+)
+GROUP_ID_CONFIG = _of_kip_447(
+    "kip-447-group-id",
+    "KIP-447, a middle version: the group id is a producer config",
+    "draft",
+    "The producer knows its group by its configuration, and its member and generation from "
+    "InitProducerId: after a rebalance it has to initialise again. Whoever asks for an offset "
+    "that is pending is told PendingTransactionException, or to wait for the coordinator to load.",
+    pending_offset="pending_to_new_loading_to_old",
+    producer_member="as_it_was_at_init",
+)
+INIT_WITH_CONSUMER = _of_kip_447(
+    "kip-447-init-consumer",
+    "KIP-447, the version beside it: initTransactions(consumer)",
+    "draft",
+    "The producer holds the consumer, and sends offsets in the name of the member that this is now.",
+    producer_member="of_the_consumer_it_holds",
+)
+
 CATALOGUE: tuple[Design, ...] = (
     KAFKA,
+    BEFORE_447,
+    GROUP_ID_CONFIG,
+    INIT_WITH_CONSUMER,
     KIP_939,
     _older(
         "kafka-tv1",

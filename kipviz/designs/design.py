@@ -7,6 +7,7 @@ from kipviz.clients.calls import KEEP_PREPARED_TXN
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value
+from kipviz.designs.group_options import MEMBERS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.two_phase_options import KEPT
 
@@ -108,6 +109,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     """Say whether a slot's question can come up in a cluster at all."""
     if slot.only_with == SESSION:
         return any(a.session is not None for a in spec.applications)
+    if slot.only_with == MEMBERS:
+        return any(a.protocol for a in spec.applications)
     return slot.only_with != KEPT or any(
         line.target == KEEP_PREPARED_TXN for a in spec.applications for line in a.program
     )

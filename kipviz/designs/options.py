@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kipviz.brokers.in_flight import InFlight
 from kipviz.designs.finding_options import FINDING_SLOTS
+from kipviz.designs.group_options import GROUP_SLOTS
 from kipviz.designs.session_options import SESSION_SLOTS
 from kipviz.designs.slot import (
     DRAFT,
@@ -442,4 +443,5 @@ SLOTS: tuple[Slot, ...] = (
     *SESSION_SLOTS,
     *FINDING_SLOTS,
     *TWO_PHASE_SLOTS,
+    *GROUP_SLOTS,
 )

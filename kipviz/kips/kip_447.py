@@ -26,6 +26,14 @@ KIP = Kip(
             test="brokers/test_group_coordinator.py::test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets",
         ),
         Row(
+            "Both halves are needed",
+            "Without the member check or without the wait a zombie's pause does harm.",
+            MODELLED,
+            handler="studies.zombies.pauses",
+            scenario="kip-447-race",
+            test="studies/test_zombies.py::test_each_half_closes_a_window_of_its_own",
+        ),
+        Row(
             "ConsumerGroupMetadata with the group's id only",
             "Without a member nobody is checked, and a zombie commits.",
             MODELLED,

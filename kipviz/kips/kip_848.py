@@ -51,6 +51,14 @@ KIP = Kip(
             test="brokers/test_consumer_group.py::test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it",
         ),
         Row(
+            "Offsets in the name of a member",
+            "The member's own epoch is good for every partition, whether it has it or not.",
+            MODELLED,
+            handler="brokers.consumer_group.commit_error",
+            scenario="kip-848-no-listener",
+            test="properties/test_promises.py::test_who_stages_offsets_is_a_member_that_has_the_partition",
+        ),
+        Row(
             "Static members, regular expressions, client-side assignors, racks",
             "Other ways to be a member.",
             OPEN,

@@ -132,6 +132,7 @@ MEANING: Mapping[Errors, str] = {
     E.INVALID_TRANSACTION_TIMEOUT: "The timeout asked for is longer than the broker allows.",
     E.CONCURRENT_TRANSACTIONS: "The transaction before this one is not complete yet.",
     E.FENCED_LEADER_EPOCH: "The client knows of an older leader.",
+    E.PENDING_TRANSACTION: "A draft's words for an offset that is staged in an open transaction.",
     E.UNSTABLE_OFFSET_COMMIT: "An offset is staged in a transaction that is still open.",
     E.PRODUCER_FENCED: "Another producer of this name has taken over.",
     E.FENCED_MEMBER_EPOCH: "The group has the member at another epoch: it has to join again.",

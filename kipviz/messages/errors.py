@@ -48,6 +48,8 @@ class Errors(IntEnum):
     INVALID_SHARE_SESSION_EPOCH = 123
     FENCED_STATE_EPOCH = 124
     INVALID_REGULAR_EXPRESSION = 128
+    # A draft of KIP-447 names it and gives no number; this one is ours.
+    PENDING_TRANSACTION = 10_447
 
 
 # Exceptions that extend RetriableException: the client asks again.
@@ -64,5 +66,6 @@ RETRIABLE = frozenset(
         Errors.CONCURRENT_TRANSACTIONS,
         Errors.FENCED_LEADER_EPOCH,
         Errors.UNSTABLE_OFFSET_COMMIT,
+        Errors.PENDING_TRANSACTION,
     }
 )

@@ -148,12 +148,16 @@ class SharePartitionLoaded(Event, frozen=True):
 
 
 class OffsetStaged(Event, frozen=True):
-    """A group's offset is in the log, pending the outcome of a transaction."""
+    """A group's offset is in the log, pending the outcome of a transaction.
+
+    `member_id` is the member in whose name it came, "" for none.
+    """
 
     group_id: str
     partition: str
     offset: int
     producer_id: int
+    member_id: str = ""
 
 
 class OffsetResolved(Event, frozen=True):

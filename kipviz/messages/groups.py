@@ -48,7 +48,8 @@ class TxnOffsetCommitResponse(Message, frozen=True):
 class OffsetFetch(Message, frozen=True):
     """A consumer asks where its group left off; the Java consumer always requires stable offsets.
 
-    A member that joined says who it is; a member epoch of -1 says nothing.
+    A member that joined says who it is; a member epoch of -1 says nothing. Before version 7
+    (Kafka 2.5) nobody could ask for stable offsets.
     """
 
     API_KEY: ClassVar[int] = 9
@@ -58,6 +59,7 @@ class OffsetFetch(Message, frozen=True):
     require_stable: bool = True
     member_id: str = ""
     member_epoch: int = -1
+    version: int = 10
 
 
 class OffsetFetchResponse(Message, frozen=True):

@@ -22,6 +22,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
     MessageSent,
+    OffsetStaged,
     RecordsMoved,
     SharePartitionDropped,
     SharePartitionLoaded,
@@ -32,6 +33,7 @@ from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.messages.two_phase import InitProducerId2PcResponse
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import (
     TERMINAL,
     RecordState,
@@ -280,6 +282,24 @@ def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
+def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
+    """A group whose members are given has no members to be asked for."""
+    if not isinstance(event, OffsetStaged):
+        return ""
+    home = world.image.home_of(CONSUMER_OFFSETS, event.group_id)
+    role = world.roles.get((world.image.leader_of(home), "group_coordinator", home))
+    group = role.groups.get(event.group_id) if role is not None else None
+    if group is None or not len(group.members):
+        return ""
+    member = group.members.get(event.member_id)
+    who = event.member_id or "somebody without a name"
+    if member is None:
+        return f"{who} staged an offset of {event.partition} and is no member of {event.group_id}"
+    if event.partition not in dict((*member.assigned, *member.revoking)):
+        return f"{who} staged an offset of {event.partition}, which it does not have any more"
+    return ""
+
+
 PROMISES: tuple[Promise, ...] = (
     Promise(
         "committed stays",
@@ -347,10 +367,17 @@ PROMISES: tuple[Promise, ...] = (
         "KIP-890; ProducerAppendInfo.checkProducerEpoch",
         _fenced_writes,
     ),
+    Promise(
+        "no zombie of a group",
+        "Offsets of a group are staged only in the name of a member that has the partition.",
+        "KIP-447 Fence zombie; ConsumerGroup.validateOffsetCommit",
+        _stranger_stages,
+    ),
 )
 LOOKED_AT = (
     BatchAppended,
     MessageSent,
+    OffsetStaged,
     RecordsMoved,
     SharePartitionDropped,
     SharePartitionLoaded,

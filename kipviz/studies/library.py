@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import counted, two_phase
+from kipviz.studies import counted, two_phase, zombies
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.study import Rival, Study
 
@@ -276,6 +276,14 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 corner case 6, 're-acquirable'",
         "If a staged record's lock runs out, another member acquires it and both outputs are committed.",
         counting=_two_owners,
+    ),
+    Study(
+        "B28",
+        "Is a zombie kept out as well in a share group as in a regular one?",
+        "KIP-447 'Fence zombie'; KIP-848 member epochs; KIP-1289 corner case 6",
+        "At how many moments of its transaction a process may stand still, lose its partition or its "
+        "lock to another member, and do harm when it goes on.",
+        counting=zombies.zombies,
     ),
     Study(
         "sequences",

@@ -53,11 +53,6 @@ NOT_YET: tuple[NotYet, ...] = (
         f"{OLDER} (B23 asks it of version 2)",
     ),
     NotYet(
-        "B28",
-        "Is a zombie kept out as well in a share group as in a regular one?",
-        "members of a regular group that come and go (rebalances); B24 asks it of share groups",
-    ),
-    NotYet(
         "B30",
         "What becomes of a rejected record in a transaction?",
         "dead-letter queues (KIP-1191)",

@@ -65,6 +65,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
 # What no question of KIP-1289 touches: played under the first design that each is written for.
 SHIPPED: dict[str, Row] = {
     "kip-848-rebalance": FINE,
+    "kip-848-no-listener": LOST,  # partitions come and go in the background
     "kip-447-race": FINE,
     "kip-447-zombie": FINE,
     "kip-447-group-id-only": LOST,  # the application does not say who its member is

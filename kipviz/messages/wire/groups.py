@@ -215,26 +215,34 @@ def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
 
 
 def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
-    topic = {
-        "TopicId": around.topic_id(topic_of(m.partition)),
-        "PartitionIndexes": (index_of(m.partition),),
-    }
+    named: Struct = {"Name": topic_of(m.partition)}
+    if m.version >= 10:
+        named = {"TopicId": around.topic_id(topic_of(m.partition))}
+    topic = {**named, "PartitionIndexes": (index_of(m.partition),)}
+    stable = {"RequireStable": m.require_stable} if m.version >= 7 else {}
+    if m.version < 8:
+        return {"GroupId": m.group_id, "Topics": (topic,), **stable}
     group: Struct = {"GroupId": m.group_id, "Topics": (topic,)}
     if m.member_epoch >= 0:
         group |= {"MemberId": m.member_id, "MemberEpoch": m.member_epoch}
-    return {"Groups": (group,), "RequireStable": m.require_stable}
+    return {"Groups": (group,), **stable}
 
 
 def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
+    version = around.version_of(m)
     group = around.request.group_id if isinstance(around.request, model.OffsetFetch) else ""
     if m.error not in OF_A_PARTITION:
+        if version < 8:
+            return {"Topics": (), "ErrorCode": m.error}
         return {"Groups": ({"GroupId": group, "Topics": (), "ErrorCode": m.error},)}
     partition = {
         "PartitionIndex": index_of(m.partition),
         "CommittedOffset": m.offset,
         "ErrorCode": m.error,
     }
-    found = around.by_topic_id(m.partition, "Partitions", **partition)
+    found = around.by_topic(version, 10, m.partition, "Partitions", **partition)
+    if version < 8:
+        return {"Topics": found, "ErrorCode": Errors.NONE}
     return {"Groups": ({"GroupId": group, "Topics": found, "ErrorCode": Errors.NONE},)}
 
 

@@ -52,6 +52,12 @@ def up_to_send(name: str) -> tuple[str, ...]:
     return (goes, "quiet", goes, goes, "quiet", goes, goes, goes, "quiet")
 
 
+def commits(name: str) -> tuple[str, ...]:
+    """Give the instructions by which an application sends its offsets and commits."""
+    goes = f"{name} goes on"
+    return (goes, "quiet", goes, goes, "quiet", goes)
+
+
 APP_1_READS = Beat(
     "app-1 reads and writes",
     "C1 is the group's only member: it joins at epoch 2 and gets src-0 and src-1. It reads a and b "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.group_setting import reader, spec_of
+from kipviz.scenarios.stories.group_setting import commits, member, reader, spec_of, up_to_send
 
 REBALANCE = Scenario(
     "kip-848-rebalance",
@@ -111,4 +111,95 @@ REBALANCE = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (REBALANCE,)
+# src-0 is empty, so that what app-1 works on is the partition that goes to the other member.
+ONE_FULL = (("src-1", 200, ("c", "d")),)
+NO_LISTENER = Scenario(
+    "kip-848-no-listener",
+    "A partition goes in the middle of a transaction, and the commit goes through",
+    "A consumer without a ConsumerRebalanceListener gives a partition up in the background, while "
+    "its application works on records of it. The offsets go out with the member's newest epoch, and "
+    "nobody asks whether the partition is still its own.",
+    "KIP-848 Reconciliation; ConsumerGroup.validateOffsetCommit: the member's own epoch is good for "
+    "every partition (our reading of the code)",
+    spec_of(member("app-1", listener=False), member("app-2", listener=False)).but(records=ONE_FULL),
+    (
+        Beat(
+            "app-1 works on c and d of src-1",
+            "C1 is alone and has both partitions; src-0 is empty. The transaction is open, the outputs "
+            "are sent, the offsets not yet.",
+            up_to_send("app-1"),
+        ),
+        Beat(
+            "app-2 joins",
+            "C2 is to have src-1, and waits until C1 has let go of it.",
+            ("app-2 goes on", "quiet", "app-2 goes on", "app-2 goes on", "quiet"),
+        ),
+        Beat(
+            "C1 lets go of src-1 behind the application's back",
+            "A heartbeat brings the new assignment. Without a listener and without automatic commits "
+            "there is nobody to ask: the background thread gives src-1 up, says so, and is at epoch 3. "
+            "The application thread is in the middle of its transaction.",
+            ("the heartbeat interval of app-1/consumer is over", "quiet"),
+        ),
+        Beat(
+            "C2 gets src-1, and app-2 commits c and d",
+            "No offset of src-1 is pending, so C2 is told that there is none, and begins at c.",
+            (
+                "the heartbeat interval of app-2/consumer is over",
+                "quiet",
+                *("app-2 goes on",) * 3,
+                "quiet",
+                *commits("app-2"),
+            ),
+        ),
+        Beat(
+            "app-1: sendOffsetsToTransaction()",
+            "consumer.groupMetadata() says C1 at epoch 3, and that is right. Broker 4 compares the "
+            "epoch, not the partition, and takes the offset.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-1 commits, too",
+            "The outputs of c and d are committed for the second time, and no zombie was involved.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+    ),
+    ("app-1", "app-2", "B4", "B3"),
+    ("kafka",),
+    Question(
+        4,
+        "C1 is a member in good standing at epoch 3, and src-1 is C2's. app-1 sends an offset of src-1. "
+        "What does Broker 4 say?",
+        (
+            Choice(
+                "STALE_MEMBER_EPOCH", False, "The epoch is not stale: C1 has heard of everything."
+            ),
+            Choice("UNKNOWN_MEMBER_ID", False, "C1 is a member."),
+            Choice(
+                "no error",
+                True,
+                "Right: an older epoch is checked against the partitions (KIP-1251), the present one "
+                "is not.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            2,
+            "With a ConsumerRebalanceListener this beat would end before src-1 is given up: callbacks "
+            "run in poll(), and the application is not there.",
+        ),
+        Watch(
+            4,
+            "Look at the guards of TxnOffsetCommit, and at what the card of the group says that C1 "
+            "may have.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw a partition go to another member", "partition moved"),
+        Checkpoint("saw the last stable offset held back", "lso held back"),
+        Checkpoint("saw an offset pending", "offset pending"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (REBALANCE, NO_LISTENER)

@@ -1,0 +1,148 @@
+"""A process stands still at every moment of its transaction in turn: does it do harm when it wakes up?
+
+For each moment: the process stops, what it holds runs out, another member of its group does a whole
+transaction, and then the first one goes on where it stood.
+"""
+
+from __future__ import annotations
+
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    Deliver,
+    ExpireLock,
+    RunOut,
+    Send,
+    Step,
+)
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import host_of
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.events import CallReturned
+from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import next_by_itself
+
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+
+ENDS = ("commitTransaction", "abortTransaction")
+STEPS_MAX = 400
+STALLED, OTHER = "app-1", "app-2"
+GROUP, SHARE = "kip-447-zombie", "kip-1289-two-members"
+
+RIVALS = (
+    ("regular group: members and pending offsets (KIP-447)", GROUP, "kafka"),
+    ("regular group: members only", GROUP, "kafka+pending_offset=the_committed_one"),
+    ("regular group: pending offsets only", GROUP, "kafka+zombie_offsets=anybody"),
+    ("regular group: neither (before 2.5)", GROUP, "before-447"),
+    ("share group: the vote pins the record", SHARE, "repaired"),
+    ("share group: the lock runs on", SHARE, "repaired+lock_expiry=back_to_available"),
+)
+
+
+def zombies() -> Table:
+    """Give, for each rival, at how many moments a pause does harm."""
+    rows = []
+    for words, scenario, design in RIVALS:
+        found = pauses(scenario, design)
+        broken = [(moment, reason) for moment, reason in found if reason]
+        first = f"before {broken[0][0]!r}: {broken[0][1]}" if broken else ""
+        rows.append((words, design, str(len(found)), str(len(broken)), first))
+    return (
+        "rival",
+        "design",
+        "moments tried",
+        "moments at which it does harm",
+        "the first",
+    ), tuple(rows)
+
+
+def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
+    """Give (the step that the process stands before, what is broken in the end) for every moment."""
+    model = scenario_named(scenario).model(design_named(design))
+    trace, found = Trace.start(model, PROPERTIES), []
+    while not _ended(trace, STALLED):
+        action = _next(model, trace, STALLED)
+        if action is None:
+            break
+        accident = _runs_out(model, trace)
+        if accident is not None:
+            found.append((label(trace.world, action), _harm(model, trace.take(accident))))
+        trace = trace.take(action)
+    return found
+
+
+def _harm(model: ClusterModel, trace: Trace) -> str:
+    """Let the other one do a transaction, then the first one, and the other one again."""
+    for name in (OTHER, STALLED, OTHER):
+        trace = _through(model, trace, name)
+    atomic = PROPERTIES[0].finding(trace.observations[0])
+    return atomic.reason if atomic.status == BROKEN else ""
+
+
+def _through(model: ClusterModel, trace: Trace, name: str) -> Trace:
+    """Let one process run until its next transaction has ended, or it can only wait."""
+    waited = False
+    for _ in range(STEPS_MAX):
+        action = _next(model, trace, name)
+        if action is None:
+            timer = _timer(model, trace, name)
+            if waited or timer is None:
+                return trace
+            action, waited = timer, True
+        trace = trace.take(action)
+        if _ended(trace, name):
+            return trace
+    return trace
+
+
+def _next(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None:
+    """Give what happens next while only one process runs: the brokers first, then its thread."""
+    stands = OTHER if name == STALLED else STALLED
+
+    def held(action: ClusterAction) -> bool:
+        if isinstance(action, Send):
+            return host_of(action.source) == stands
+        return (
+            isinstance(action, Deliver)
+            and action.way == "response"
+            and host_of(action.source) == stands
+        )
+
+    action = next_by_itself(model, trace.world, held)
+    if action is not None:
+        return action
+    step = Step(name)
+    return step if model.why_not(trace.world, step) is None else None
+
+
+def _timer(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None:
+    found = [
+        a
+        for a in model.enabled(trace.world)
+        if isinstance(a, ClientTimer) and host_of(a.source) == name
+    ]
+    return found[-1] if found else None
+
+
+def _runs_out(model: ClusterModel, trace: Trace) -> ClusterAction | None:
+    """Give the session or the lock of the process that stands still, if it has one."""
+    for action in model.enabled(trace.world):
+        if isinstance(action, ExpireLock) or (
+            isinstance(action, RunOut) and action.timer.startswith("the session of C1 ")
+        ):
+            return action
+    return None
+
+
+def _ended(trace: Trace, name: str) -> bool:
+    return any(
+        isinstance(event, CallReturned)
+        and event.application == name
+        and event.call in ENDS
+        and not event.raised
+        for event in trace.here.events
+    )
