@@ -6,6 +6,7 @@ from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 PRODUCER = "clients/test_two_phase_producer.py::test_"
 BROKER = "brokers/test_two_phase.py::test_"
+PAGE = "60-kip-939-two-phase-commit"
 STORES = "scenarios/test_kip_939.py::test_"
 
 KIP = Kip(
@@ -36,6 +37,7 @@ KIP = Kip(
             "brokers.transaction_coordinator.why_no_timeout",
             "kip-939-dual-write",
             BROKER + "a_transaction_of_a_two_phase_commit_has_no_time_limit_and_others_keep_theirs",
+            page=PAGE,
         ),
         Row(
             "prepareTransaction()",
@@ -44,6 +46,7 @@ KIP = Kip(
             "clients.producer.prepare_transaction",
             "kip-939-dual-write",
             STORES + "preparing_is_known_to_the_client_alone",
+            page=PAGE,
         ),
         Row(
             "PreparedTxnState",
@@ -60,6 +63,7 @@ KIP = Kip(
             "kip-939-undone",
             PRODUCER
             + "a_prepared_transaction_commits_if_the_stored_state_is_its_own_and_else_aborts",
+            page=PAGE,
         ),
         Row(
             "initTransactions(keepPreparedTxn) of a release",
@@ -68,6 +72,7 @@ KIP = Kip(
             "designs.two_phase_options.not_served",
             "kip-939-released-only",
             STORES + "a_release_refuses_to_keep_so_the_program_of_the_kip_does_not_start",
+            page=PAGE,
         ),
         Row(
             "InitProducerId with KeepPreparedTxn",
@@ -77,6 +82,7 @@ KIP = Kip(
             "brokers.two_phase.kept",
             "kip-939-dual-write",
             BROKER + "a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged",
+            page=PAGE,
             note="draft (pull request 21735); the epoch of the markers is our inference",
         ),
         Row(
@@ -104,6 +110,7 @@ KIP = Kip(
             "kip-939-dual-write",
             STORES
             + "when_the_database_decides_no_crash_of_the_application_tears_the_two_stores_apart",
+            page=PAGE,
         ),
         Row(
             "Admin.forceTerminateTransaction",
@@ -112,6 +119,7 @@ KIP = Kip(
             "clients.admin.fence_producers",
             "kip-939-force-terminate",
             STORES + "an_operator_who_ends_a_prepared_transaction_can_tear_the_two_stores_apart",
+            page=PAGE,
         ),
         Row(
             "ListTransactions, describe: how long a transaction is open",
@@ -126,6 +134,7 @@ KIP = Kip(
             "scenarios.programs.KAFKA_FIRST_UNDOES",
             "kip-1310-kafka-first",
             STORES + "when_kafka_goes_first_and_nothing_is_written_down_neither_recovery_is_right",
+            page=PAGE,
             note="a rival order; how to recover is not in its text, both ways are our inference",
         ),
         Row(
