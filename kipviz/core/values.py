@@ -152,10 +152,11 @@ def _shape_of_value(value: Any) -> object:
 def _said(value: Any) -> tuple[Any, ...]:
     """Give the fields of a value up to the last one that is not at its default."""
     fields: tuple[Any, ...] = astuple(value)
-    defaults = value.__struct_defaults__
     last = len(fields)
-    for default in reversed(defaults):
-        if not _is_default(fields[last - 1], default):
+    for default in reversed(value.__struct_defaults__):
+        item = fields[last - 1]
+        # Most are the very object; only a field that ends the row is looked at more closely.
+        if item is not default and not _is_default(item, default):
             break
         last -= 1
     return fields if last == len(fields) else fields[:last]
@@ -163,9 +164,10 @@ def _said(value: Any) -> tuple[Any, ...]:
 
 def _is_default(item: object, default: object) -> bool:
     """Say whether a field says nothing: the same content, so that 0 is not taken for False."""
-    if item is default:
-        return True
-    return type(item) is type(default) and item == default and encoding(item) == encoding(default)
+    if type(item) is not type(default) or item != default:
+        return False
+    # What is empty or plain cannot hide a 0 that is taken for False.
+    return type(default) in _PLAIN or not default or encoding(item) == encoding(default)
 
 
 def _shape_of_member(value: Any) -> object:

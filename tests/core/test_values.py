@@ -165,6 +165,26 @@ def test_contents_that_look_alike_have_different_fingerprints(one, other):
     assert fingerprint(Holder(one)) != fingerprint(Holder(other))
 
 
+def test_a_field_that_a_class_gets_later_changes_no_fingerprint_made_before():
+    def record(**later):
+        fields = [("offset", int), ("flags", tuple, ()), *later.items()]
+        named = [(f[0], *f[1:]) if isinstance(f[1], type) else (f[0], *f[1]) for f in fields]
+        return msgspec.defstruct("Record", named, bases=(Value,), frozen=True)
+
+    old = record()
+    new = record(epoch=(int, 0), marks=(Table, Table.of()), sure=(bool, False))
+    assert fingerprint(new(1)) == fingerprint(old(1))
+    assert fingerprint(new(1, (2,))) == fingerprint(old(1, (2,)))
+    grown = [new(1, (), 7), new(1, (), 0, Table.of({"a": 1})), new(1, (), 0, Table.of(), True)]
+    assert len({fingerprint(value) for value in (new(1), *grown)}) == 4
+
+
+def test_a_field_at_another_value_that_equals_its_default_is_told_apart():
+    pair = msgspec.defstruct("Pair", [("one", tuple, (0, 1))], bases=(Value,), frozen=True)
+    assert pair((False, True)) == pair()
+    assert fingerprint(pair((False, True))) != fingerprint(pair())
+
+
 @pytest.mark.parametrize("content", [{1}, frozenset({1}), {"a": 1}, [1], 1.5, object()])
 def test_what_has_no_canonical_form_is_refused_with_the_place_where_it_sits(content):
     kind = type(content).__name__
