@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kipviz.studies.study import Answer
 
 HELP = "answer a debated question about the drafts, such as B8; list them if none is named"
-FINDINGS = "findings"
+FINDINGS, CORNERS = "findings", "corners"
 HEAD = """# The findings of our review of KIP-1289, each shown alone
 
 Made by `kipviz study findings --into FINDINGS.md`; a test makes it again. The KIP is a draft; what
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "study",
         nargs="?",
         metavar="STUDY",
-        help="B1, B2, …, or `findings` for the review of KIP-1289; a list if left out",
+        help="B1, B2, …, or `findings` or `corners` for those of KIP-1289; a list if left out",
     )
     parser.add_argument(
         "--into", metavar="FILE", help="write the findings as a page, such as FINDINGS.md"
@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("--into writes the page of `kipviz study findings`, and of no other study")
     if arguments.study == FINDINGS:
         return _findings(arguments)
+    if arguments.study == CORNERS:
+        return _corners(arguments)
     if arguments.study is None:
         listed = [{"name": s.name, "question": s.question, "source": s.source} for s in STUDIES]
         missing = [{"name": n.name, "question": n.question, "needs": n.needs} for n in NOT_YET]
@@ -56,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines += ["", "Not yet:"]
         lines += [f"{n.name:<10} {n.question} Needs {n.needs}." for n in NOT_YET]
         lines += ["", f"{FINDINGS:<10} What is the matter with KIP-1289, each finding shown alone"]
+        lines += [f"{CORNERS:<10} What KIP-1289 claims of its corner cases, and what happens"]
         answer({"studies": listed, "not_yet": missing}, lines, as_json=arguments.json)
         return 0
     with telling.refusing():
@@ -98,6 +101,32 @@ def _findings(arguments: argparse.Namespace) -> int:
     if arguments.into is not None:
         write_whole(arguments.into, HEAD + page)
     answer(document, page.splitlines(), as_json=arguments.json)
+    return 0
+
+
+def _corners(arguments: argparse.Namespace) -> int:
+    """Play every corner case in every reading; a claim that does not hold is no failure."""
+    from kipviz.studies.corners import told_all
+    from kipviz.views.review import corners_page
+
+    told = tuple(told_all())
+    document = {
+        "corners": [
+            {
+                "case": each.corner.number,
+                "title": each.corner.title,
+                "claim": each.corner.claim,
+                "scenario": each.corner.scenario,
+                "design": each.design,
+                "holds": each.holds,
+                "exactly_once": each.once,
+                "pending": each.pending,
+                "happens": each.happens,
+            }
+            for each in told
+        ]
+    }
+    answer(document, corners_page(told).splitlines(), as_json=arguments.json)
     return 0
 
 

@@ -14,6 +14,7 @@ from kipviz.scenarios.stories import (
     kip_939_operator,
     kip_1191,
     kip_1289,
+    kip_1289_corners,
     kip_1289_findings,
     kip_1310,
 )
@@ -27,6 +28,7 @@ class UnknownScenario(ValueError):
 LIBRARY: tuple[Scenario, ...] = (
     *kip_1289.STORIES,
     *kip_1289_findings.STORIES,
+    *kip_1289_corners.STORIES,
     *kip_98.STORIES,
     *kip_664.STORIES,
     *kip_939.STORIES,

@@ -18,6 +18,7 @@ from kipviz.checking.verdicts import BREAKS, Cell, Judged
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.claims import Entry
+from kipviz.studies.corners import Told
 from kipviz.studies.findings import Shown
 from kipviz.studies.study import Answer
 from kipviz.views.markdown import plain
@@ -89,6 +90,26 @@ def findings_page(all_shown: Iterable[Shown]) -> str:
     ]
     heads = ("finding", "the text", "as the text has it", "where", "verdict", "what", "the run")
     return "\n\n".join((table(heads, rows), plain(HONEST), HOW_TO_OPEN)) + "\n"
+
+
+def corners_page(all_told: Iterable[Told]) -> str:
+    """Give the corner cases of KIP-1289: what is claimed, and what happens in each reading."""
+    rows = [
+        (
+            str(told.corner.number),
+            told.corner.title,
+            told.corner.claim,
+            told.design,
+            told.holds,
+            told.once,
+            told.pending,
+            told.happens,
+        )
+        for told in all_told
+    ]
+    heads = ("case", "title", "the claim", "design", "holds", "exactly once", "pending", "happens")
+    how = "One run each, as the KIP tells it; another order of the same events may come out otherwise."
+    return "\n\n".join((table(heads, rows), how)) + "\n"
 
 
 def _where(shown: Shown) -> str:
