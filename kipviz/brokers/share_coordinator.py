@@ -73,6 +73,7 @@ class Vote(Value, frozen=True):
     key: str
     producer_epoch: int
     staged: tuple[StagedBatch, ...]
+    archiving: bool = False
 
 
 class ShareCoordinator(Part, frozen=True, dict=True):
@@ -307,7 +308,7 @@ def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoor
 def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) -> ShareCoordinator:
     """Keep a vote apart from the state until it is decided; the start offset counts at once."""
     votes = me.votes.get(batch.producer_id, ())
-    vote = Vote(record.key, batch.producer_epoch, record.staged)
+    vote = Vote(record.key, batch.producer_epoch, record.staged, record.archiving)
     state = me.states[record.key]
     start = max(state.start_offset, record.start_offset)
     if start > state.start_offset:
@@ -326,7 +327,7 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
             continue
         state = me.states[vote.key]
         committed = batch.control == COMMIT
-        decided = tuple(_decided(s, rules, committed=committed) for s in vote.staged)
+        decided = tuple(_decided(s, vote, rules, committed=committed) for s in vote.staged)
         # A commit is final. An abort only remembers the delivery: where the leader has given up
         # the vote in the meantime (its answer was lost), what it wrote since then stays.
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
@@ -336,9 +337,14 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
     return me.but(votes=table) if votes else me
 
 
-def _decided(staged: StagedBatch, rules: BrokerRules, *, committed: bool) -> StateBatch:
-    """Give what a vote becomes: a commit does what it says, an abort frees the records."""
+def _decided(staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool) -> StateBatch:
+    """Give what a vote becomes: a commit does what it says, an abort frees the records.
+
+    Where there is a dead-letter queue, archived is ARCHIVING: the leader that learns of it copies.
+    """
     target = rules.commit_target(staged.acknowledge_type)
+    if vote.archiving and target is RecordState.ARCHIVED:
+        target = RecordState.ARCHIVING
     state = target if committed else RecordState.AVAILABLE
     return StateBatch(staged.first, staged.last, state, staged.delivery_count)
 
@@ -389,7 +395,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     log = on.log(me.shard)
     batch = Batch(
         log.end_offset,
-        (ShareStagedRecord(request.key, request.staged, request.start_offset),),
+        (ShareStagedRecord(request.key, request.staged, request.start_offset, request.archiving),),
         request.producer_id,
         request.producer_epoch,
         COORDINATOR_SEQUENCE,
@@ -407,7 +413,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
         )
     if error is not Errors.NONE:
         return _answer_stage(me, request, waiting.reply_to, error)
-    vote = Vote(request.key, request.producer_epoch, request.staged)
+    vote = Vote(request.key, request.producer_epoch, request.staged, request.archiving)
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
     if vote in me.votes.get(request.producer_id, ()):
         # The leader asks again because an answer was lost: the vote is in the log already.

@@ -183,6 +183,7 @@ def stage(
         request.producer_epoch,
         votes,
         me.start_offset,
+        bool(on.image.dead_letter_queue(me.group_id)),
     )
     offsets = offsets_of(request.acknowledgements)
     answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
@@ -466,7 +467,10 @@ def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Cont
         if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
             continue
         freed = found.state is S.AVAILABLE
-        after = on.rules.abort_target(before) if freed else before.unstaged(found.state)
+        cause = share_partition.REJECTED if found.state is S.ARCHIVING else ""
+        after = (
+            on.rules.abort_target(before) if freed else before.unstaged(found.state, cause=cause)
+        )
         records = records.set(offset, after)
         events.append(moved(me, offset, before, after, "the share coordinator knows the outcome"))
     me = share_partition.advance_start(me.but(records=records))

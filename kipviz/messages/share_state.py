@@ -68,6 +68,7 @@ class TxnWriteShareGroupState(Message, frozen=True):
     """A share-partition leader makes a vote durable before it promises it to the producer.
 
     Like every write it carries the start offset, which holds whatever the transaction's outcome.
+    `archiving` says that the group has a dead-letter queue: what is rejected is copied first.
     Status: our inference. KIP-1289 defers persistence and names no request for it.
     """
 
@@ -80,6 +81,7 @@ class TxnWriteShareGroupState(Message, frozen=True):
     producer_epoch: int
     staged: tuple[StagedBatch, ...]
     start_offset: int = -1
+    archiving: bool = False
 
 
 class TxnWriteShareGroupStateResponse(Message, frozen=True):

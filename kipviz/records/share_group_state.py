@@ -75,12 +75,14 @@ class ShareStagedRecord(Value, frozen=True):
     """A durable vote: acknowledgements that take effect when their transaction commits.
 
     Status: our inference (the repaired design); it is written in a transactional batch whose
-    header carries producer id and epoch. The start offset holds whatever the outcome.
+    header carries producer id and epoch. The start offset holds whatever the outcome. With
+    `archiving` a commit makes what was rejected ARCHIVING, for the dead-letter queue (KIP-1191).
     """
 
     key: str
     staged: tuple[StagedBatch, ...]
     start_offset: int = -1
+    archiving: bool = False
 
 
 def merge(

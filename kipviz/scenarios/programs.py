@@ -222,3 +222,23 @@ COPY_ABORT: tuple[Line, ...] = (
     Line("producer.abortTransaction();", C.ABORT_TRANSACTION),
     *(line.but(then=5 if line.then >= 0 else -1) for line in COPY[1:]),
 )
+
+# One record that is rejected in a transaction, or copied and accepted in it; and a poll() inside.
+_REJECT = Line(
+    "producer.sendShareAcknowledgementsToTransaction(reject(records), metadata);",
+    C.SEND_SHARE_ACKNOWLEDGEMENTS,
+    verdicts=((-1, AcknowledgeType.REJECT),),
+)
+_COMMIT = Line("producer.commitTransaction();", C.COMMIT_TRANSACTION)
+REJECT_COMMIT: tuple[Line, ...] = (*SHARE_LOOP[:3], _REJECT, _COMMIT)
+REJECT_ABORT: tuple[Line, ...] = (*SHARE_LOOP[:3], _REJECT, FAIL)
+COPY_COMMIT: tuple[Line, ...] = (
+    *SHARE_LOOP[:3],
+    Line("producer.send(deadLetter(record));", C.SEND, target="dlq.g1-0"),
+    Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS),
+    _COMMIT,
+)
+POLL_INSIDE: tuple[Line, ...] = (
+    *(line.but(on_error=-1) for line in SHARE_LOOP[:5]),
+    Line(SHARE_POLL, C.POLL),
+)

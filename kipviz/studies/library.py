@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import counted, two_phase, zombies
+from kipviz.studies import counted, share_counts, two_phase, zombies
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.study import Rival, Study
 
@@ -284,6 +284,22 @@ STUDIES: tuple[Study, ...] = (
         "At how many moments of its transaction a process may stand still, lose its partition or its "
         "lock to another member, and do harm when it goes on.",
         counting=zombies.zombies,
+    ),
+    Study(
+        "B30",
+        "What becomes of a rejected record in a transaction, when the group has a dead-letter queue?",
+        "KIP-1289 'REJECT'; KIP-1191",
+        "With the vote in the log the copy is made once the commit is known, at least once; an abort "
+        "copies nothing. A copy that is itself an output of the transaction is there exactly once.",
+        counting=share_counts.rejected,
+    ),
+    Study(
+        "B31",
+        "Can a share group wait for ever for the transaction that it is part of?",
+        "KIP-932 'share.isolation.level'; KIP-1289 'Motivation'",
+        "A member that writes to the topic it reads, and polls inside its transaction: a "
+        "read_committed group waits for its own end, until the transaction times out.",
+        counting=share_counts.loop,
     ),
     Study(
         "sequences",

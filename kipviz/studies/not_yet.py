@@ -53,16 +53,6 @@ NOT_YET: tuple[NotYet, ...] = (
         f"{OLDER} (B23 asks it of version 2)",
     ),
     NotYet(
-        "B30",
-        "What becomes of a rejected record in a transaction?",
-        "dead-letter queues (KIP-1191)",
-    ),
-    NotYet(
-        "B31",
-        "Can a share group wait for ever for the transaction that it is part of?",
-        "the isolation level of share groups (read_committed): here they read uncommitted",
-    ),
-    NotYet(
         "B32",
         "How many transactional ids does a large share group need?",
         f"{SESSION}, and members that come and go",

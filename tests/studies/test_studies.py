@@ -128,3 +128,23 @@ def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownStudy, match="there is no study 'B99'; the studies are B1, B2"):
         study("B99")
     assert study("b8") is study("B8")
+
+
+def test_a_rejected_record_is_copied_after_its_commit_and_not_after_an_abort() -> None:
+    rows = [[int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B30")).rows]
+    logged, broken, memory, aborted, output, output_broken = rows
+    for _, ends, one, two, _ in (logged, memory, output, output_broken):
+        assert ends == one > 0
+        assert two == 0
+    assert broken[3] > 0  # at least once: a copy whose confirmation was lost is made again
+    assert aborted[2:4] == [0, 0]
+    assert not any(row[4] for row in rows)
+
+
+def test_a_group_that_reads_committed_records_waits_for_its_own_transaction() -> None:
+    rows = [[int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B31")).rows]
+    off, off_timed, on, on_timed = rows
+    assert off[1] == off[3] > 0  # it is given what it wrote itself, undecided as it is
+    assert on[1] == on[2] > 0  # nobody ends its transaction
+    assert on[3] == on_timed[3] == 0
+    assert off_timed[3] > 0

@@ -185,6 +185,7 @@ TXN_WRITE_SHARE_GROUP_STATE_REQUEST = Schema(
                         Field("LeaderEpoch", "int32"),
                         Field("StartOffset", "int64"),
                         Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
+                        Field("Archiving", "bool", tag=0, tagged="0+"),
                     ),
                 ),
             ),
@@ -254,6 +255,7 @@ def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
             LeaderEpoch=m.leader_epoch,
             StartOffset=m.start_offset,
             StagedBatches=_staged(m.staged),
+            Archiving=m.archiving,
         ),
     }
 
