@@ -14,6 +14,7 @@ What a notebook needs, each in one call:
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
     kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
+    kipviz.rebuild("/var/kafka-logs", ["orders"])          a broker's own logs, batch by batch
     kipviz.open(kipviz.permalink(stepper))                 this very step, as one line of text
 
 Importing the package loads none of this, so that every floor can be imported alone; each name is
@@ -39,6 +40,7 @@ __all__ = [
     "open_trace",
     "outcomes",
     "permalink",
+    "rebuild",
     "save",
     "saves",
     "study",
@@ -58,6 +60,7 @@ _HOMES = {
     "open": ("kipviz.widgets.lab", "open_run"),
     "open_seeded": ("kipviz.widgets.lab", "open_seeded"),
     "open_trace": ("kipviz.widgets.lab", "open_trace"),
+    "rebuild": ("kipviz.widgets.rebuilt", "rebuild"),
     "permalink": ("kipviz.widgets.lab", "permalink"),
     "two_views": ("kipviz.widgets.side_by_side", "two_views"),
     "save": ("kipviz.widgets.lab", "save"),

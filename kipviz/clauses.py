@@ -159,6 +159,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "SystemTimer, TimerTask",
     ),
+    "ReadLog": Clause(
+        "replay",
+        "the clause of the record that is read",
+        SHIPPED,
+        "TransactionStateManager, GroupCoordinatorShard.replay, ShareCoordinatorShard.replay",
+    ),
     "Tick": Clause(
         "pass_time",
         "none: that time passes is not a rule of the protocol",

@@ -77,6 +77,15 @@ class RunOut(Action, frozen=True):
     timer: str
 
 
+class ReadLog(Action, frozen=True):
+    """The next batch of a broker's logs is read; `at` is when it was written."""
+
+    KIND: ClassVar[str] = "read"
+    partition: str
+    offset: int
+    at: str
+
+
 class Tick(Action, frozen=True):
     """Time passes, to the next moment at which something is due (timed clock only)."""
 
@@ -221,4 +230,5 @@ ClusterAction: TypeAlias = (
     | CrashClient
     | StartClient
     | Tick
+    | ReadLog
 )

@@ -21,6 +21,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    ReadLog,
     Refresh,
     Replicate,
     RunOut,
@@ -74,7 +75,7 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{partition} moves to {broker_host(to)}"
         case LoseConnection(source=source, broker=broker):
             return f"{source} loses {broker_host(broker)}"
-        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick():
+        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick() | ReadLog():
             return _limit(world, action)
         case Cut(one=one, other=other) | Heal(one=one, other=other):
             return f"{one} and {other} are {'cut apart' if isinstance(action, Cut) else 'joined'}"
@@ -84,10 +85,14 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{name} starts"
 
 
-def _limit(world: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick) -> str:
+def _limit(
+    world: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick | ReadLog
+) -> str:
     match action:
         case Tick():
             return "time passes"
+        case ReadLog(partition=partition, offset=offset, at=at):
+            return f"{at} {partition}@{offset} is read"
         case GiveUp(source=source, broker=broker):
             return f"{source} gives up on {broker_host(broker)}"
         case DeliverLate(broker=broker):

@@ -27,6 +27,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    ReadLog,
     Refresh,
     Replicate,
     RunOut,
@@ -311,6 +312,10 @@ def _no_client_start(model: Knows, world: World, a: StartClient) -> str | None:
     return f"{app.name} is running" if app.alive else None
 
 
+def _no_reading(model: Knows, world: World, a: ReadLog) -> str | None:
+    return "this cluster is not rebuilt from logs: there is no log to read"
+
+
 def _no_tick(model: Knows, world: World, a: Tick) -> str | None:
     if not model.spec.clock.timed:
         return "this cluster's clock is untimed: a timer may run out at any moment"
@@ -348,4 +353,5 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     CrashClient: _no_client_crash,
     StartClient: _no_client_start,
     Tick: _no_tick,
+    ReadLog: _no_reading,
 }

@@ -1,14 +1,16 @@
-"""`kipviz log`: what stands in a partition's log of a real broker."""
+"""`kipviz log`: what stands in the logs of a real broker, and who holds a reader back."""
 
 from __future__ import annotations
 
 import argparse
+import tempfile
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kipviz.command.arguments import add_json
-from kipviz.command.output import answer
+from kipviz.command.arguments import add_json, count, names
+from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.refused import Refused
 
 HELP = "tell what stands in a partition's log, as a broker wrote it"
@@ -24,6 +26,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--torn-tail",
         action="store_true",
         help="the file was copied from a running broker: what is cut off at its end is no damage",
+    )
+    parser.add_argument(
+        "--open",
+        action="store_true",
+        help="say who holds the last stable offsets back, and open the logs in the stepper; "
+        "FOLDER may be a broker's whole folder of logs",
+    )
+    parser.add_argument(
+        "--topics", type=names, default=(), metavar="T[,T]", help="with --open: which user topics"
+    )
+    parser.add_argument(
+        "--last",
+        type=count,
+        default=500,
+        metavar="N",
+        help="with --open: how many batches are steps",
+    )
+    parser.add_argument("--to", metavar="FILE", help="with --open: where the page is kept")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="with --open: write the page, and say where"
     )
     add_json(parser)
 
@@ -41,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.path)
     if not path.exists():
         raise Refused(f"there is nothing at {path}; name a partition's folder or a .log file")
+    if arguments.open:
+        return _open(arguments, path)
     folder = path if path.is_dir() else path.resolve().parent
     topic = arguments.topic or folder.name.rpartition("-")[0]
     try:
@@ -68,6 +92,40 @@ def run(arguments: argparse.Namespace) -> int:
     head = f"{topic}: {document['batches']} batches, {document['records']} records"
     answer(document, [head, *_lines(told)], as_json=arguments.json)
     return 0
+
+
+def _open(arguments: argparse.Namespace, path: Path) -> int:
+    """Say who holds readers back, and write the page in which the logs are stepped through."""
+    from kipviz.recordings.recording_error import RecordingError
+    from kipviz.views.blocked import blocked
+    from kipviz.widgets.lines import Lab
+    from kipviz.widgets.page import page
+    from kipviz.widgets.rebuilt import run_of_logs
+
+    check_place(arguments.to)
+    try:
+        run = run_of_logs(path, arguments.topics, arguments.last, torn_tail=arguments.torn_tail)
+    except (RecordingError, ValueError) as wrong:
+        raise Refused(str(wrong)) from None
+    rows = blocked(run.model, run.trace.world)  # type: ignore[arg-type]
+    lab = Lab(run)
+    to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), "log.html"))
+    write_whole(to, page(lab.payload, 0, run.trace.depth))
+    document = {
+        "sentence": run.scenario.sentence,
+        "blocked": [_fields(row) for row in rows],
+        "steps": run.trace.depth,
+        "file": to,
+    }
+    lines = [run.scenario.sentence]
+    for row in rows:
+        lines += ["", f"{row.partition}: {row.why}", f"  open since {row.since} UTC"]
+        lines.append(f"  what frees it: {row.frees}")
+    lines += [] if rows else ["No last stable offset is behind its high watermark."]
+    answer(document, [*lines, "", f"{to}: step {run.trace.depth}"], as_json=arguments.json)
+    if not arguments.no_browser:
+        webbrowser.open(Path(to).resolve().as_uri())
+    return int(bool(rows))
 
 
 def _kind(part: Any) -> str:

@@ -17,6 +17,7 @@ from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.rebuilt import RebuiltModel, Shown
 from kipviz.cluster.spec import ApplicationSpec
 from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event
@@ -113,12 +114,15 @@ class Cards:
     # -- the layout ----------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
+        if isinstance(self._model, RebuiltModel):
+            self._lay_out_logs(self._model.shown)
+            return
         for app in self._spec.applications:
             self._of_application(app)
         for app in self._spec.members:
             self._of_group(app)
         for app in self._spec.members:
-            self._transaction(app)
+            self._transaction(app.transactional_id)
         self._logs()
         for broker in self._spec.brokers:
             self._of_broker(broker)
@@ -187,7 +191,9 @@ class Cards:
         if app.share:
             self._of_share_group(app)
             return
-        home = self._home(CONSUMER_OFFSETS, app.group_id)
+        self._offsets(self._home(CONSUMER_OFFSETS, app.group_id))
+
+    def _offsets(self, home: str) -> None:
         self._add(
             CardHead(
                 f"offsets:{home}", "Group coordinator", home, "facts", f"B{self._leader(home)}", 10
@@ -195,6 +201,28 @@ class Cards:
             lambda w: (w.roles.get(role_key(w.image.leader_of(home), home)),),
             coordinators.offsets,
         )
+
+    def _share_state(self, home: str) -> None:
+        self._add(
+            CardHead(
+                f"state:{home}", "Share coordinator", home, "facts", f"B{self._leader(home)}", 30
+            ),
+            lambda w: (w.roles.get(role_key(w.image.leader_of(home), home)),),
+            shares.coordinator,
+        )
+
+    def _lay_out_logs(self, shown: Shown) -> None:
+        """Give the cards of what a broker's logs hold."""
+        for name in shown.transactional_ids:
+            self._transaction(name)
+        for home in shown.offsets:
+            self._offsets(home)
+        for home in shown.share_states:
+            self._share_state(home)
+        for partition in shown.topics:
+            self._log(partition, "log", "log", 15, logs.tape)
+        for order, partition in enumerate(shown.internal, 60):
+            self._log(partition, "log: key and value", "entries", order, self._entries)
 
     def _of_share_group(self, app: ApplicationSpec) -> None:
         source, key = app.source, self._key(app)
@@ -223,14 +251,7 @@ class Cards:
             parts,
             shares.strip,
         )
-        home = self._home(SHARE_GROUP_STATE, key)
-        self._add(
-            CardHead(
-                f"state:{home}", "Share coordinator", home, "facts", f"B{self._leader(home)}", 30
-            ),
-            lambda w: (w.roles.get(role_key(w.image.leader_of(home), home)),),
-            shares.coordinator,
-        )
+        self._share_state(self._home(SHARE_GROUP_STATE, key))
         stages = any(
             line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
             for other in self._spec.applications
@@ -245,9 +266,8 @@ class Cards:
             states,
         )
 
-    def _transaction(self, app: ApplicationSpec) -> None:
-        home = self._home(TRANSACTION_STATE, app.transactional_id)
-        name = app.transactional_id
+    def _transaction(self, name: str) -> None:
+        home = self._home(TRANSACTION_STATE, name)
         lane = f"B{self._leader(home)}"
 
         def parts(world: World) -> Parts:

@@ -43,6 +43,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    ReadLog,
     Refresh,
     Replicate,
     RunOut,
@@ -124,6 +125,8 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return (*_timer(model, world, action), *due.left(world, action))
         case Tick():
             return tuple(due.later(world))
+        case ReadLog(partition=partition, offset=offset, at=at):
+            return (("partition", partition), ("offset", str(offset)), ("written", at))
         case StartBroker() | Heal() | StartClient():
             return tuple(_repair(world, action))
         case DeliverLate():

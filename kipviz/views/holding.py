@@ -159,6 +159,12 @@ def _open(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
 
 def _unknown(world: World, producer_id: int) -> Reason:
     """Say why no coordinator has a transaction of this producer."""
+    if not any(partition.startswith(TRANSACTION_STATE) for partition in world.image.leaders):
+        return Reason(
+            f"No log of {TRANSACTION_STATE} is here: nobody can say what its coordinator knows.",
+            "whatever its coordinator does; read its log, too.",
+            SOMEONE,
+        )
     for partition, held in world.image.leaders.items():
         if not partition.startswith(TRANSACTION_STATE):
             continue

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kipviz.brokers import partition_log
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.cluster.rebuilt import GONE, PassedOver
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.records.batches import Batch, DataRecord
@@ -166,6 +167,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
                 for s in record.staged
             )
             return name_of(record.key), f"vote: {votes}"
+        case PassedOver():
+            return record.key, "deleted" if record.kind == GONE else f"{record.kind}, not read here"
         case _:
             raise AssertionError(f"no log holds a {type(record).__name__}")
 

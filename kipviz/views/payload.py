@@ -10,6 +10,7 @@ from typing import Any
 from kipviz.checking.permalink import mark_text, pick_of
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.rebuilt import RebuiltModel
 from kipviz.cluster.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
@@ -25,7 +26,7 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.changes import settings
-from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.beliefs import Beliefs
 from kipviz.views.cards import CardHead, Cards
@@ -77,6 +78,7 @@ class Telling:
         self._sent: dict[str, tuple[Message, Message | None, str]] = {}
         self._serving: dict[tuple[str, int], Message] = {}
         self._count = 0
+        self._watched: tuple[Any, ...] = ()
         self._open_verdicts: dict[str, Part] = {}
         self._open_faults: dict[str, Part] = {}
         self.holds: list[Part] = []
@@ -84,6 +86,7 @@ class Telling:
 
     def line(self, trace: Trace, path: tuple[int, ...]) -> None:
         """Tell every step of a path of nodes, the root first."""
+        self._watched = trace.observers
         for k, node_id in enumerate(path):
             node = trace.node(node_id)
             following = trace.node(path[k + 1]).action if k + 1 < len(path) else None
@@ -219,7 +222,7 @@ class Telling:
                 open_down["to"] = k
 
     def _verdicts(self, k: int, observations: tuple[Any, ...]) -> None:
-        for prop, state in zip(PROPERTIES, observations, strict=True):
+        for prop, state in zip(self._watched, observations, strict=True):
             found = prop.finding(state)
             before = self._open_verdicts.get(prop.name)
             if before and (before["state"], before["reason"]) == (found.status, found.reason):
@@ -430,6 +433,8 @@ def _hosts(before: World, world: World) -> list[tuple[str, bool, bool]]:
 
 def _spec_line(model: ClusterModel) -> str:
     spec = model.spec
+    if isinstance(model, RebuiltModel):
+        return f"rebuilt from logs: {len(model.entries):,} batches"
     clock = spec.clock.words
     if not spec.clock.timed:
         clock = f"{clock}: a timer may run out at any moment"

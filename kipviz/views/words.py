@@ -19,6 +19,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    ReadLog,
     Refresh,
     Replicate,
     RunOut,
@@ -227,7 +228,7 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The controller gives {partition} to Broker {to}."
         case LoseConnection(source=source, broker=broker):
             return f"The connection from {_who(source)} to Broker {broker} breaks."
-        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick():
+        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick() | ReadLog():
             return _limit(before, action)
         case Cut(one=one, other=other) | Heal(one=one, other=other):
             cut = isinstance(action, Cut)
@@ -241,11 +242,13 @@ def _opening(before: World, action: ClusterAction) -> str:
 
 
 def _limit(
-    before: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick
+    before: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick | ReadLog
 ) -> str:
     match action:
         case Tick():
             return "Time passes, and nothing else happens."
+        case ReadLog(partition=partition, offset=offset, at=at):
+            return f"{partition} has a batch at offset {offset}, written {at}."
         case GiveUp(source=source, broker=broker):
             who = _who(source)
             return (
@@ -423,6 +426,8 @@ def actor(action: ClusterAction, world: World) -> str:
             return f"B{leader}" if leader >= 0 else ""
         case MoveLeader() | Tick():
             return ""
+        case ReadLog():
+            return "B1"
         case Cut(one=one) | Heal(one=one):
             return one
         case _:

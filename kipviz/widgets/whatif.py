@@ -355,7 +355,7 @@ def _state_named(word: str) -> Asked:
 def _property_broken(word: str) -> Asked:
     return lambda _, node: any(
         word in prop.name and prop.finding(state).status == BROKEN
-        for prop, state in zip(PROPERTIES, node.observations, strict=True)
+        for prop, state in zip(PROPERTIES, node.observations, strict=False)
     )
 
 

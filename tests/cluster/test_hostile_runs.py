@@ -45,5 +45,5 @@ def test_the_dice_of_these_runs_reach_every_kind_of_action():
     }
     # No role of this cluster sets a timer besides locks and transactions, no client sets one, and
     # the clock is untimed.
-    timers = {"RunOut", "ClientTimer", "Tick"}
+    timers = {"RunOut", "ClientTimer", "Tick", "ReadLog"}
     assert seen == {kind.__name__ for kind in model.action_type.__args__} - timers

@@ -22,6 +22,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    ReadLog,
     Refresh,
     Replicate,
     RunOut,
@@ -86,6 +87,9 @@ ACTIONS: dict[ClusterAction, str] = {
     Heal("B1", "B3"): "B1 and B3 can talk again.",
     CrashClient("app-1"): "app-1 dies, ",
     StartClient("app-1"): "app-1 starts again ",
+    ReadLog(
+        "src-0", 4, "2026-11-03 10:00:00.000"
+    ): "src-0 has a batch at offset 4, written 2026-11-03 10:00:00.000.",
     Tick(): "Time passes, and nothing else happens.",
 }
 

@@ -1,0 +1,287 @@
+"""The logs that a broker left, as the batches of a rebuilt cluster in the order in which they were written.
+
+Batches of one partition keep their order; between partitions the time in the batch decides. Times of
+user topics may be the producers' own, so that a time never goes back within a partition. What was written
+within one millisecond is put in the order in which each needs the other: a transaction is ONGOING before
+its data, PREPARE_* before its markers, COMPLETE_* after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from kipviz.cluster.rebuilt import GONE, Entry, PassedOver
+from kipviz.core.values import Value
+from kipviz.recordings.internal_topics import (
+    DECODERS,
+    Logged,
+    LoggedGroupRecord,
+    LoggedMarker,
+    LoggedOffset,
+    LoggedShareSnapshot,
+    LoggedShareUpdate,
+    LoggedTombstone,
+    LoggedTransaction,
+    decode,
+    markers,
+)
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment, read_partition
+from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
+from kipviz.records.consumer_offsets import OffsetCommitRecord
+from kipviz.records.placement import TRANSACTION_STATE, partition_for
+from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
+
+TEXT_MAX = 60
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PARTITIONS_MAX = 1_000
+PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+# What goes first within one millisecond.
+BEGINS, DATA, DECIDES, MARKS, ENDS = range(5)
+
+
+def partitions_in(path: Path) -> tuple[Path, ...]:
+    """Give the folders of partitions at a place: the place itself, or what lies in it.
+
+    Raises:
+        RecordingError: if there is none.
+    """
+    if not path.is_dir():
+        raise RecordingError(str(path), 0, "This is no folder: name a partition's, or a broker's.")
+    if any(path.glob("*.log")):
+        return (path.resolve(),)
+    found = tuple(sorted(f for f in path.iterdir() if f.is_dir() and any(f.glob("*.log"))))
+    if not found:
+        why = "No folder here holds a segment (a file named *.log)."
+        raise RecordingError(str(path), 0, why)
+    return found
+
+
+def entries_of(
+    folders: Iterable[Path], topics: Sequence[str] = (), *, torn_tail: bool = False
+) -> tuple[Entry, ...]:
+    """Read partitions and put their batches into the order in which they were written.
+
+    `topics` are the user topics to read besides the internal ones; all of them if it is empty.
+
+    Raises:
+        RecordingError: if a log is damaged, has an unknown layout, or a folder is no partition's.
+    """
+    heads: list[tuple[str, list[tuple[Entry, int]]]] = []
+    for folder in folders:
+        topic, dash, index = folder.name.rpartition("-")
+        if not dash or not index.isdecimal():
+            why = "A partition's folder is named topic-number, such as __transaction_state-45."
+            raise RecordingError(str(folder), 0, why)
+        if topics and topic not in topics and topic not in DECODERS:
+            continue
+        segments = read_partition(folder, torn_tail=torn_tail)
+        found = [part for segment in segments for part in _of_segment(segment, folder.name, topic)]
+        heads.append((folder.name, found))
+    since = _enlisted(entry for _, found in heads for entry, _ in found)
+    ready = [_never_back(found, since) for _, found in sorted(heads, key=lambda head: head[0])]
+    return tuple(_merged([found for found in ready if found]))
+
+
+def internal_partitions_of(entries: Iterable[Entry]) -> int:
+    """Give how many partitions __transaction_state has, by where its ids lie; 50 if any fits."""
+    homes: dict[str, int] = {}
+    for entry in entries:
+        if entry.partition.startswith(TRANSACTION_STATE):
+            index = int(entry.partition.rpartition("-")[2])
+            for record in entry.batch.records:
+                if isinstance(record, TransactionRecord):
+                    homes[record.transactional_id] = index
+    for count in (50, *range(1, PARTITIONS_MAX + 1)):
+        if all(partition_for(name, count) == index for name, index in homes.items()):
+            return int(count)
+    return 50
+
+
+# -- one partition -----------------------------------------------------------------------------
+
+
+def _of_segment(segment: Segment, partition: str, topic: str) -> Iterator[tuple[Entry, int]]:
+    said: dict[int, Logged] = {}
+    told = decode(segment, topic) if topic in DECODERS else markers(segment)
+    said |= {each.offset: each for each in told}
+    for batch in segment.batches:
+        if batch.control:
+            marker = said[batch.base_offset]
+            assert isinstance(marker, LoggedMarker)
+            yield _entry(partition, batch, _marker(batch, marker)), MARKS
+            continue
+        for run in _runs(batch.records):
+            records = tuple(_record(r, said.get(r.offset)) for r in run)
+            gone = tuple(r.key for r in records if isinstance(r, PassedOver) and r.kind == GONE)
+            made = Batch(
+                run[0].offset,
+                records,
+                batch.producer_id,
+                batch.producer_epoch,
+                _sequence(batch, run[0].offset),
+                transactional=batch.transactional,
+            )
+            yield _entry(partition, batch, made, gone), _rank(records)
+
+
+def _entry(partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...] = ()) -> Entry:
+    return Entry(partition, made, batch.max_timestamp, _words(batch.max_timestamp), gone)
+
+
+def _words(at_ms: int) -> str:
+    """Say when something was written, in UTC."""
+    at = EPOCH + timedelta(milliseconds=max(at_ms, 0))
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1_000:03}"
+
+
+def _runs(records: tuple[LoggedRecord, ...]) -> Iterator[tuple[LoggedRecord, ...]]:
+    """Split a batch where compaction has taken records away: offsets follow one another within."""
+    run: list[LoggedRecord] = []
+    for record in records:
+        if run and record.offset != run[-1].offset + 1:
+            yield tuple(run)
+            run = []
+        run.append(record)
+    if run:
+        yield tuple(run)
+
+
+def _sequence(batch: LoggedBatch, offset: int) -> int:
+    return batch.base_sequence + offset - batch.base_offset if batch.base_sequence >= 0 else -1
+
+
+def _rank(records: tuple[Value, ...]) -> int:
+    states = [record.state for record in records if isinstance(record, TransactionRecord)]
+    if not states:
+        return DATA
+    if states[0] in PREPARED:
+        return DECIDES
+    return ENDS if states[0] in COMPLETE else BEGINS
+
+
+def _marker(batch: LoggedBatch, marker: LoggedMarker) -> Batch:
+    return Batch(
+        batch.base_offset,
+        (),
+        marker.producer_id,
+        marker.producer_epoch,
+        transactional=True,
+        control=COMMIT if marker.committed else ABORT,
+        coordinator_epoch=marker.coordinator_epoch,
+    )
+
+
+def _record(record: LoggedRecord, said: Logged | None) -> Value:
+    """Give a record as the model's roles write it; what they have no use for keeps its place."""
+    match said:
+        case LoggedTransaction():
+            return _transaction(said)
+        case LoggedOffset():
+            partition = f"{said.topic}-{said.partition}"
+            return OffsetCommitRecord(said.group, partition, said.committed_offset)
+        case LoggedShareSnapshot():
+            return ShareSnapshotRecord(
+                f"{said.group}:{said.topic_id}:{said.partition}",
+                said.snapshot_epoch,
+                said.state_epoch,
+                said.leader_epoch,
+                said.start_offset,
+                said.delivery_complete_count,
+                said.batches,
+            )
+        case LoggedShareUpdate():
+            return ShareUpdateRecord(
+                f"{said.group}:{said.topic_id}:{said.partition}",
+                said.snapshot_epoch,
+                said.leader_epoch,
+                said.start_offset,
+                said.delivery_complete_count,
+                said.batches,
+            )
+        case LoggedGroupRecord():
+            return PassedOver(said.kind, said.group)
+        case LoggedTombstone():
+            return PassedOver(GONE, said.key)
+        case _:
+            return DataRecord(_text(record.value))
+
+
+def _transaction(said: LoggedTransaction) -> TransactionRecord:
+    partitions = tuple(f"{t}-{p}" for t, indexes in said.partitions or () for p in indexes)
+    return TransactionRecord(
+        said.transactional_id,
+        said.producer_id,
+        said.producer_epoch,
+        said.state,
+        partitions,
+        said.previous_producer_id,
+        said.next_producer_id,
+        said.timeout_ms,
+        said.client_transaction_version,
+        said.next_producer_epoch,
+        said.version,
+    )
+
+
+def _text(value: bytes | None) -> str:
+    """Give the beginning of a record's value as text, or as hex digits if it is none."""
+    if value is None:
+        return "(null)"
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = f"0x{value[: TEXT_MAX // 2].hex()}"
+    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+
+
+# -- the order ---------------------------------------------------------------------------------
+
+
+def _enlisted(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]:
+    """Give since when a partition is in a transaction of a producer id and epoch, at first."""
+    since: dict[tuple[int, int, str], int] = {}
+    for entry in entries:
+        for record in entry.batch.records:
+            if isinstance(record, TransactionRecord) and record.state is TransactionState.ONGOING:
+                for partition in record.partitions:
+                    place = (record.producer_id, record.producer_epoch, partition)
+                    since.setdefault(place, entry.at_ms)
+    return since
+
+
+def _never_back(
+    found: list[tuple[Entry, int]], since: dict[tuple[int, int, str], int]
+) -> list[tuple[Entry, int]]:
+    """Let times of a partition rise: a batch is not older than the one before it.
+
+    A producer's data has the time at which it was made. It is in the log only once its partition is in the
+    transaction, which the coordinator may have logged a moment later.
+    """
+    latest, out = 0, []
+    for entry, rank in found:
+        batch = entry.batch
+        place = (batch.producer_id, batch.producer_epoch, entry.partition)
+        latest = max(latest, entry.at_ms, since.get(place, 0) if rank == DATA else 0)
+        out.append((entry.but(at_ms=latest), rank))
+    return out
+
+
+def _merged(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]:
+    """Take the earliest of all heads, and of those of one millisecond what the others need."""
+    places = [0] * len(partitions)
+    while True:
+        heads = [
+            (found[at][0].at_ms, found[at][1], number)
+            for number, (found, at) in enumerate(zip(partitions, places, strict=True))
+            if at < len(found)
+        ]
+        if not heads:
+            return
+        number = min(heads)[2]
+        yield partitions[number][places[number]][0]
+        places[number] += 1

@@ -1,0 +1,72 @@
+"""A broker's logs in the stepper: from a folder to a run that is stepped like any other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kipviz.checking.runs import Run
+from kipviz.designs.catalogue import design as design_named
+from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.scenarios.logged import DESIGN, scenario_of
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+# A page of so many steps still opens at once; what was written before is read, but has no steps.
+LAST = 500
+
+
+def run_of_logs(
+    path: str | os.PathLike[str],
+    topics: Sequence[str] = (),
+    last: int = LAST,
+    internal_partitions: int = 0,
+    *,
+    torn_tail: bool = False,
+) -> Run:
+    """Read logs and give them as a run that stands at its end.
+
+    Raises:
+        RecordingError: if a log is damaged or is none, with file and byte.
+        ValueError: if a number is none, in one sentence.
+    """
+    for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
+        if type(number) is not int or number < least:
+            raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
+    place = Path(path)
+    entries = entries_of(partitions_in(place), topics, torn_tail=torn_tail)
+    if not entries:
+        why = f"Nothing is written in {', '.join(topics) or 'these logs'}."
+        raise RecordingError(str(place), 0, why)
+    count = internal_partitions or internal_partitions_of(entries)
+    story = scenario_of(entries, place.resolve().name, count, last)
+    design = design_named(DESIGN)
+    trace, chapters = story.play(design)
+    return Run(story, design, story.model(design), trace, chapters)
+
+
+def rebuild(
+    path: str | os.PathLike[str],
+    topics: Sequence[str] = (),
+    last: int = LAST,
+    internal_partitions: int = 0,
+    *,
+    torn_tail: bool = False,
+) -> Stepper:
+    """Open a broker's logs in the stepper, at their end: every batch is a step.
+
+    Args:
+        path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`.
+        topics: the user topics to read besides Kafka's internal ones; all of them if left out.
+        last: how many batches are steps; what was written before is read at the start.
+        internal_partitions: how many partitions each internal topic has; found out if left out.
+        torn_tail: the files were copied from a running broker: what is cut off is no damage.
+
+    Raises:
+        RecordingError: if a log is damaged or is none, with file and byte.
+        ValueError: if a number is none, in one sentence.
+    """
+    run = run_of_logs(path, topics, last, internal_partitions, torn_tail=torn_tail)
+    return stepper_of(run).last()

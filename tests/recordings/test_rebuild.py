@@ -1,0 +1,254 @@
+"""A real broker's logs as a run: every batch is a step, read by the roles' own replay."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import kipviz
+from kipviz.cluster.actions import CrashBroker, ReadLog
+from kipviz.cluster.rebuilt import BROKER, Entry, PassedOver, RebuiltModel
+from kipviz.cluster.world import role_key
+from kipviz.core.model import NotEnabled
+from kipviz.recordings.internal_topics import LoggedShareUpdate, LoggedTransaction
+from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.segments import read_partition
+from kipviz.records.transaction_state import TransactionRecord
+from kipviz.views.blocked import blocked
+from kipviz.views.holding import findings
+from kipviz.widgets.rebuilt import run_of_logs
+
+HERE = Path(__file__).parent
+RELEASE = HERE / "kafka-4.4.0"
+SCENARIOS = sorted(folder.name for folder in RELEASE.iterdir() if folder.is_dir())
+WITH_TRANSACTIONS = ("commit-and-abort", "fenced-and-timed-out", "restart")
+
+
+def rebuilt(folder: Path, **settings: int) -> tuple[RebuiltModel, list]:
+    """The model of some logs, and the worlds of its run."""
+    run = run_of_logs(folder, **settings)
+    assert isinstance(run.model, RebuiltModel)
+    return run.model, [run.trace.node(node) for node in run.trace.line]
+
+
+def cut(folder: Path, into: Path, **kept: int) -> Path:
+    """A copy of a recording in which some partitions end after so many batches."""
+    for partition in partitions_in(folder):
+        (segment,) = read_partition(partition)
+        count = kept.get(partition.name.replace("-", "_"), len(segment.batches))
+        data = (partition / "00000000000000000000.log").read_bytes()
+        end = len(data) if count == len(segment.batches) else segment.batches[count].position
+        (into / partition.name).mkdir(parents=True)
+        (into / partition.name / "00000000000000000000.log").write_bytes(data[:end])
+    return into
+
+
+# -- what the logs say is what the world is ------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_marks_of_every_log_are_those_that_an_observer_of_the_broker_saw(
+    recorded, name: str, release: Path
+) -> None:
+    recording = recorded(name)
+    model, nodes = rebuilt(release / name)
+    logs = nodes[-1].world.logs
+    seen = dict(recording.calls[-1].ends.items())
+    for partition, (high_watermark, last_stable) in seen.items():
+        if partition in logs and not partition.startswith("__"):
+            marks = (logs[partition].high_watermark, logs[partition].last_stable_offset)
+            assert marks == (high_watermark, last_stable), partition
+    assert len(nodes) == len(model.entries) + 1
+
+
+@pytest.mark.parametrize("name", WITH_TRANSACTIONS)
+def test_a_coordinator_has_what_its_log_says_last(recorded, name: str, release: Path) -> None:
+    last = [
+        r for r in recorded(name).logged("__transaction_state") if isinstance(r, LoggedTransaction)
+    ][-1]
+    _, nodes = rebuilt(release / name)
+    world = nodes[-1].world
+    home = world.image.home_of("__transaction_state", last.transactional_id)
+    known = world.roles[role_key(BROKER, home)].transactions[last.transactional_id]
+    assert (known.state, known.producer_id, known.producer_epoch, known.timeout_ms) == (
+        last.state,
+        last.producer_id,
+        last.producer_epoch,
+        last.timeout_ms,
+    )
+
+
+def test_the_aborted_transactions_are_those_of_the_brokers_own_index(
+    recorded, release: Path
+) -> None:
+    recording = recorded("commit-and-abort")
+    _, nodes = rebuilt(release / "commit-and-abort")
+    for partition, index in recording.aborted.items():
+        found = nodes[-1].world.logs[partition].aborted
+        assert [(a.producer_id, a.first_offset, a.last_offset) for a in found] == [
+            (a.producer_id, a.first_offset, a.last_offset) for a in index
+        ]
+
+
+def test_a_share_partition_has_its_snapshot_and_every_update_since(recorded, release: Path) -> None:
+    recording = recorded("share-acknowledge")
+    _, nodes = rebuilt(release / "share-acknowledge")
+    logged = recording.logged("__share_group_state")
+    assert isinstance(logged[-1], LoggedShareUpdate)
+    (state,) = (
+        state
+        for role in nodes[-1].world.roles.values()
+        for state in getattr(role, "states", {}).values()
+    )
+    assert state.start_offset == max(r.start_offset for r in logged)
+    assert state.updates == sum(isinstance(r, LoggedShareUpdate) for r in logged)
+
+
+# -- who holds readers back ----------------------------------------------------------------------
+
+
+def test_a_log_that_ends_within_a_transaction_names_the_producer_that_blocks_it(
+    tmp_path: Path,
+) -> None:
+    folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1, __transaction_state_45=2)
+    model, nodes = rebuilt(folder)
+    (row,) = blocked(model, nodes[-1].world)
+    assert (row.partition, row.last_stable_offset, row.high_watermark) == ("output-A-0", 0, 1)
+    assert (row.transactional_id, row.producer_id, row.producer_epoch) == ("my-txn", 0, 0)
+    assert row.state == "ONGOING"
+    assert row.since == "2026-11-21 07:37:33.926"
+    assert "It waits for its producer, which is not here." in row.why
+    assert "transaction.timeout.ms (60 s) runs out" in row.frees
+
+
+def test_a_decided_transaction_waits_for_the_marker_that_is_missing(tmp_path: Path) -> None:
+    folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=2, __transaction_state_45=4)
+    model, nodes = rebuilt(folder)
+    (row,) = blocked(model, nodes[-1].world)
+    assert row.state == "PREPARE_COMMIT"
+    holds = {hold.card: hold.text for hold in findings(model, nodes[-1].world)}
+    assert "missing: output-A-0" in holds["transaction:my-txn"]
+
+
+def test_a_transaction_that_its_coordinator_does_not_know_is_a_hanging_one(tmp_path: Path) -> None:
+    folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1, __transaction_state_45=1)
+    model, nodes = rebuilt(folder)
+    (row,) = blocked(model, nodes[-1].world)
+    assert "This is a hanging transaction." in row.why
+    assert "kafka-transactions.sh abort" in row.frees
+
+
+def test_without_the_coordinators_log_nobody_says_what_it_knows(tmp_path: Path) -> None:
+    folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1)
+    model, nodes = rebuilt(folder / "output-A-0")
+    (row,) = blocked(model, nodes[-1].world)
+    assert row.transactional_id == ""
+    assert "No log of __transaction_state is here" in row.why
+
+
+# -- steps ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WITH_TRANSACTIONS)
+def test_data_is_read_after_its_partition_has_joined_the_transaction(name: str) -> None:
+    enlisted: set[tuple[int, int, str]] = set()
+    for entry in entries_of(partitions_in(RELEASE / name)):
+        for record in entry.batch.records:
+            if isinstance(record, TransactionRecord):
+                who = (record.producer_id, record.producer_epoch)
+                enlisted |= {(*who, partition) for partition in record.partitions}
+        batch = entry.batch
+        if batch.transactional and not batch.control and not entry.partition.startswith("__"):
+            assert (batch.producer_id, batch.producer_epoch, entry.partition) in enlisted
+
+
+def test_what_was_written_before_the_last_batches_is_read_and_has_no_steps() -> None:
+    _, whole = rebuilt(RELEASE / "restart")
+    _, short = rebuilt(RELEASE / "restart", last=5)
+    assert len(short) == 6
+    assert short[-1].world.digest == whole[-1].world.digest
+    assert short[0].world.digest == whole[-6].world.digest
+
+
+def test_nothing_else_can_happen_than_what_was_written() -> None:
+    model, nodes = rebuilt(RELEASE / "restart")
+    first = nodes[0].world
+    (next_one,) = model.enabled(first)
+    assert isinstance(next_one, ReadLog)
+    other = next_one.but(offset=99)
+    assert "the batch that was written next is the one at 0 of src-0" in str(
+        model.why_not(first, other)
+    )
+    assert "nothing else can happen" in str(model.why_not(first, CrashBroker(1)))
+    with pytest.raises(NotEnabled, match="the logs are read to their end"):
+        model.step(nodes[-1].world, next_one)
+
+
+def test_the_number_of_internal_partitions_is_found_by_where_the_ids_lie() -> None:
+    entries = entries_of(partitions_in(RELEASE / "restart"))
+    assert internal_partitions_of(entries) == 50
+    moved = tuple(
+        e.but(partition="__transaction_state-0") if e.partition.startswith("__tr") else e
+        for e in entries
+    )
+    assert internal_partitions_of(moved) == 1
+
+
+def test_a_record_that_is_passed_over_keeps_its_place() -> None:
+    entries = entries_of(partitions_in(RELEASE / "restart"))
+    groups = [e for e in entries if e.partition.startswith("__consumer_offsets")]
+    assert all(isinstance(e, Entry) for e in groups)
+    kinds = {r.kind for e in groups for r in e.batch.records if isinstance(r, PassedOver)}
+    assert "ShareGroupMetadata" in kinds
+    ends = [(e.batch.base_offset, e.batch.last_offset) for e in groups]
+    assert all(one[1] + 1 == other[0] for one, other in pairwise(ends))
+
+
+# -- in the stepper, and bad input ---------------------------------------------------------------
+
+
+def test_logs_open_in_the_stepper_at_their_end() -> None:
+    stepper = kipviz.rebuild(RELEASE / "commit-and-abort", ["output-A"])
+    assert "message 30 of 30" in repr(stepper)
+    assert "written 2026-11-21" in repr(stepper)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"last": 0}, "last is a whole number from 1, not 0"),
+        ({"internal_partitions": -1}, "internal_partitions is a whole number from 0, not -1"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(settings: dict[str, int], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        kipviz.rebuild(RELEASE / "restart", **settings)
+
+
+def test_a_place_without_logs_is_refused_with_its_name(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="No folder here holds a segment"):
+        kipviz.rebuild(tmp_path)
+    with pytest.raises(RecordingError, match="This is no folder"):
+        kipviz.rebuild(tmp_path / "none")
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "00000000000000000000.log").write_bytes(b"")
+    with pytest.raises(RecordingError, match="named topic-number"):
+        kipviz.rebuild(tmp_path / "odd")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_command_says_who_blocks_and_writes_a_page(name: str, tmp_path: Path, capsys) -> None:
+    from kipviz.command.main import main
+
+    page = tmp_path / "log.html"
+    words = ["log", str(RELEASE / name), "--open", "--no-browser", "--to", str(page)]
+    assert main(words) == 0
+    assert "No last stable offset is behind its high watermark." in capsys.readouterr().out
+    assert "<script" in page.read_text(encoding="utf-8")
+    if name == "commit-and-abort":
+        folder = cut(RELEASE / name, tmp_path / "cut", output_A_0=1, __transaction_state_45=2)
+        assert main(["log", str(folder), *words[2:]]) == 1
+        assert "has my-txn ONGOING" in capsys.readouterr().out
