@@ -73,7 +73,10 @@ def settle(me: Application, rules: ClientRules) -> Application:
     )
     for client in told:
         me = me.with_client(client)
-    return me.with_client(session.but(held_back_by=rules.session_commit(_unsent(me, told))))
+    session = session.but(held_back_by=rules.session_commit(_unsent(me, told)))
+    if session.held_back_by:
+        return me.with_client(session)
+    return me.with_client(transactional.prepared_when_flushed(session))
 
 
 def _votes(
@@ -113,8 +116,8 @@ def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Prod
     identity = (session.producer_id, session.producer_epoch)
     if (me.producer_id, me.producer_epoch) != identity:
         me = _next_identity(me, identity, rules)
-    apart = me.state in IN_ERROR and session.state not in IN_ERROR
-    if apart and session.state is not S.READY:
+    alone = me.state in IN_ERROR and not rules.session_failure()
+    if alone and session.state not in (*IN_ERROR, S.READY):
         return me
     if session.state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
         me = me.but(batches=tuple(b for b in me.batches if b.broker >= 0))

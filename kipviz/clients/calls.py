@@ -193,7 +193,10 @@ def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
 
 
 def _prepare_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    return me.with_client(transactional.prepare_transaction(_producer(me, line)))
+    client = _producer(me, line)
+    if isinstance(client, TransactionSession):
+        return me.with_client(sessions.prepare(client))
+    return me.with_client(transactional.prepare_transaction(client))
 
 
 def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:

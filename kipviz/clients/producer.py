@@ -224,7 +224,7 @@ def prepare_transaction(me: Producer) -> Producer:
 
     No request says so: the coordinator sees an ongoing transaction as before (KIP-939).
     """
-    return _prepared(me.but(preparing=True, done=False, error=""))
+    return prepared_when_flushed(me.but(preparing=True, done=False, error=""))
 
 
 def complete_transaction(me: Producer, stored: PreparedTxnState) -> Producer:
@@ -468,7 +468,7 @@ def _initialised(me: Producer, answer: InitProducerIdResponse) -> Producer:
     return _to(me, S.PREPARED_TRANSACTION).but(prepared=prepared, transaction_started=True)
 
 
-def _prepared(me: Producer) -> Producer:
+def prepared_when_flushed(me: P) -> P:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
     if not me.preparing or me.batches:
         return me
@@ -484,7 +484,7 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
     if answer.error in RETRIABLE and not (me.state is S.ABORTING_TRANSACTION and me.implicit):
         return me.but(batches=tuple(b.but(broker=-1) if b is batch else b for b in me.batches))
     if answer.error is Errors.NONE:
-        return _prepared(me.but(batches=tuple(b for b in me.batches if b is not batch)))
+        return prepared_when_flushed(me.but(batches=tuple(b for b in me.batches if b is not batch)))
     me = _without(me, (batch,))
     if me.state is S.ABORTING_TRANSACTION:
         return me

@@ -30,6 +30,7 @@ S = ProducerState
 STATES: dict[ProducerState, str] = {
     S.COMMITTING_TRANSACTION: "COMMITTING",
     S.ABORTING_TRANSACTION: "ABORTING",
+    S.PREPARED_TRANSACTION: "PREPARED",
 }
 
 
@@ -87,7 +88,8 @@ def resume(me: P, identity: tuple[str, int, int]) -> P:
     """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
 
     KIP-1310 7.1 "Session Resume": it starts IN_TRANSACTION. Nobody is asked, nobody is fenced. Flink
-    does the same to a producer today, by reflection.
+    does the same to a producer today, by reflection; that one has never been told by an
+    InitProducerId that brokers enlist, so it ends the transaction as version 1 does.
     """
     name, producer_id, epoch = identity
     me = me.but(
@@ -97,7 +99,7 @@ def resume(me: P, identity: tuple[str, int, int]) -> P:
         state=S.IN_TRANSACTION,
         transaction_started=True,
     )
-    return me.but(resumed=True) if isinstance(me, TransactionSession) else me
+    return me.but(resumed=True) if isinstance(me, TransactionSession) else me.but(version=1)
 
 
 def add_share_acks(
@@ -113,6 +115,14 @@ def add_share_acks(
     both: they are taken from the consumer.
     """
     return producer.send_share_acknowledgements(me, group_id, *member, partition, acknowledgements)
+
+
+def prepare(me: TransactionSession) -> TransactionSession:
+    """Wait for what the bound clients have unsent, and then accept nothing more. Blocks.
+
+    Clause: KIP-1310 2.1, KIP-939. When it is over is said where the bound clients are seen.
+    """
+    return me.but(preparing=True, done=False, error="")
 
 
 def close(me: TransactionSession) -> TransactionSession:
@@ -138,4 +148,9 @@ on_disconnected = producer.on_disconnected
 
 def restarted(me: TransactionSession, life: int) -> TransactionSession:
     """Give the session of the process's next life: it has the transactional id, no identity."""
-    return TransactionSession(me.source, me.transactional_id, me.transaction_timeout_ms)
+    return TransactionSession(
+        me.source,
+        me.transactional_id,
+        me.transaction_timeout_ms,
+        two_phase_commit=me.two_phase_commit,
+    )

@@ -253,6 +253,11 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     for partition in () if application.admin else (application.source, application.output):
         if partition not in placed:
             raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
+    if application.session is not None and spec.transaction_version < TRANSACTION_VERSION:
+        raise BadSpec(
+            f"{name} has a TransactionSession, which is modelled under transaction version "
+            f"{TRANSACTION_VERSION}, not {spec.transaction_version}"
+        )
     stages = any(line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS for line in application.program)
     if stages and spec.transaction_version < TRANSACTION_VERSION:
         raise BadSpec(

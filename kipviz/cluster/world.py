@@ -278,7 +278,10 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
     if a.session is None:
         return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))
     others[SESSION] = TransactionSession(
-        f"{a.name}/{SESSION}", a.transactional_id, a.transaction_timeout_ms
+        f"{a.name}/{SESSION}",
+        a.transactional_id,
+        a.transaction_timeout_ms,
+        two_phase_commit=a.two_phase_commit,
     )
     for name in a.session.producers:
         bound = producer.but(source=f"{a.name}/{name}", session=SESSION)

@@ -8,7 +8,7 @@ from kipviz.designs.finding_options import WRITTEN as NEAREST
 from kipviz.designs.findings import CHANGES
 from kipviz.designs.group_options import GROUP_SLOTS
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
-from kipviz.designs.session_options import SESSION_SLOTS, WRITTEN
+from kipviz.designs.session_options import SESSION_CHANGES, SESSION_SLOTS, WRITTEN
 from kipviz.designs.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
 
 REPAIRED = Design(
@@ -114,6 +114,12 @@ KIP_1310 = Design(
 )
 
 
+def _of_session(name: str, title: str, sentence: str, choices: dict[str, str]) -> Design:
+    """Give the repaired design with what one open point of KIP-1310 comes to: a finding, alone."""
+    source = "KIP-1310, under discussion, on the repaired KIP-1289"
+    return Design(name, title, "our inference", sentence, source, REPAIRED.but(**choices).chosen)
+
+
 def _of_kip_447(name: str, title: str, status: str, sentence: str, **choices: str) -> Design:
     """Give Kafka with regular groups as they were, or as a draft of KIP-447 wanted them."""
     source = f"{KAFKA.source}; KIP-447, {title}"
@@ -209,6 +215,7 @@ CATALOGUE: tuple[Design, ...] = (
         enlistment="own_broker",
     ),
     KIP_1310,
+    *(_of_session(*change) for change in SESSION_CHANGES),
 )
 
 # A design for each finding of the review that one can show; they are found by name, not listed.

@@ -198,3 +198,31 @@ WRITTEN: dict[str, str] = {
     slot.name: next(option.name for option in slot.options if option.status == DRAFT)
     for slot in SESSION_SLOTS
 }
+
+# Designs that differ from the repaired one in what one question is about: name, title, sentence, slots.
+SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    (
+        "kip-1310-unaware",
+        "repaired, but a session does not know its producers",
+        "A session commits without waiting for what its clients have unsent.",
+        {"session_commit": "for_nobody"},
+    ),
+    (
+        "kip-1310-counting-on",
+        "repaired, but the sequences go on in the next epoch",
+        "The session's identity changes with a commit, and the producer's sequences do not.",
+        {"session_identity": "at_once_counting_on"},
+    ),
+    (
+        "kip-1310-lazy-epoch",
+        "repaired, but a producer learns the next epoch from an error",
+        "A bound producer goes on with the epoch it has until a batch of it is refused.",
+        {"session_identity": "when_refused"},
+    ),
+    (
+        "kip-1310-many-senders",
+        "repaired, but several producers may be bound to a session",
+        "Each producer counts its own records, from 0.",
+        {"session_producers": "any_number_of_producers", "session_sequences": "counted_apart"},
+    ),
+)

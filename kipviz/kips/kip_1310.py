@@ -142,6 +142,47 @@ USE_CASES = (
         f"{SESSION}.add_share_acks",
     ),
 )
+LEFT_OPEN = tuple(
+    Row(f"open: {clause}", says, MODELLED, handler, f"kip-1310-{story}", note="our inference")
+    for clause, says, handler, story in (
+        (
+            "2.3 several producers",
+            "Two producers of one session write to one partition.",
+            "brokers.partition_log.check_client_batch",
+            "two-senders",
+        ),
+        (
+            "6.2 one epoch for all clients",
+            "A second producer's batch is taken for a repetition, and lost.",
+            "brokers.partition_log.duplicate_of",
+            "silent-loss",
+        ),
+        (
+            "2.1 commitTransaction",
+            "A commit while a producer has a batch to send.",
+            f"{BINDING}.settle",
+            "unsent-batch",
+        ),
+        (
+            "3.2 identity here, sequences there",
+            "The next epoch, and who tells the producers of it.",
+            f"{BINDING}.settle",
+            "next-epoch",
+        ),
+        (
+            "2.4 a vote in flight",
+            "A commit before the consumer's acknowledgements are out.",
+            f"{BINDING}.settle",
+            "late-vote",
+        ),
+        (
+            "2.1 resume() and the writer",
+            "A resumed transaction whose writer is still alive.",
+            f"{SESSION}.resume",
+            "live-writer",
+        ),
+    )
+)
 KIP = Kip(
     1310,
     "General transaction session",
@@ -164,5 +205,6 @@ KIP = Kip(
             "clients.producer.send_share_acknowledgements",
             "kip-1310-share-producer",
         ),
+        *LEFT_OPEN,
     ),
 )

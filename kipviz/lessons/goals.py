@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
+from kipviz.lessons.session_goals import SESSION_GOALS
 from kipviz.lessons.share_goals import SHARE_GOALS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
@@ -390,6 +391,7 @@ GOALS: Mapping[str, Goal] = {
     "late one refused": _late_one_refused,
     "half a transaction": _half_a_transaction,
     **SHARE_GOALS,
+    **SESSION_GOALS,
 }
 
 

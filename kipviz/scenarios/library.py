@@ -17,6 +17,7 @@ from kipviz.scenarios.stories import (
     kip_1289_corners,
     kip_1289_findings,
     kip_1310,
+    kip_1310_open,
 )
 
 
@@ -37,6 +38,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1191.STORIES,
     *kip_890.STORIES,
     *kip_1310.STORIES,
+    *kip_1310_open.STORIES,
     *kip_848.STORIES,
     *kip_447.STORIES,
 )

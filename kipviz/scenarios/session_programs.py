@@ -107,3 +107,34 @@ RESUME = Line(
     target=CHECKPOINT,
 )
 COMMITTER: tuple[Line, ...] = (RESUME, COMMIT, Line("session.close();", C.CLOSE, client=SESSION))
+
+# -- what the page leaves open ------------------------------------------------------------------
+
+SECOND = Line(
+    "producer2.send(output(records)); // bound to the same session", C.SEND, client="producer-2"
+)
+POLL = Line(GROUP_POLL, C.POLL)
+
+
+def _caught(*lines: Line) -> tuple[Line, ...]:
+    """Give a program whose lines are caught by an abort at its end, behind the commit."""
+    after = len(lines) + 1
+    body = (line.but(on_error=len(lines)) for line in lines[1:-1])
+    return (lines[0], *body, lines[-1].but(then=after, on_error=len(lines)), ABORT)
+
+
+# Two producers of one session write to one partition.
+TWO_SENDERS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SECOND, SEND_OFFSETS, COMMIT)
+# The second batch is in the accumulator when the session commits.
+TWO_SENDS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SEND, SEND_OFFSETS, COMMIT)
+# Two transactions of a session, one after the other.
+TWICE = _caught(
+    *(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
+)
+# A writer that goes on after its checkpoint.
+LIVE_WRITER: tuple[Line, ...] = (
+    *WRITER,
+    Line("records = source.poll(); // awake again after a pause", C.POLL),
+    Line("producer.send(output(records)); // behind the checkpoint", C.SEND),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
+)

@@ -11,6 +11,7 @@ from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
 from kipviz.studies import counted, share_counts, two_phase, zombies
 from kipviz.studies.not_yet import NOT_YET
+from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
 
 ATOMIC = "atomic"
@@ -309,6 +310,7 @@ STUDIES: tuple[Study, ...] = (
         counting=_repetitions,
     ),
     *two_phase.STUDIES,
+    *SESSION_STUDIES,
 )
 
 

@@ -170,7 +170,11 @@ def test_identity_accessors() -> None:
 def test_the_state_mapping_is_the_pages() -> None:
     named = {state.value: s.state_name(state) for state in S}
     renamed = {old: new for old, new in named.items() if old != new}
-    assert renamed == {"COMMITTING_TRANSACTION": "COMMITTING", "ABORTING_TRANSACTION": "ABORTING"}
+    assert renamed == {
+        "COMMITTING_TRANSACTION": "COMMITTING",
+        "ABORTING_TRANSACTION": "ABORTING",
+        "PREPARED_TRANSACTION": "PREPARED",
+    }
 
 
 def test_a_restarted_session_remembers_nothing_but_its_name() -> None:

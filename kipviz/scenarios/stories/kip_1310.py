@@ -254,10 +254,13 @@ FLINK_BEATS = (
     ),
     Beat(
         "commitTransaction() returns",
-        "What the dead writer wrote will be visible.",
-        ("EndTxnResponse arrives at app-2/{who}", "app-2 goes on", "quiet"),
+        "What the dead writer wrote will be visible. A producer whose fields were set by reflection "
+        "ends the transaction as version 1 does, and then asks for a new epoch before it returns.",
+        ("EndTxnResponse arrives at app-2/{who}", "quiet", "app-2 goes on", "quiet"),
     ),
-    Beat("The committer is done", "It has sent one request.", ("maybe app-2 goes on", "quiet")),
+    Beat(
+        "The committer is done", "Nothing is left for it to do.", ("maybe app-2 goes on", "quiet")
+    ),
 )
 FLINK_QUESTION = Question(
     2,
@@ -314,7 +317,7 @@ FLINK_SESSION = FLINK_TODAY.but(
     designs=("repaired", "kip-1310"),
     watch=(
         Watch(1, "No arrow either: resume() is a constructor. Who is fenced by it? Nobody."),
-        Watch(2, "The same one request as before, from a lighter object."),
+        Watch(2, "One EndTxn, of the version that the cluster has, from a lighter object."),
     ),
 )
 
