@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     Heal,
     Load,
     MoveLeader,
+    ReadLog,
     Refresh,
     Replicate,
     RunOut,
@@ -245,7 +246,7 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("applications", name)]
         case Send(source=source) | ClientTimer(source=source):
             return [("applications", host_of(source))]
-        case Replicate(partition=partition):
+        case Replicate(partition=partition) | ReadLog(partition=partition):
             return [("logs", partition)]
         case Load(broker=broker, role=role, shard=shard) | RunOut(broker, role, shard):
             return [("roles", (broker, role, shard))]
