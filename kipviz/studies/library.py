@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import counted, share_counts, two_phase, zombies
+from kipviz.studies import chaos, cost, counted, share_counts, two_phase, zombies
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
@@ -301,6 +301,23 @@ STUDIES: tuple[Study, ...] = (
         "A member that writes to the topic it reads, and polls inside its transaction: a "
         "read_committed group waits for its own end, until the transaction times out.",
         counting=share_counts.loop,
+    ),
+    Study(
+        "chaos",
+        "What if a broker crashes at some step around the decision?",
+        "KIP-1289 'Test Plan', chaos tests",
+        "The commit flow is played, and at each of its steps from the staging to the end each broker "
+        "crashes once, in a run of its own; then everything goes on by itself.",
+        counting=chaos.table,
+    ),
+    Study(
+        "cost",
+        "What does a transactional acknowledgement cost beside a plain one?",
+        "KIP-1289 'Test Plan', system and performance tests",
+        "Counted on one round of the loop with two records: messages, records, and bytes as the "
+        "schemas write them. In the repaired design the durable vote takes the place of the ordinary "
+        "write; on top come an enlistment, a marker and a look-up. How long it takes is not told.",
+        counting=cost.table,
     ),
     Study(
         "sequences",
