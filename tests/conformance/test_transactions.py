@@ -40,6 +40,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
+from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
@@ -175,7 +176,7 @@ def test_07_partitions_are_added_one_after_the_other(desk):
 
 
 @pytest.mark.xfail(
-    strict=True, reason="the clock is untimed: a record of __transaction_state has no timestamps"
+    strict=True, reason="times are relative here: a record of __transaction_state has no timestamps"
 )
 @pytest.mark.parametrize("case", [6, 7])
 def test_06_07_a_record_says_since_when_its_transaction_is_open(desk, case):
@@ -229,7 +230,6 @@ def test_13_no_partition_joins_a_transaction_that_is_decided(desk):
     assert add(desk, 5, "topic2-0").error is Errors.CONCURRENT_TRANSACTIONS
 
 
-@pytest.mark.xfail(strict=True, reason="only transaction versions 0 and 1 verify; 2 always adds")
 @pytest.mark.parametrize(
     ("held", "epoch", "error"),
     [
@@ -300,11 +300,11 @@ def test_20_a_timeout_is_positive_and_within_the_brokers_limit(desk, timeout_ms,
     assert answer.error is (Errors.NONE if fits else Errors.INVALID_TRANSACTION_TIMEOUT)
 
 
-@pytest.mark.xfail(strict=True, reason="the flag Enable2Pc of KIP-939 is not modelled")
 @pytest.mark.parametrize("timeout_ms", [-1, 10, 900_001])
 def test_20_two_phase_commit_knows_no_timeout(desk, timeout_ms):
     """TSM.testValidateTransactionTimeout, with two-phase commit."""
-    request = InitProducerId("t", timeout_ms, enable_2pc=True)
+    desk.settings = desk.settings.but(two_phase_commit_enable=True)
+    request = InitProducerId2Pc("t", timeout_ms, enable_2pc=True)
     assert desk.ask(tc.on_init_producer_id, request).error is Errors.NONE
 
 
