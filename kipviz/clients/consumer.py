@@ -35,6 +35,7 @@ class Consumer(Part, frozen=True, dict=True):
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
     error: str = ""
+    read_uncommitted: bool = False
 
 
 def poll(me: Consumer) -> Consumer:
@@ -84,11 +85,18 @@ def on_disconnected(me: Consumer, broker: int) -> Consumer:
 def restarted(me: Consumer, life: int) -> Consumer:
     """Give the consumer of the process's next life: the same member, its position unknown."""
     return Consumer(
-        me.source, me.group_id, me.member_id, me.member_epoch, me.partition, me.max_records
+        me.source,
+        me.group_id,
+        me.member_id,
+        me.member_epoch,
+        me.partition,
+        me.max_records,
+        read_uncommitted=me.read_uncommitted,
     )
 
 
 def _next(me: Consumer) -> Message:
     if me.position < 0:
         return OffsetFetch(me.group_id, me.partition)
-    return Fetch(me.partition, me.position, me.max_records, read_committed=True)
+    committed = not me.read_uncommitted
+    return Fetch(me.partition, me.position, me.max_records, read_committed=committed)

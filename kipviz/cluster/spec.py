@@ -89,6 +89,8 @@ class ApplicationSpec(Value, frozen=True):
     `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939); `database` says
     that it writes to an external database, too.
     `admin` says that it is an operator's: it has an admin client and uses neither of the others.
+    `read_uncommitted` is the isolation level that a consumer has unless it is configured; here it
+    has to be asked for.
     `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
     the topic of its source, and is given partitions. `listener` says whether partitions are given
@@ -119,6 +121,7 @@ class ApplicationSpec(Value, frozen=True):
     acquire_mode: int = BATCH_OPTIMIZED
     callback: bool = False
     offset_fetch_version: int = 10
+    read_uncommitted: bool = False
 
 
 class ClusterSpec(Value, frozen=True):

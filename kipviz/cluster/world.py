@@ -263,7 +263,15 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
             offset_fetch_version=a.offset_fetch_version,
         )
     else:
-        consumer = Consumer(source, a.group_id, a.member_id, FIRST_EPOCH, a.source, a.max_records)
+        consumer = Consumer(
+            source,
+            a.group_id,
+            a.member_id,
+            FIRST_EPOCH,
+            a.source,
+            a.max_records,
+            read_uncommitted=a.read_uncommitted,
+        )
     producer = Producer(
         f"{a.name}/producer",
         a.transactional_id,

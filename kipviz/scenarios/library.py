@@ -18,6 +18,8 @@ from kipviz.scenarios.stories import (
     kip_1289_findings,
     kip_1310,
     kip_1310_open,
+    pains,
+    pains_of_sharing,
 )
 
 
@@ -37,6 +39,8 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_932.STORIES,
     *kip_1191.STORIES,
     *kip_890.STORIES,
+    *pains.STORIES,
+    *pains_of_sharing.STORIES,
     *kip_1310.STORIES,
     *kip_1310_open.STORIES,
     *kip_848.STORIES,

@@ -94,6 +94,34 @@ GROUP_LOOP_BARE: tuple[Line, ...] = tuple(
     for line in GROUP_LOOP
 )
 
+# What goes wrong for users: two batches in one transaction; one transaction that fails and one that
+# does not; a share consumer by itself, implicit, explicit and slow.
+COPY_TWICE: tuple[Line, ...] = (
+    INIT,
+    Line(GROUP_POLL, C.POLL, on_error=6),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=6),
+    Line("producer.send(output(records));", C.SEND, on_error=6),
+    Line("producer.send(more(records));", C.SEND, on_error=6),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=6),
+    Line(
+        "} catch (KafkaException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION, then=1
+    ),
+)
+FAIL_THEN_COPY: tuple[Line, ...] = (
+    INIT,
+    Line(GROUP_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND),
+    FAIL,
+    Line(GROUP_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=5),
+)
+SHARE_READ: tuple[Line, ...] = (
+    Line("records = shareConsumer.poll(Duration.ofSeconds(5)); process(records);", C.POLL, then=0),
+)
+
 # A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
 READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
 COPY: tuple[Line, ...] = (

@@ -16,7 +16,9 @@ from tests.scenarios.story import nodes, played
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 REASON_MAX = 160
 # A number of the world, or one of its names, or a state.
-SPECIFIC = re.compile(r"\d|\b(app|my-txn|reader|operator|src|output)|\b[A-Z]{2,}(_[A-Z]+)*\b")
+SPECIFIC = re.compile(
+    r"\d|\b(app|my-txn|reader|default|operator|src|output)|\b[A-Z]{2,}(_[A-Z]+)*\b"
+)
 
 
 def check(model: object, path: list[Node]) -> int:

@@ -1,0 +1,95 @@
+"""`kipviz pains`: what users run into, why, the way out, and the step of a story that shows it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json, count
+from kipviz.command.output import answer
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.scenarios.pains import Pain
+
+HELP = "list what users run into, with cause, way out and the story that shows it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "number", nargs="?", type=count, metavar="NUMBER", help="one symptom, with its story's link"
+    )
+    parser.add_argument(
+        "--open",
+        action="store_true",
+        help="open its story in the browser, at the step that shows it",
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="with --open: write the page only"
+    )
+    parser.add_argument("--to", metavar="FILE", help="with --open: where the page is kept")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the symptoms, or one of them; open its story if that is asked for.
+
+    Raises:
+        Refused: if there is no such symptom, or nothing to open.
+    """
+    from kipviz.scenarios.pains import PAINS, UnknownPain, pain
+
+    if arguments.open and arguments.number is None:
+        raise Refused("which symptom is to be opened? `kipviz pains` lists their numbers")
+    try:
+        chosen = PAINS if arguments.number is None else (pain(arguments.number),)
+    except UnknownPain as unknown:
+        raise Refused(str(unknown)) from None
+    if arguments.open:
+        return _open(arguments, chosen[0])
+    entries = [_entry(each, linked=arguments.number is not None) for each in chosen]
+    answer({"pains": entries}, _lines(entries), as_json=arguments.json)
+    return 0
+
+
+def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
+    from kipviz.command import opening
+
+    if not chosen.story:
+        raise Refused(f"no story tells symptom {chosen.number} yet: {chosen.missing} is missing")
+    arguments.scenario, arguments.design, arguments.from_trace = _link(chosen)[1], None, None
+    return opening.run(arguments)
+
+
+def _link(chosen: Pain) -> tuple[int, str]:
+    """Give the step that shows a symptom, and the permalink to it."""
+    from kipviz.checking import runs
+    from kipviz.checking.permalink import permalink
+
+    told = runs.play(chosen.story)
+    step = told.chapters[chosen.beat - 1].end
+    trace = told.trace.last()
+    return step, permalink(told.at(trace.jump(trace.line[step])))
+
+
+def _entry(chosen: Pain, *, linked: bool) -> dict[str, Any]:
+    entry = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
+    if linked and chosen.story:
+        entry["step"], entry["permalink"] = _link(chosen)
+    return entry
+
+
+def _lines(entries: list[dict[str, Any]]) -> Iterator[str]:
+    for entry in entries:
+        yield f"{entry['number']:>2}. {entry['symptom']}"
+        yield f"    you see   {entry['see']}"
+        yield f"    cause     {entry['cause']}"
+        yield f"    way out   {entry['way_out']}"
+        if entry["story"]:
+            yield f"    story     {entry['story']}, at the end of beat {entry['beat']}"
+        if entry["missing"]:
+            yield f"    missing   {entry['missing']}"
+        if "permalink" in entry:
+            yield f"    step {entry['step']}   {entry['permalink']}"

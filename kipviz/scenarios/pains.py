@@ -1,0 +1,304 @@
+"""What users run into, by symptom: what one sees, why, the way out, and the story that shows it.
+
+`kipviz pains` lists them. The symptoms are collected from issue trackers and mailing lists. A story
+shows its symptom at the end of a beat; a symptom that no story can tell yet says what is missing.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+
+
+class Pain(Value, frozen=True):
+    """A symptom: its number, in the words of its users, and what stands behind it.
+
+    `story` shows it at the end of the beat of that number, from 1. `missing` says what the model
+    lacks, if the story is only a relative of the symptom or there is none.
+    """
+
+    number: int
+    symptom: str
+    see: str
+    cause: str
+    way_out: str
+    source: str
+    story: str = ""
+    beat: int = 0
+    missing: str = ""
+
+
+class UnknownPain(ValueError):
+    """A number that no symptom has."""
+
+
+PAINS: tuple[Pain, ...] = (
+    Pain(
+        1,
+        "ProducerFencedException right after a deployment",
+        "The old instance's abort is answered with PRODUCER_FENCED, and its producer is at its end.",
+        "Two live instances have the same transactional.id; the second initTransactions() fences "
+        "the first.",
+        "Let the old instance end first, or give every instance a name of its own; a fenced "
+        "producer is closed.",
+        "spring-kafka 1091",
+        "pain-two-instances",
+        4,
+    ),
+    Pain(
+        2,
+        "Fenced, but only one instance runs",
+        "commitTransaction() throws InvalidTxnStateException, in later releases "
+        "ProducerFencedException.",
+        "The transaction took longer than transaction.timeout.ms; the coordinator aborted it and "
+        "bumped the epoch.",
+        "Shorter transactions or a longer timeout; abortTransaction() would have gone on, and a new "
+        "producer does.",
+        "Flink PR 16941",
+        "pain-timed-out",
+        3,
+    ),
+    Pain(
+        3,
+        "InvalidProducerEpochException on send, and Streams says that the task has migrated",
+        "A batch is refused with INVALID_PRODUCER_EPOCH, although the coordinator has not said a "
+        "word.",
+        "The log has a marker of a higher epoch: somebody else took the name, or the transaction "
+        "timed out.",
+        "For a batch it is abortable; if the abort is fenced, too, close the producer.",
+        "Kafka PR 9700",
+        "pain-two-instances",
+        3,
+    ),
+    Pain(
+        4,
+        "InvalidTxnStateException ends a Streams application after a pause of 20 s",
+        "A batch of a fenced producer is answered with INVALID_TXN_STATE instead of an abortable "
+        "error.",
+        "The leader verified the transaction before it looked at the epoch (KAFKA-19690).",
+        "A release with the mended order; the epoch is looked at first there, as here.",
+        "Kafka PR 20618",
+        missing="the order of checks before KAFKA-19690",
+    ),
+    Pain(
+        5,
+        "A read_committed consumer is stuck, the lag grows, and there is no error",
+        "The last stable offset does not move; no transactional id is Ongoing.",
+        "A hanging transaction: a late batch came behind its transaction's marker, and no "
+        "coordinator knows of it.",
+        "kafka-transactions.sh find-hanging, then abort; transaction version 2 prevents it.",
+        "KIP-664; KAFKA-9144",
+        missing="a batch that arrives although its producer has given it up",
+    ),
+    Pain(
+        6,
+        "Readers see nothing for up to an hour after a Flink job died",
+        "The last stable offset stands at the first record of an open transaction.",
+        "The dead job's transaction stays open until its long timeout.",
+        "A shorter timeout; an operator fences the name (kip-664-fence), or the job is restarted.",
+        "Flink PR 238",
+        "kip-98-stuck-lso",
+        4,
+    ),
+    Pain(
+        7,
+        "Flink has recovered, everything is green, and data is missing",
+        "The commit after the recovery is refused, logged and ignored.",
+        "The transaction of the checkpoint timed out before the recovery, and was aborted.",
+        "transaction.timeout.ms longer than the longest recovery; KIP-939 takes the timeout away.",
+        "FLINK-8086",
+        "pain-timed-out",
+        3,
+        "the same refusal, without the checkpoint and the recovery around it",
+    ),
+    Pain(
+        8,
+        "The transaction timeout is larger than the maximum value allowed",
+        "initTransactions() throws InvalidTxnTimeoutException.",
+        "Flink asks for one hour, and transaction.max.timeout.ms is 15 minutes.",
+        "Raise the broker's limit or lower the client's timeout.",
+        "flink kafka connector, exactly-once docs",
+        "pain-refused-at-start",
+        2,
+    ),
+    Pain(
+        9,
+        "INVALID_TXN_STATE on restore, without any traffic",
+        "The commit of a checkpoint without records is refused.",
+        "A transaction without records never reached the broker: there is nothing to commit.",
+        "Skip the commit of an empty transaction.",
+        "FLINK-31363",
+        missing="a checkpoint that is restored without a record in it",
+    ),
+    Pain(
+        10,
+        "More records are committed than the checkpoint holds",
+        "Records written after the checkpoint are committed with it.",
+        "Two transactions had one producer id and epoch, as before transaction version 2.",
+        "Transaction version 2: every transaction has an epoch of its own.",
+        "FLINK-8132",
+        missing="the resumed transaction of transaction version 1, with a second one behind it",
+    ),
+    Pain(
+        11,
+        "A topic is blocked after a successful recovery",
+        "An open transaction holds the last stable offset, and its owner does not know of it.",
+        "A name was used again, and the newer transaction under it was left open.",
+        "Abort the names that a recovery does not use; an operator fences them (kip-664-fence).",
+        "FLINK-40626",
+        missing="a pool of transactional ids that a job hands out",
+    ),
+    Pain(
+        12,
+        "INVALID_PRODUCER_ID_MAPPING once in a blue moon, on restore",
+        "The identity in the checkpoint is not the coordinator's any more.",
+        "The epoch was exhausted, the producer id rotated, and the checkpoint was older than that.",
+        "Transaction version 2 recognises the identity from before a rotation.",
+        "FLINK-40689",
+        missing="a run that begins at epoch 32766",
+    ),
+    Pain(
+        13,
+        "InvalidPidMappingException after an idle week",
+        "The first transaction after the pause fails.",
+        "The transactional id expired (transactional.id.expiration.ms, 7 days).",
+        "A new producer; expire later than the longest pause.",
+        "spring-kafka 660",
+        missing="the expiry of transactional ids",
+    ),
+    Pain(
+        14,
+        "CONCURRENT_TRANSACTIONS for ever",
+        "initTransactions() does not come back; every answer is CONCURRENT_TRANSACTIONS.",
+        "The transaction before is in PREPARE_COMMIT or PREPARE_ABORT: a partition has no leader, "
+        "or refused its marker.",
+        "Bring the partition's leader back; a time limit does not help.",
+        "KAFKA-19999; franz-go 928",
+        "pain-concurrent-for-ever",
+        3,
+    ),
+    Pain(
+        15,
+        "commitTransaction() timed out: did it commit?",
+        "The answer to EndTxn is lost; the transaction may be decided.",
+        "A decision is durable before its answer is sent.",
+        "Commit again, never abort: the second answer says what it was.",
+        "Kafka PR 10072; materialize 10876",
+        "pain-did-it-commit",
+        2,
+    ),
+    Pain(
+        16,
+        "The new producer is fenced by the old one",
+        "The instance that started last is fenced.",
+        "Two InitProducerId raced, and the older one arrived last.",
+        "Start the new instance when the old one is gone, or try again.",
+        "spring-kafka 1408",
+        "pain-init-race",
+        4,
+    ),
+    Pain(
+        17,
+        "TransactionalIdAuthorizationException",
+        "initTransactions() throws it at once.",
+        "No ACL allows WRITE of this name; prefixes and templates do not match.",
+        "An ACL for the name or its prefix; the same producer may ask again.",
+        "KIP-290; kafka-options-explorer",
+        "pain-refused-at-start",
+        1,
+    ),
+    Pain(
+        18,
+        "Duplicates or ghosts, although exactly-once is on",
+        "A consumer has records of a transaction that was aborted.",
+        "The reader is read_uncommitted, which is the default, also of share groups.",
+        "isolation.level=read_committed for every reader of the output.",
+        "KIP-664, motivation",
+        "pain-ghosts",
+        4,
+    ),
+    Pain(
+        19,
+        "A part of a transaction is lost, and a part is there",
+        "The offsets are committed, and an output is not.",
+        "A marker that was meant for another transaction ended this one in one partition.",
+        "Transaction version 2: a marker has an epoch of its own. Ask find-hanging before aborting.",
+        "jepsen.io, bufstream 0.1.0",
+        "kip-664-abort-not-hanging",
+        9,
+        "here an operator's marker does it; a delayed EndTxn of the client is not told",
+    ),
+    Pain(
+        20,
+        "A consumer hangs after a rebalance, and goes on after a minute",
+        "OffsetFetch is answered with UNSTABLE_OFFSET_COMMIT again and again.",
+        "The old owner's offsets are pending in a transaction that is not decided.",
+        "A short transaction.timeout.ms in consume-process-produce loops.",
+        "KIP-447; Kafka PR 8981",
+        "kip-447-race",
+        5,
+    ),
+    Pain(
+        21,
+        "Streams with exactly-once dies while it restores state",
+        "The commit after the restoration finds the transaction aborted.",
+        "The restoration counts against the open transaction's timeout.",
+        "Commit before restoring; a longer transaction.timeout.ms.",
+        "KAFKA-13295",
+        "pain-timed-out",
+        2,
+    ),
+    Pain(
+        22,
+        "A share group handles the same record twice",
+        "A record comes again while somebody still works on it; the late ACCEPT is "
+        "INVALID_RECORD_STATE.",
+        "The acquisition lock ran out during slow work.",
+        "A longer lock, smaller batches, or RENEW.",
+        "KafkaShareConsumer, javadoc; KAFKA-19476",
+        "pain-late-accept",
+        4,
+    ),
+    Pain(
+        23,
+        "A record of a share group has vanished",
+        "A record was delivered a few times and never again.",
+        "The delivery count reached its limit: the record is ARCHIVED.",
+        "A dead-letter queue (KIP-1191), a higher limit, and RELEASE only what may come again.",
+        "spring-kafka PR 4103",
+        "pain-vanished",
+        3,
+    ),
+    Pain(
+        24,
+        'poll() throws "All records must be acknowledged", or accepted what was not finished',
+        "An IllegalStateException in explicit mode; in implicit mode a batch that is accepted too "
+        "early or never.",
+        "share.acknowledgement.mode: in implicit mode the next poll() is the acknowledgement.",
+        "Explicit mode with a word for every record, and close() or commitSync() for the last batch.",
+        "ShareConsumerImpl; confluent-kafka-python PR 2239",
+        "pain-modes",
+        2,
+    ),
+    Pain(
+        25,
+        "A read_committed share group stops, and others go on",
+        "No record and no error in one group.",
+        "share.isolation.level=read_committed: the group is bounded by the last stable offset.",
+        "End the open transaction; see symptoms 5 and 6.",
+        "Kafka PR 20918",
+        "pain-share-lso",
+        3,
+    ),
+)
+
+
+def pain(number: int) -> Pain:
+    """Give a symptom by its number.
+
+    Raises:
+        UnknownPain: if there is none.
+    """
+    for known in PAINS:
+        if known.number == number:
+            return known
+    raise UnknownPain(f"there is no symptom {number}; they are numbered from 1 to {len(PAINS)}")

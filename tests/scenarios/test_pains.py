@@ -1,0 +1,124 @@
+"""The index of symptoms: every story that it names shows what it says, where it says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import BatchAppended, CallReturned, MessageDelivered, RecordsMoved
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.pains import PAINS, UnknownPain, pain
+from tests.scenarios.story import nodes, played
+
+TOLD = [p for p in PAINS if p.story]
+
+
+def test_there_are_twenty_five_and_each_says_what_stands_behind_it():
+    assert [p.number for p in PAINS] == list(range(1, 26))
+    for p in PAINS:
+        assert all(text.endswith(".") for text in (p.see, p.cause, p.way_out)), p.number
+        assert p.source
+        assert bool(p.story) or p.missing, p.number
+
+
+@pytest.mark.parametrize("p", TOLD, ids=lambda p: str(p.number))
+def test_the_step_that_shows_a_symptom_is_there(p):
+    assert 1 <= p.beat <= len(scenario(p.story).beats)
+
+
+def test_another_number_is_refused_with_the_numbers_there_are():
+    with pytest.raises(UnknownPain, match="there is no symptom 26; they are numbered from 1 to 25"):
+        pain(26)
+
+
+def beat(number):
+    """The nodes of the beat that shows a symptom."""
+    p = pain(number)
+    trace, chapters = played(p.story, scenario(p.story).designs[0])
+    chapter = chapters[p.beat - 1]
+    return nodes(trace)[chapter.first + 1 : chapter.end + 1]
+
+
+def seen(number, kind):
+    return [e for node in beat(number) for e in node.events if isinstance(e, kind)]
+
+
+@pytest.mark.parametrize(
+    ("number", "raised"),
+    [
+        (1, "EndTxn: PRODUCER_FENCED"),
+        (2, "EndTxn: INVALID_TXN_STATE"),
+        (3, "Produce: INVALID_PRODUCER_EPOCH"),
+        (7, "EndTxn: INVALID_TXN_STATE"),
+        (8, "InitProducerId: INVALID_TRANSACTION_TIMEOUT"),
+        (16, "EndTxn: PRODUCER_FENCED"),
+        (17, "InitProducerId: TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
+        (24, "IllegalStateException: all records must be acknowledged in explicit mode"),
+    ],
+)
+def test_the_application_gets_the_exception_that_users_name(number, raised):
+    assert [e.raised for e in seen(number, CallReturned) if e.raised] == [raised]
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "times"),
+    [(14, Errors.CONCURRENT_TRANSACTIONS, 2), (20, Errors.UNSTABLE_OFFSET_COMMIT, 1)],
+)
+def test_the_client_is_told_the_same_again_and_again(number, error, times):
+    answers = [getattr(e.message, "error", None) for e in seen(number, MessageDelivered)]
+    assert answers.count(error) >= times
+
+
+@pytest.mark.parametrize("number", [6, 25])
+def test_a_reader_waits_behind_the_last_stable_offset_without_an_error(number):
+    last = beat(number)[-1].world
+    log = last.logs["output-A-0"]
+    assert log.last_stable_offset < log.high_watermark
+    reader = last.applications["reader"]
+    assert reader.waiting
+    assert not reader.records
+
+
+def test_what_became_of_a_commit_is_decided_before_its_answer_is_lost():
+    world = beat(15)[-1].world
+    (coordinator,) = [
+        r for k, r in world.roles.items() if k[1] == "transaction_coordinator" and r.transactions
+    ]
+    assert coordinator.transactions["my-txn"].state.value == "PREPARE_COMMIT"
+    assert world.applications["app-1"].waiting
+
+
+def test_the_default_reader_has_a_ghost_and_a_duplicate():
+    trace, _ = played("pain-ghosts", "kafka")
+    got = [
+        record.value
+        for node in nodes(trace)
+        for e in node.events
+        if isinstance(e, MessageDelivered)
+        and e.source == "default/consumer"
+        and e.way == "response"
+        for record in getattr(e.message, "records", ())
+    ]
+    assert got == ["f(a)", "f(a)"]
+    assert [r.value for r in trace.world.applications["reader"].consumer.records] == ["f(a)"]
+
+
+def test_an_operators_marker_and_the_commits_stand_in_one_log():
+    log = beat(19)[-1].world.logs["output-A-0"]
+    assert [b.control for b in log.batches if b.control] == ["ABORT", "COMMIT"]
+
+
+def test_a_late_acceptance_is_refused_and_a_record_goes_after_its_last_delivery():
+    answers = [e.message for e in seen(22, MessageDelivered) if e.way == "response"]
+    assert answers[-1].acknowledge_error is Errors.INVALID_RECORD_STATE
+    trace, _ = played("pain-vanished", "kafka")
+    moved = [e for node in nodes(trace) for e in node.events if isinstance(e, RecordsMoved)]
+    assert [e.after for e in moved if e.first == 100][-1] is RecordState.ARCHIVED
+    assert seen(23, RecordsMoved)[-1].first == 101
+
+
+def test_a_timeout_is_nothing_that_the_application_hears_of():
+    """Symptom 21: the ABORT marker is written while the application works on."""
+    assert [e.control for e in seen(21, BatchAppended)] == ["ABORT"]
+    assert not [e for e in seen(21, MessageDelivered) if e.source.startswith("app-1")]
