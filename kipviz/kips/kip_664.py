@@ -43,7 +43,7 @@ KIP = Kip(
             "An open transaction hangs if no coordinator has its partition on its list.",
             SIMPLIFIED,
             "clients.admin.find_hanging",
-            "kip-664-fence",
+            "kip-664-hanging",
             "clients/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
             note="every open transaction is taken for old enough",
         ),

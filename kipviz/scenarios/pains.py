@@ -87,7 +87,8 @@ PAINS: tuple[Pain, ...] = (
         "coordinator knows of it.",
         "kafka-transactions.sh find-hanging, then abort; transaction version 2 prevents it.",
         "KIP-664; KAFKA-9144",
-        missing="a batch that arrives although its producer has given it up",
+        "kip-664-hanging",
+        5,
     ),
     Pain(
         6,
@@ -255,7 +256,7 @@ PAINS: tuple[Pain, ...] = (
         "The acquisition lock ran out during slow work.",
         "A longer lock, smaller batches, or RENEW.",
         "KafkaShareConsumer, javadoc; KAFKA-19476",
-        "pain-late-accept",
+        "kip-932-slow-member",
         4,
     ),
     Pain(
@@ -286,8 +287,8 @@ PAINS: tuple[Pain, ...] = (
         "share.isolation.level=read_committed: the group is bounded by the last stable offset.",
         "End the open transaction; see symptoms 5 and 6.",
         "Kafka PR 20918",
-        "pain-share-lso",
-        3,
+        "kip-932-read-committed",
+        2,
     ),
 )
 

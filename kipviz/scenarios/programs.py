@@ -82,6 +82,10 @@ def terminate(transactional_id: str) -> tuple[Line, ...]:
     )
 
 
+END_WHAT_HANGS: tuple[Line, ...] = (
+    Line(FIND, C.FIND_HANGING, target="output-A-0"),
+    Line("kafka-transactions.sh abort --start-offset 1", C.ABORT_BY_HAND, target="output-A-0"),
+)
 ABORT_BY_HAND: tuple[Line, ...] = (
     Line("kafka-transactions.sh describe-producers", C.DESCRIBE_PRODUCERS, target="output-A-0"),
     Line("kafka-transactions.sh abort --start-offset 0", C.ABORT_BY_HAND, target="output-A-0"),

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Line
-from kipviz.cluster.spec import ApplicationSpec
+from kipviz.cluster.spec import ApplicationSpec, Placement
 from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import GROUP_BEGIN
 from kipviz.scenarios.stories.kip_98 import STUCK_LSO
-from kipviz.scenarios.stories.setting import PLAYGROUND, TRANSACTIONAL_ID, group_app, group_spec
+from kipviz.scenarios.stories.kip_890 import HANGING
+from kipviz.scenarios.stories.setting import (
+    GROUP_PLACEMENTS,
+    PLAYGROUND,
+    TOPIC_IDS,
+    TRANSACTIONAL_ID,
+    group_app,
+    group_spec,
+)
 
 
 def operator(program: tuple[Line, ...]) -> ApplicationSpec:
@@ -176,4 +184,74 @@ BY_HAND = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (FENCE, BY_HAND)
+HANGS = Scenario(
+    "kip-664-hanging",
+    "A hanging transaction: an operator finds it and ends it",
+    "A reader gets nothing, and no transactional id is Ongoing. The tool finds the open "
+    "transaction that no coordinator knows, and an ABORT marker of the operator ends it.",
+    "KIP-664, Motivation, find-hanging and abortTransaction",
+    HANGING.spec.but(
+        placements=(*GROUP_PLACEMENTS, Placement("output-B-0", 4, (3,))),
+        topic_ids=(*TOPIC_IDS, ("output-B", "AAAAAAAAAAAAAAAAAAAABA")),
+        applications=(
+            *HANGING.spec.applications,
+            HANGING.spec.applications[0].but(
+                name="reader",
+                transactional_id="my-txn-3",
+                program=programs.READ,
+                group_id="readers",
+                member_id="R1",
+                source="output-A-0",
+                output="output-B-0",
+                max_records=10,
+            ),
+            operator(programs.END_WHAT_HANGS),
+        ),
+    ),
+    (
+        *HANGING.beats,
+        Beat(
+            "reader polls: nothing comes",
+            "The late batch has begun a transaction in output-A-0, with the epoch of the one that "
+            "is over. The last stable offset stands at it, and would stand there for ever.",
+            ("reader goes on", "quiet"),
+        ),
+        Beat(
+            "find-hanging: one is",
+            "Broker 3 knows an open transaction of producer id 9. Its name is my-txn, and the "
+            "coordinator of my-txn has no partition on its list: nobody will ever write a marker.",
+            ("operator goes on", "quiet", "operator goes on"),
+        ),
+        Beat(
+            "abort: the reader is free",
+            "The operator's own ABORT marker, with the epoch that the log knows. The last stable "
+            "offset moves to the end, and the late record is skipped.",
+            ("operator goes on", "quiet", "operator goes on"),
+        ),
+    ),
+    ("app-1", "reader", "operator", "B3"),
+    ("kafka-tv0",),
+    Question(
+        5,
+        "find-hanging has looked. How does it know that this transaction hangs?",
+        (
+            Choice("it is open for too long", False, "Long ones may be open and in order."),
+            Choice(
+                "its coordinator does not list the partition",
+                True,
+                "Right: so the coordinator will never write a marker there.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(4, "Watch my-txn: it is COMPLETE_ABORT, and still the reader waits. Press e."),
+        Watch(6, "Watch the marker: written by the operator, taken by the log."),
+    ),
+    checkpoints=(
+        SAW_LSO,
+        Checkpoint("saw the marker that sets the readers free", "marker in the output"),
+        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (FENCE, HANGS, BY_HAND)
