@@ -5,6 +5,7 @@ What a notebook needs, each in one call:
     kipviz.list_scenarios(), kipviz.list_designs()         what there is
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
+    kipviz.costs("kip-1310-share-producer", "kip-1310-share-session")
     kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
@@ -31,6 +32,7 @@ __all__ = [
     "ablate",
     "campaign",
     "compare",
+    "costs",
     "explore",
     "landscape",
     "list_designs",
@@ -53,6 +55,7 @@ _HOMES = {
     "ablate": ("kipviz.widgets.outcomes", "ablate"),
     "outcomes": ("kipviz.widgets.outcomes", "outcomes"),
     "compare": ("kipviz.widgets.side_by_side", "compare"),
+    "costs": ("kipviz.widgets.costs", "costs"),
     "explore": ("kipviz.widgets.search", "search"),
     "landscape": ("kipviz.widgets.landscape", "landscape"),
     "list_designs": ("kipviz.views.listing", "designs"),

@@ -68,6 +68,7 @@ def clients(app: Application) -> Card:
     if app.producer.prepared.has_transaction:
         rows.append(("prepared", str(app.producer.prepared), "pending"))
     rows += _database(app)
+    rows += _session(app)
     if isinstance(consumer, ShareConsumer):
         rows.append(("holds", listed(consumer.batch), "calm"))
         rows.append(("share session", number(consumer.session_epoch), "calm"))
@@ -106,6 +107,20 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
     return rows
+
+
+def _session(app: Application) -> list[Fact]:
+    """Give what the TransactionSession of a process holds, and what it waits for."""
+    session = app.session
+    if session is None:
+        return []
+    tone = STATE_TONE.get(session.state.value, "calm")
+    waits = listed(tuple(source.partition("/")[2] for source in session.held_back_by))
+    return [
+        ("session", "closed" if session.closed else session.state_name, tone),
+        ("session epoch", number(session.producer_epoch), "calm"),
+        ("session waits for", waits, "pending" if session.held_back_by else "calm"),
+    ]
 
 
 def _database(app: Application) -> list[Fact]:
@@ -165,8 +180,26 @@ def of_application(app: Application, connections: Connections) -> Card:
             Owned(500, 1, kind, member),
             Owned(600, 2, "network thread", _next(consumer.to_send)),
             *_connections(700, consumer.source, connections),
+            *_of_session(app, connections),
         ]
     )
+
+
+def _of_session(app: Application, connections: Connections) -> list[Owned]:
+    """Give the TransactionSession of a process, and the producers that were made for it."""
+    rows: list[Owned] = []
+    for order, client in enumerate(app.others.values(), 8):
+        if not isinstance(client, Producer):
+            continue
+        at = order * 100
+        name = client.source.partition("/")[2]
+        title = "TransactionSession" if client is app.session else f"KafkaProducer {name}"
+        rows += [
+            Owned(at, 1, title, _identity(client)),
+            Owned(at + 10, 2, f"thread of {name}", _next(next_request(client))),
+            *_connections(at + 20, client.source, connections),
+        ]
+    return rows
 
 
 def of_broker(
@@ -196,7 +229,8 @@ def _identity(producer: Producer) -> str:
     if producer.producer_id < 0:
         return f"{producer.transactional_id}, no producer id yet"
     who = f"pid {producer.producer_id}, last epoch {producer.producer_epoch}"
-    return f"{producer.transactional_id}, {who}"
+    bound = f", bound to the {producer.session}" if producer.session else ""
+    return f"{producer.transactional_id}, {who}{bound}"
 
 
 def _next(message: Message | None) -> str:

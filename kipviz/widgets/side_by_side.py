@@ -31,6 +31,7 @@ def compare(
         compare("kip-1289-lock-expiry", "repaired", "finding-D")    a scenario under two designs
         compare(stepper, "main", "B5 crashes")                      two branches, by name or number
         compare(one, other)                                         any two runs
+        compare("kip-1310-share-producer", "kip-1310-share-session")    two stories
 
     Args:
         what: a scenario's name or a stepper, if three are given; else the run on the left.

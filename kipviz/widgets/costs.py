@@ -1,0 +1,66 @@
+"""What runs cost, in a notebook: who owns what as a picture, and a table of everything counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.checking import runs
+from kipviz.checking.ledger import Ledger, ledger
+from kipviz.views.markdown import plain
+from kipviz.views.ownership import panel, picture, table
+
+
+class Costs:
+    """The ledgers of some stories, side by side.
+
+    Attributes:
+        ledgers: what was counted, by story.
+        rows: the table as plain texts, its head first.
+        svg: the picture of who owns which object, thread and connection.
+    """
+
+    def __init__(self, ledgers: dict[str, Ledger], titles: dict[str, str]) -> None:
+        """Keep the ledgers; make the table and the picture."""
+        self.ledgers = ledgers
+        self.rows = table(tuple(ledgers.items()))
+        self.svg = picture([panel(titles[name], each) for name, each in ledgers.items()])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        page = f"{self.svg}\n{_as_html(self.rows)}"
+        return {"text/plain": repr(self), "text/html": page}
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        widths = [max(len(row[k]) for row in self.rows) for k in range(len(self.rows[0]))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in self.rows
+        )
+
+
+def costs(*scenarios: str) -> Costs:
+    """Count what stories cost: objects, threads, connections, accumulators, requests by kind.
+
+        costs("kip-1310-share-producer", "kip-1310-share-session")
+
+    Each story is played under the first design that it was written for.
+
+    Raises:
+        ValueError: if no story is named, or there is none of a name, in one sentence.
+    """
+    if not scenarios:
+        raise ValueError("name at least one story, such as costs('kip-1310-share-session')")
+    played = {name: runs.play(name) for name in scenarios}
+    return Costs(
+        {name: ledger(run.trace) for name, run in played.items()},
+        {name: run.scenario.title for name, run in played.items()},
+    )
+
+
+def _as_html(rows: tuple[tuple[str, ...], ...]) -> str:
+    head, *body = ("".join(f"<{t}>{plain(c)}</{t}>" for c in row) for t, row in _tagged(rows))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{r}</tr>' for r in body)}</tbody></table>"
+
+
+def _tagged(rows: tuple[tuple[str, ...], ...]) -> list[tuple[str, tuple[str, ...]]]:
+    return [("td" if k else "th", row) for k, row in enumerate(rows)]
