@@ -146,7 +146,10 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
 def _resume(me: Application, line: Line, rules: ClientRules) -> Application:
     name, producer_id, epoch = line.target.split()
     identity = (name, int(producer_id), int(epoch))
-    return me.with_client(sessions.resume(_producer(me, line), identity))
+    client = _producer(me, line)
+    if isinstance(client, TransactionSession):
+        client = sessions.restarted(client, me.life)
+    return me.with_client(sessions.resume(client, identity))
 
 
 def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -388,7 +391,8 @@ CALLS: dict[Call, Calling] = {
     C.COMMIT_ASYNC: Calling(CONSUMER, _commit_async),
     C.CLOSE_CONSUMER: Calling(CONSUMER, _close_consumer, True),
     C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
-    C.RESUME: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
+    # A constructor: it does not matter what the session before it was doing.
+    C.RESUME: Calling(PRODUCER, _resume, False, tuple(S)),
     C.RESUME_TRANSACTION: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
     C.ADD_PARTITIONS: Calling(PRODUCER, _add_partitions, False, IN_TRANSACTION),
     C.ADD_SHARE_ACKS: Calling(PRODUCER, _add_share_acks, False, IN_TRANSACTION),

@@ -28,8 +28,10 @@ API = (
     Row(
         "2.1 prepareTransaction, completeTransaction",
         "A session prepares for a commit that somebody else decides.",
-        OPEN,
-        note="they come with KIP-939's states of the producer",
+        SIMPLIFIED,
+        f"{SESSION}.prepare",
+        "kip-1310-two-phase-session",
+        note="completeTransaction(state) is shown with a producer only (KIP-939)",
     ),
     Row(
         "2.1 addPartitionsToTransaction",
@@ -99,7 +101,6 @@ EXTRACTION = (
         MODELLED,
         f"{SESSION}.STATES",
         test=f"{TESTS}::test_the_state_mapping_is_the_pages",
-        note="PREPARED comes with KIP-939",
     ),
     Row(
         "3.2 Responsibilities",
@@ -140,6 +141,119 @@ USE_CASES = (
         "Put out and acknowledge in one session; abort when something throws.",
         "sink",
         f"{SESSION}.add_share_acks",
+    ),
+    *_pair("4.5 Custom 2PC Coordinators", "Prepare two stores, commit Kafka first.", "two-phase"),
+)
+ARCHITECTURE = (
+    Row(
+        "3.1 Before and After",
+        "Who owns which object, thread and connection, in both designs.",
+        MODELLED,
+        "views.ownership.picture",
+        test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
+        note="drawn from runs: the page's own drawings are not in its text",
+    ),
+    Row(
+        "3.3 RPC table",
+        "The session sends what the TransactionManager sends today.",
+        MODELLED,
+        f"{SESSION}.SENDERS",
+        test="scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        note="FindCoordinator is looked up; version 2 has no AddOffsetsToTxn",
+    ),
+    Row(
+        "3.4 Dedicated Connection",
+        "The session has its own connection to the coordinator.",
+        MODELLED,
+        f"{SESSION}.next_request",
+        test="studies/test_sessions.py::test_only_on_a_shared_connection_a_transactional_request_stands_behind_a_batch",
+    ),
+    Row(
+        "5.1 Full Backward Compatibility",
+        "A producer with a transactional.id works as today, with a session of its own inside.",
+        MODELLED,
+        f"{SESSION}.TransactionSession",
+        test="scenarios/test_session_plan.py::test_backward_compatibility",
+    ),
+    Row(
+        "5.2 Deprecation Path",
+        "Nothing is deprecated; the author's mail says later.",
+        OPEN,
+        note="words only: nothing in it can be run",
+    ),
+    Row(
+        "6.1 Authorization",
+        "The ACLs of each request.",
+        MODELLED,
+        "brokers.authorizer.DRAFTS",
+        test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
+        note="TxnHeartbeat is not sent",
+    ),
+    Row(
+        "6.2 Session Sharing",
+        "One producer id and one epoch, however many clients use the session.",
+        MODELLED,
+        f"{BINDING}.settle",
+        test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
+    ),
+)
+CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
+TEST_PLAN = (
+    *(
+        Row(f"7 {name}", says, MODELLED, f"{BINDING}.settle", test=f"{file}::{test}")
+        for name, says, file, test in (
+            (
+                "Session Lifecycle",
+                "The transitions of a session.",
+                CLIENT,
+                "test_session_lifecycle",
+            ),
+            ("Session Resume", "resume() starts IN_TRANSACTION.", CLIENT, "test_session_resume"),
+            (
+                "Producer Fencing",
+                "Lifecycle calls of a bound producer throw.",
+                CLIENT,
+                "test_producer_fencing",
+            ),
+            (
+                "Backward Compatibility",
+                "A producer's methods work as today.",
+                PLAN,
+                "test_backward_compatibility",
+            ),
+            ("Epoch Fencing", "A new session fences the older one.", PLAN, "test_epoch_fencing"),
+            (
+                "Identity Accessors",
+                "The identity is right after initialize().",
+                CLIENT,
+                "test_identity_accessors",
+            ),
+            (
+                "Producer + external session E2E",
+                "Both together, to the end.",
+                PLAN,
+                "test_producer_and_external_session_e2e",
+            ),
+            (
+                "Resume and commit from different process",
+                "Another process commits.",
+                PLAN,
+                "test_resume_and_commit_from_different_process",
+            ),
+            ("Legacy Producer", "Nothing changes without a session.", PLAN, "test_legacy_producer"),
+            (
+                "Mixed Mode",
+                "Internal and external sessions on one cluster.",
+                PLAN,
+                "test_mixed_mode",
+            ),
+        )
+    ),
+    Row(
+        "7 Heartbeat Logic",
+        "The heartbeat thread follows transaction.session.timeout.ms.",
+        OPEN,
+        note="TxnHeartbeat of KIP-1309",
     ),
 )
 LEFT_OPEN = tuple(
@@ -205,6 +319,8 @@ KIP = Kip(
             "clients.producer.send_share_acknowledgements",
             "kip-1310-share-producer",
         ),
+        *ARCHITECTURE,
+        *TEST_PLAN,
         *LEFT_OPEN,
     ),
 )

@@ -108,6 +108,32 @@ RESUME = Line(
 )
 COMMITTER: tuple[Line, ...] = (RESUME, COMMIT, Line("session.close();", C.CLOSE, client=SESSION))
 
+# KIP-1310 4.5: both vote, then Kafka commits, then the database. The page has no recovery.
+VOTE = Line("database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE)
+DATABASE_COMMIT = Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT)
+SOURCE = Line("records = source.poll();", C.POLL)
+TWO_PHASE_SESSION: tuple[Line, ...] = (
+    INITIALIZE,
+    SOURCE,
+    BEGIN,
+    SEND,
+    VOTE,
+    Line("session.prepareTransaction();", C.PREPARE_TRANSACTION, client=SESSION),
+    RESUME.but(text='resumed = TransactionSession.resume("my-txn", 9, 0, configs);'),
+    COMMIT.but(text="resumed.commitTransaction();"),
+    DATABASE_COMMIT,
+)
+TWO_PHASE_PRODUCER: tuple[Line, ...] = (
+    INIT,
+    SOURCE,
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND),
+    VOTE,
+    Line("producer.prepareTransaction();", C.PREPARE_TRANSACTION),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
+    DATABASE_COMMIT,
+)
+
 # -- what the page leaves open ------------------------------------------------------------------
 
 SECOND = Line(

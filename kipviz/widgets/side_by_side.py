@@ -83,12 +83,14 @@ def _stepper(run: Any) -> Stepper:
             return stepper_of(run)
         case Task() | Verdict():
             return open_seeded(run)
+        case str() if run in {story.name for story in LIBRARY}:
+            return stepper_of(runs.play(run))
         case str() | os.PathLike():
             return open_trace(run)
         case _:
             raise ValueError(
                 f"{run!r} is no run: a stepper, a run, a campaign's task or verdict, or the path "
-                "of a trace file"
+                "of a trace file, or a scenario's name"
             )
 
 

@@ -13,6 +13,7 @@ from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories import kip_939
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
@@ -543,6 +544,102 @@ SINK_SESSION = SINK_TODAY.but(
     ),
 )
 
+# -- 4.5 a custom two-phase coordinator ----------------------------------------------------------
+
+CALL = ("app-1 goes on", "quiet", "app-1 goes on")
+PHASES = (
+    Beat(
+        "{init}",
+        "The {who} asks for an identity without a time limit: somebody else will decide.",
+        CALL,
+    ),
+    Beat("source.poll(), {who}.beginTransaction()", "One record.", (*CALL, "app-1 goes on")),
+    Beat(
+        "producer.send(records)",
+        "Broker 3 appends the output: the transaction is ONGOING.",
+        ("app-1 goes on", "quiet"),
+    ),
+    Beat(
+        "database.prepareTransaction(dbTxnId)",
+        "The database promises both outcomes.",
+        ("app-1 goes on",),
+    ),
+    Beat(
+        "{who}.prepareTransaction()",
+        "No request: everything is sent, and nothing more is accepted. No broker knows of it.",
+        CALL[:1] + CALL[2:],
+    ),
+    Beat(
+        "Kafka commits first",
+        "The page's order: the outcome in Kafka is final before the database has one. A session "
+        "is resumed for it, without a word to any broker.",
+        (
+            "app-1 goes on",
+            "maybe app-1 goes on",
+            "until EndTxn arrives at B1",
+            "quiet",
+            "app-1 goes on",
+        ),
+    ),
+    Beat(
+        "database.commitTransaction(dbTxnId)",
+        "Both stores have the record. A crash before this line would leave the database in doubt, "
+        "and nobody has written down what was decided.",
+        ("app-1 goes on",),
+    ),
+)
+PHASES_QUESTION = Question(
+    5,
+    "Both sides are prepared. Where does it stand, for a process that comes after a crash, that the "
+    "outcome is 'commit'?",
+    (
+        Choice("in the database", False, "It is in doubt: it has promised both."),
+        Choice(
+            "nowhere yet", True, "Right: in this order Kafka's commit is the only record of it."
+        ),
+        Choice("in the coordinator's log", False, "For Broker 1 the transaction is ONGOING."),
+    ),
+)
+PHASES_TODAY = Scenario(
+    "kip-1310-two-phase-producer",
+    "KIP-1310 4.5 with a producer: KIP-939's prepareTransaction()",
+    "A coordinator of its own prepares Kafka and a database, and commits Kafka first.",
+    "KIP-1310 4.5 with the API of KIP-939",
+    kip_939.running(session_programs.TWO_PHASE_PRODUCER),
+    told(TODAY, *PHASES),
+    ("app-1", "B1", "B3"),
+    ("kip-939",),
+    PHASES_QUESTION,
+    watch=(
+        Watch(4, "prepareTransaction() sends nothing: PREPARED is a state of the client."),
+        Watch(6, "Until here the two stores disagree. Crash app-1 in between, and look."),
+    ),
+    checkpoints=(
+        SAW_LSO,
+        Checkpoint("saw the database in doubt", "database in doubt"),
+        Checkpoint("took a branch in which an application crashes", "client crashed"),
+    ),
+)
+PHASES_SESSION = PHASES_TODAY.but(
+    name="kip-1310-two-phase-session",
+    title="KIP-1310 4.5: a custom two-phase coordinator with a session",
+    sentence="The page's own order: prepare both, resume a session, commit Kafka, then the database.",
+    clause="KIP-1310 4.5",
+    spec=kip_939.running(session_programs.TWO_PHASE_SESSION, session=BOUND),
+    beats=told(DRAFT, *PHASES),
+    designs=("repaired", "kip-1310"),
+    watch=(
+        Watch(
+            4,
+            "The session waits for its producer's batches before it is PREPARED, if it knows them.",
+        ),
+        Watch(
+            5,
+            "resume() in the same process: a second object with the same identity, IN_TRANSACTION.",
+        ),
+    ),
+)
+
 STORIES: tuple[Scenario, ...] = (
     ALONE_TODAY,
     ALONE_SESSION,
@@ -556,4 +653,6 @@ STORIES: tuple[Scenario, ...] = (
     SOURCE_SESSION,
     SINK_TODAY,
     SINK_SESSION,
+    PHASES_TODAY,
+    PHASES_SESSION,
 )

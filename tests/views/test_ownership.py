@@ -1,0 +1,69 @@
+"""Who owns what: counted from runs, drawn with a box for each client and a line for each connection."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+
+from kipviz.checking.ledger import Ledger, ledger
+from kipviz.scenarios.stories import kip_1310
+from kipviz.views.ownership import panel, picture, table
+from tests.scenarios.story import played
+
+STORIES = pytest.mark.parametrize("story", kip_1310.STORIES, ids=lambda story: story.name)
+
+
+def counted(story) -> Ledger:
+    return ledger(played(story.name, story.designs[0])[0])
+
+
+@STORIES
+def test_every_request_of_a_client_is_on_one_of_its_connections(story) -> None:
+    found = counted(story)
+    assert sum(owner.requests for owner in found.owners) == sum(n for *_, n in found.requests) > 0
+    trace, _ = played(story.name, story.designs[0])
+    opened = {
+        source: broker
+        for source, broker in trace.world.connections
+        if source.partition("/")[0] in trace.world.applications
+    }
+    assert {f"{owner.process}/{owner.name}" for owner in found.owners if owner.connections} == set(
+        opened
+    )
+
+
+@STORIES
+def test_the_picture_has_a_box_for_each_object_and_a_line_for_each_connection(story) -> None:
+    found = counted(story)
+    text = picture([panel(story.title, found)])
+    root = ET.fromstring(text)
+    lines = [e for e in root.iter() if e.tag.endswith("path")]
+    assert len(lines) == found.connections
+    boxes = [e for e in root.iter() if e.tag.endswith("rect")]
+    brokers = {broker for owner in found.owners for broker, _ in owner.connections}
+    assert len(boxes) == 1 + len(found.processes) + len(found.owners) + len(brokers)
+    assert text == picture([panel(story.title, found)])
+    assert "<script" not in text
+
+
+def test_boxes_of_a_panel_do_not_lie_over_each_other() -> None:
+    drawn = panel("x", counted(kip_1310.FLINK_TODAY))
+    ends = [(box.y, box.y + box.height) for box in drawn.boxes]
+    assert all(end < start for (_, end), (start, _) in pairwise(ends))
+
+
+def test_a_session_takes_over_the_identity_and_leaves_the_accumulator() -> None:
+    today, draft = counted(kip_1310.ALONE_TODAY), counted(kip_1310.ALONE_SESSION)
+    head, *rows = table((("today", today), ("session", draft)))
+    assert head == ("", "today", "session")
+    found = {name: cells for name, *cells in rows}
+    assert found["TransactionSession"] == ["0", "1"]
+    assert found["accumulators"] == ["1", "1"]
+    assert found["EndTxn of KafkaProducer"] == ["1", "0"]
+    assert found["EndTxn of TransactionSession"] == ["0", "1"]
+    assert found["Produce of KafkaProducer"] == ["1", "1"]
+    assert found["WriteTxnMarkers between brokers"] == ["1", "1"]
+    assert all(re.fullmatch(r"\d+", cell) for cells in found.values() for cell in cells)
