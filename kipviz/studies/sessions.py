@@ -24,7 +24,7 @@ from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories import kip_1310, kip_1310_open
+from kipviz.scenarios.stories import kip_1310, kip_1310_beats, kip_1310_open
 from kipviz.scenarios.stories.setting import GROUP, TRANSACTIONAL_ID, home
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
@@ -89,7 +89,7 @@ def fencing() -> Table:
     rows = []
     for label, under, program, taken in RECOVERIES:
         writer, committer = story.spec.applications
-        session = kip_1310.ALONE if under == "kip-1310" else None
+        session = kip_1310_beats.ALONE if under == "kip-1310" else None
         two_phase = under == "kip-939"
         apps = (
             writer.but(two_phase_commit=two_phase),

@@ -21,7 +21,7 @@ from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories.kip_1310 import with_session
+from kipviz.scenarios.stories.kip_1310_beats import with_session
 from kipviz.scenarios.stories.setting import group_app, group_spec, home
 from tests.scenarios.story import committed_outputs, nodes, played
 

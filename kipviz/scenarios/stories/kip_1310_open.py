@@ -11,7 +11,7 @@ from kipviz.scenarios import session_programs
 from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.kip_1310 import ALONE, TIMED_OUT, with_session
+from kipviz.scenarios.stories.kip_1310_beats import ALONE, TIMED_OUT, with_session
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
