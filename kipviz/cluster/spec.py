@@ -18,6 +18,7 @@ from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
 from kipviz.records.placement import topic_of
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
@@ -133,7 +134,8 @@ class ClusterSpec(Value, frozen=True):
     internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
     that allow it (errors.deadletterqueue.group.enable); share version 1 has no dead-letter queues.
     `transaction_version` is the finalized level of the feature transaction.version.
-    Without `acls` everything is allowed, with some only what they allow.
+    Without `acls` everything is allowed, with some only what they allow. `transactions` is what
+    earlier producers have left in `__transaction_state`.
     """
 
     brokers: tuple[int, ...]
@@ -153,6 +155,7 @@ class ClusterSpec(Value, frozen=True):
     share_version: int = SHARE_VERSION
     clock: Clock = Clock()
     acls: tuple[Acl, ...] | None = None
+    transactions: tuple[TransactionRecord, ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -212,6 +215,14 @@ def check(spec: ClusterSpec) -> None:
             )
     for application in spec.applications:
         _check_application(spec, application, placed)
+    for left in spec.transactions:
+        if left.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
+            raise BadSpec(f"no log holds {left.transactional_id} as {left.state.value}")
+        if not 0 <= left.producer_id < spec.first_producer_id:
+            raise BadSpec(
+                f"{left.transactional_id} was left by a producer id below first_producer_id, which "
+                f"is {spec.first_producer_id}, not by {left.producer_id}"
+            )
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")

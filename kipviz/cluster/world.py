@@ -132,6 +132,11 @@ def first_world(spec: ClusterSpec) -> World:
     for application in spec.applications:
         if not application.admin:
             _join(application, spec, logs)
+    for left in spec.transactions:
+        home = (
+            f"{TRANSACTION_STATE}-{partition_for(left.transactional_id, spec.internal_partitions)}"
+        )
+        logs[home] = replicate(append(logs[home], Batch(logs[home].end_offset, (left,))))
     image = Image(
         Table.of(leaders),
         spec.internal_partitions,

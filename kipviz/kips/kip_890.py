@@ -37,6 +37,7 @@ KIP = Kip(
             "At the last epoch the next producer id is taken at prepare and used at completion.",
             MODELLED,
             handler="brokers.transaction_metadata.record_of",
+            scenario="kip-890-overflow",
             test="brokers/test_transaction_metadata.py::test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_completion",
         ),
         Row(
@@ -44,6 +45,7 @@ KIP = Kip(
             "A leader asks the coordinator whether the client has added the partition.",
             MODELLED,
             handler="brokers.transaction_metadata.verify_error",
+            scenario="kip-890-hanging",
             test="brokers/test_older_transaction_versions.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
         ),
         Row(
@@ -55,11 +57,28 @@ KIP = Kip(
             test="scenarios/test_kip_890.py::test_a_late_batch_hangs_only_where_nobody_is_asked",
         ),
         Row(
+            "Motivation: one epoch for many transactions",
+            "A late EndTxn, or a late record, may be taken for one of the next transaction.",
+            MODELLED,
+            handler="brokers.transaction_metadata.end_txn_error_below_5",
+            scenario="kip-890-late-commit",
+            test="scenarios/test_kip_890.py::test_a_late_commit_ends_the_next_transaction_only_where_both_have_one_epoch",
+        ),
+        Row(
+            "Part 2: a retry of EndTxn is told from a new one",
+            "One epoch behind and the same outcome is a retry; another outcome is an error.",
+            MODELLED,
+            handler="brokers.transaction_metadata.is_end_txn_retry",
+            scenario="kip-890-too-late",
+            test="scenarios/test_kip_890.py::test_a_commit_after_the_time_out_is_never_a_success",
+        ),
+        Row(
             "Upgrade and downgrade of clients",
             "A client learns the level with a new connection and changes between two transactions; the "
             "way up bumps its epoch first.",
             MODELLED,
             handler="clients.producer.connected",
+            scenario="kip-890-upgrade",
             test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
         ),
     ),

@@ -98,6 +98,22 @@ KIP = Kip(
             note="time limits of the client are not there",
         ),
         Row(
+            "AddPartitionsToTxnRequest, AddOffsetsToTxnRequest of clients",
+            "Below transaction version 2 a client adds what it writes to before it writes.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_add_offsets",
+            scenario="kip-890-late-commit",
+            test="brokers/test_older_transaction_versions.py::test_a_groups_offsets_are_added_by_the_group_id",
+        ),
+        Row(
+            "Producer fencing",
+            "Who has been replaced under its name is refused by whoever compares epochs.",
+            MODELLED,
+            handler="brokers.partition_log.is_fenced",
+            scenario="kip-98-zombie",
+            test="scenarios/test_kip_890.py::test_a_producer_that_wakes_up_is_fenced_and_the_work_is_done_once",
+        ),
+        Row(
             "transactional.id.expiration.ms",
             "A name that nobody uses is forgotten.",
             OPEN,

@@ -24,11 +24,11 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
-    DeliverLate,
     TimeOutTransaction,
 )
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
+from kipviz.lessons import late
 from kipviz.lessons.session_goals import SESSION_GOALS
 from kipviz.lessons.share_goals import SHARE_GOALS
 from kipviz.messages.errors import Errors
@@ -36,11 +36,9 @@ from kipviz.messages.events import (
     AssignmentMoved,
     BatchAppended,
     MessageDelivered,
-    MessageSent,
     RecordsMoved,
 )
 from kipviz.messages.groups import TxnOffsetCommitResponse
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import ABORT, COMMIT
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
@@ -323,42 +321,6 @@ def _empty_handed(moment: Moment) -> bool:
     return committed and bare
 
 
-def _arrived_late(moment: Moment) -> bool:
-    """A request arrived on this run after its client had given it up."""
-    return any(isinstance(action, DeliverLate) for action in moment.actions)
-
-
-def _hangs(moment: Moment) -> bool:
-    """A transaction is open in an output, and no coordinator has that output in a transaction."""
-    known = {
-        (name, transaction.producer_id)
-        for role in moment.world.roles.values()
-        if isinstance(role, TransactionCoordinator)
-        for transaction in role.transactions.values()
-        for name in transaction.partitions
-    }
-    return any(
-        (name, producer_id) not in known
-        for name, log in moment.world.logs.items()
-        if topic_of(name) not in INTERNAL_TOPICS
-        for _, producer_id in log.open
-    )
-
-
-def _late_one_refused(moment: Moment) -> bool:
-    """A late batch was just refused: by its leader, or by the coordinator that the leader asked."""
-    if not _arrived_late(moment):
-        return False
-    if isinstance(moment.actions[-1], DeliverLate):
-        return not any(isinstance(e, BatchAppended | MessageSent) for e in moment.events)
-    return any(
-        isinstance(event, MessageDelivered)
-        and isinstance(event.message, AddPartitionsToTxnResponse)
-        and event.message.error is not Errors.NONE
-        for event in moment.events
-    )
-
-
 GOALS: Mapping[str, Goal] = {
     "lso held back": _lso_held_back,
     "marker in the output": _lso_released,
@@ -386,9 +348,7 @@ GOALS: Mapping[str, Goal] = {
     "database in doubt": _in_doubt,
     "database empty-handed": _empty_handed,
     "timed out": _timed_out,
-    "arrived late": _arrived_late,
-    "hangs": _hangs,
-    "late one refused": _late_one_refused,
+    **late.GOALS,
     "half a transaction": _half_a_transaction,
     **SHARE_GOALS,
     **SESSION_GOALS,

@@ -82,6 +82,8 @@ class Atomic:
             match event:
                 case BatchAppended():
                     ledger = _appended(ledger, event)
+                    if event.control and outcome.world.image.features.transaction_version < 2:
+                        ledger = _closed_with_others(ledger, event)
                 case TransactionDecided():
                     ledger = _decided(ledger, event)
                 case RecordsMoved():
@@ -142,6 +144,25 @@ def _aborted_by_hand(ledger: Ledger, place: Batch, event: BatchAppended) -> Ledg
     return ledger.but(open=ledger.open.set(place, left) if left else ledger.open.without(place))
 
 
+def _closed_with_others(ledger: Ledger, event: BatchAppended) -> Ledger:
+    """Let a marker end what came late into its partition, after its own transaction was over.
+
+    Below transaction version 2 a log may have taken a batch of an older epoch behind the marker of
+    its transaction; it hangs until another marker of the producer comes by, and shares its fate.
+    """
+    for place, outputs in ledger.open.items():
+        if place[0] != event.producer_id or place[1] >= event.producer_epoch:
+            continue
+        left = tuple(output for output in outputs if output[1] != event.partition)
+        ended = tuple(output for output in outputs if output[1] == event.partition)
+        ledger = ledger.but(
+            open=ledger.open.set(place, left) if left else ledger.open.without(place)
+        )
+        if event.control != ABORT:
+            ledger = _committed(ledger, ended)
+    return ledger
+
+
 def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
     group_id, topic_id, index = key.rsplit(":", 2)
     if group_id in ledger.silent:
@@ -183,8 +204,10 @@ def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     place = (event.producer_id, event.producer_epoch)
     outputs = ledger.open.get(place, ())
     ledger = ledger.but(open=ledger.open.without(place))
-    if not event.committed:
-        return ledger
+    return _committed(ledger, outputs) if event.committed else ledger
+
+
+def _committed(ledger: Ledger, outputs: tuple[Output, ...]) -> Ledger:
     for record, _ in outputs:
         count = ledger.committed.get(record, 0) + 1
         ledger = ledger.but(committed=ledger.committed.set(record, count))

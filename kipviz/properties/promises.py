@@ -29,6 +29,7 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
+from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.messages.two_phase import InitProducerId2PcResponse
@@ -46,6 +47,7 @@ S = RecordState
 FREE = (S.AVAILABLE, S.ACQUIRED)
 COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 Identity = tuple[int, int]
+SentBatch = tuple[str, int, int, int]
 
 
 class Facts(Part, frozen=True, dict=True):
@@ -59,6 +61,11 @@ class Facts(Part, frozen=True, dict=True):
     last InitProducerId of a producer id gave; `ended` the epoch of a producer id's last marker in
     a partition; `markers` what the markers of (producer id, epoch) say. `broken` holds the reason by
     promise.
+
+    Below transaction version 2 an epoch lasts for many transactions, so that the last three are
+    needed: `due` are the (partition, producer id) that wait for a marker, `rounds` how many
+    transactions of a producer id were decided, `sent_in` in which of them a batch was first sent,
+    by (partition, producer id, epoch, sequence).
     """
 
     owners: Table[str, str] = Table.of()
@@ -72,6 +79,9 @@ class Facts(Part, frozen=True, dict=True):
     ended: Table[tuple[str, int], int] = Table.of()
     markers: Table[Identity, str] = Table.of()
     broken: Table[str, str] = Table.of()
+    due: Table[tuple[str, int], bool] = Table.of()
+    rounds: Table[int, int] = Table.of()
+    sent_in: Table[SentBatch, int] = Table.of()
 
 
 _NOTHING = Facts()
@@ -240,12 +250,37 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, BatchAppended) or event.control or event.producer_id < 0:
         return ""
     ended = facts.ended.get((event.partition, event.producer_id), -1)
+    if ended <= event.producer_epoch:
+        return _hangs_below_2(facts, event, world)
     if ended > event.producer_epoch:
         return (
             f"{event.partition} took a batch of producer {event.producer_id}, epoch "
             f"{event.producer_epoch}, after the marker of epoch {ended}: nobody will end it"
         )
     return ""
+
+
+def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
+    """Say why nobody will end a batch where marker and data have the same epoch."""
+    if _level(world) >= 2 or (event.partition, event.producer_id) in facts.due:
+        return ""
+    return (
+        f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+        f"{event.producer_epoch}, and no coordinator has it in a transaction: nobody will end it"
+    )
+
+
+def _joins_another(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended) or _level(world) >= 2:
+        return ""
+    sent = facts.sent_in.get(_batch(event, world), -1)
+    now = facts.rounds.get(event.producer_id, 0)
+    if sent < 0 or sent == now or (event.partition, event.producer_id) not in facts.due:
+        return ""
+    return (
+        f"{event.partition} took a batch that producer {event.producer_id} sent in its transaction "
+        f"{sent + 1}, and it will end with transaction {now + 1}"
+    )
 
 
 def _complete_too_early(facts: Facts, event: Event, world: World) -> str:
@@ -350,6 +385,12 @@ PROMISES: tuple[Promise, ...] = (
         _joined_after_the_end,
     ),
     Promise(
+        "stays in its transaction",
+        "A batch ends with the transaction in which it was sent.",
+        "KIP-890, late messages; one epoch per transaction (transaction version 2)",
+        _joins_another,
+    ),
+    Promise(
         "complete is complete",
         "A transaction is complete only when no partition of it is open.",
         "KIP-98; TransactionMarkerChannelManager",
@@ -390,6 +431,8 @@ LOOKED_AT = (
 
 
 def _learned(facts: Facts, event: Event, world: World) -> Facts:
+    if _level(world) < 2:
+        facts = _learned_below_2(facts, event, world)
     match event:
         case RecordsMoved():
             return _moved(facts, event)
@@ -415,6 +458,48 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             return _appended(facts, event)
         case _:
             return facts
+
+
+def _learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
+    """Tell transactions apart that have one epoch: transaction versions 0 and 1."""
+    match event:
+        case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
+            place = (pid, event.producer_epoch)
+            if event.before is not TransactionState.ONGOING:
+                facts = facts.but(
+                    decided=facts.decided.without(place), markers=facts.markers.without(place)
+                )
+            due = facts.due
+            for partition in event.partitions:
+                due = due.set((partition, pid), True)
+            return facts.but(due=due)
+        case TransactionDecided(producer_id=pid):
+            rounds = facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1)
+            return facts.but(rounds=rounds)
+        case MessageSent(message=Produce() as batch):
+            key = (batch.partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
+            if key in facts.sent_in:
+                return facts
+            now = facts.rounds.get(batch.producer_id, 0)
+            return facts.but(sent_in=facts.sent_in.set(key, now))
+        case BatchAppended(partition=partition, producer_id=pid) if event.control:
+            return facts.but(due=facts.due.without((partition, pid)))
+        case _:
+            return facts
+
+
+def _level(world: World) -> int:
+    return world.image.features.transaction_version
+
+
+def _batch(event: BatchAppended, world: World) -> SentBatch:
+    """Give the key of a batch of data in the log, -1 where it has no sequence."""
+    sequence = -1
+    for batch in reversed(tuple(world.logs[event.partition].batches)):
+        if batch.base_offset == event.base_offset:
+            sequence = batch.base_sequence
+            break
+    return (event.partition, event.producer_id, event.producer_epoch, sequence)
 
 
 def _moved(facts: Facts, event: RecordsMoved) -> Facts:

@@ -17,6 +17,7 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
+from kipviz.messages.features import Features
 from kipviz.properties.verdict import Finding, Property
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import (
@@ -29,7 +30,7 @@ from kipviz.records.transaction_state import TransactionState
 
 KEY = "g1:SRC-ID:0"
 WORLD = SimpleNamespace(
-    image=SimpleNamespace(topic_ids=Table.of({"src": "SRC-ID"})),
+    image=SimpleNamespace(topic_ids=Table.of({"src": "SRC-ID"}), features=Features()),
     logs=Table.of({"src-0": SimpleNamespace(batches=(Batch(100, (DataRecord("a"),)),))}),
     roles=Table.of(),
     applications=Table.of(),

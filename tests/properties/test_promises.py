@@ -12,6 +12,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.checking.task import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
+from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
@@ -21,13 +22,17 @@ from kipviz.messages.events import (
     RecordsMoved,
     TransactionMoved,
 )
+from kipviz.messages.features import Features
+from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.properties.promises import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
+from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.script import play
 from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
 
 S = RecordState
@@ -207,7 +212,7 @@ def test_who_stages_offsets_is_a_member_that_has_the_partition(
 
 
 def test_every_promise_has_a_story_that_breaks_it() -> None:
-    asks_the_world = {"complete is complete", "no zombie of a group"}
+    asks_the_world = {"complete is complete", "no zombie of a group", "stays in its transaction"}
     told = {name for name, _ in BREAKING.values()} | asks_the_world
     assert told == {promise.name for promise in PROMISES}
 
@@ -259,3 +264,51 @@ def test_all_promises_share_one_pass_over_the_facts() -> None:
     states = [promise.initial(WORLD) for promise in PROMISES]
     states = [p.observe(s, None, outcome) for p, s in zip(PROMISES, states, strict=True)]
     assert len({id(state) for state in states}) == 1
+
+
+# -- transaction versions 0 and 1: one epoch for many transactions ------------------------------
+
+
+def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -> None:
+    """As a client would make it that neither bumps its epoch nor is asked for its partition."""
+    batch = Batch(1, (DataRecord("r", "src-0@100"),), 9, 0, 0, transactional=True)
+    logs = Table.of({"out-0": SimpleNamespace(batches=(batch,))})
+    image = SimpleNamespace(features=Features(1))
+    world = SimpleNamespace(logs=logs, roles=Table.of(), image=image)
+    sent = MessageSent("A1/producer", 3, "request", Produce("t", "out-0", 9, 0, 0, batch.records))
+    begun = TransactionMoved(
+        "t", 9, 0, TransactionState.COMPLETE_ABORT, TransactionState.ONGOING, ("out-0",)
+    )
+    late = BatchAppended("out-0", 1, batch.records, 9, 0, "")
+    first = (begun, sent, ABORTS, BatchAppended("out-0", 0, (), 9, 0, "ABORT"))
+    assert "nobody will end it" in after((*first, late), world).broken["nothing hangs"]
+    facts = after((*first, begun, late), world)
+    assert facts.broken == Table.of(
+        {
+            "stays in its transaction": (
+                "out-0 took a batch that producer 9 sent in its transaction 1, and it will end with "
+                "transaction 2"
+            )
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("story", "under", "broken"),
+    [
+        ("kip-1289-group-commit", "kafka-tv1", set()),
+        ("kip-1289-group-abort", "kafka-tv0", set()),
+        ("kip-98-zombie", "kafka-tv1", set()),
+        ("kip-890-too-late", "kafka-tv1", set()),
+        ("kip-890-hanging", "kafka-tv0", {"nothing hangs", "fenced cannot write"}),
+        ("kip-890-hanging", "kafka-tv1", set()),
+        ("kip-890-late-commit", "kafka-tv1", set()),
+        ("kip-890-upgrade", "kafka-tv1", set()),
+    ],
+)
+def test_transactions_of_one_epoch_are_told_apart(story, under, broken):
+    played_story = scenario(story)
+    model = played_story.model(design(under))
+    trace, _ = play(Trace.start(model, PROMISES), model, played_story.beats)
+    pairs = zip(trace.observers, trace.observations, strict=True)
+    assert {o.name for o, state in pairs if o.finding(state).status == BROKEN} == broken

@@ -110,4 +110,194 @@ HANGING = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (HANGING,)
+AGAIN = Beat(
+    "The next transaction",
+    "app-1 reads the same record again, puts its output out once more, and commits. The COMMIT marker "
+    "of this producer id ends whatever is open before it in output-A-0.",
+    (
+        "app-1 goes on",
+        "quiet",
+        "app-1 goes on",
+        "app-1 goes on",
+        "app-1 goes on",
+        "quiet",
+        "app-1 goes on",
+        "quiet",
+        "app-1 goes on",
+        "app-1 goes on",
+        "quiet",
+        "app-1 goes on",
+    ),
+)
+LATE_RECORD = Scenario(
+    "kip-890-late-record",
+    "An aborted record that is committed after all",
+    "The batch that came too late is not lost: the next transaction of the same producer commits it, "
+    "with the record that replaces it.",
+    "KIP-890 Motivation, late messages and the next transaction",
+    _spec(),
+    (GETS_ON_ITS_WAY, GIVES_UP, ABORTS, ARRIVES, AGAIN),
+    ("app-1", "B1", "B3"),
+    EVERY_VERSION,
+    Question(
+        4,
+        "The application processes the record again and commits. How many outputs of it do readers of "
+        "committed data get?",
+        (
+            Choice(
+                "one: the first one was aborted",
+                False,
+                "So it is where the late batch was refused (versions 1 and 2).",
+            ),
+            Choice(
+                "two, where the late batch is in the log",
+                True,
+                "Right: a marker ends all that its producer id has open before it in the partition.",
+            ),
+            Choice(
+                "none: the partition hangs", False, "This marker comes from the same producer id."
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            3,
+            "Under version 0 the late batch opens a transaction of (producer id, epoch 0). Watch which "
+            "marker ends it.",
+        ),
+        Watch(
+            4,
+            "Two outputs of one record are committed under version 0, although the application did "
+            "everything right: watch the property 'atomic'.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+        Checkpoint("saw one record with two committed outputs", "output twice"),
+        Checkpoint("saw a late batch refused", "late one refused"),
+    ),
+)
+
+# -- an EndTxn that nobody waits for any more ----------------------------------------------------
+
+LATE_COMMIT = Scenario(
+    "kip-890-late-commit",
+    "A commit that ends the wrong transaction",
+    "EndTxn is given up and asked again; the first copy arrives in the middle of the next "
+    "transaction and ends it.",
+    "KIP-890 Motivation, one epoch for each transaction",
+    _spec(),
+    (
+        Beat(
+            "The first transaction",
+            "app-1 reads a record, puts its output and its offset into a transaction and commits. "
+            "EndTxn is on its way to Broker 1.",
+            (
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet but EndTxn arrives at B1",
+            ),
+        ),
+        Beat(
+            "EndTxn is given up and asked again",
+            "request.timeout.ms is over before Broker 1 has read it. The client closes the connection, "
+            "opens another one and repeats the request, as it should. That copy commits.",
+            ("app-1/producer gives up on B1", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "The second transaction begins",
+            "app-1 reads the next record and sends its output. It has not committed anything yet.",
+            (
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+            ),
+        ),
+        Beat(
+            "The first copy of EndTxn arrives",
+            "It says COMMIT, for a producer id and an epoch. Below version 2 they are those of the "
+            "transaction that is open now.",
+            ("late EndTxn arrives at B1", "quiet"),
+        ),
+        Beat(
+            "app-1 dies and starts again",
+            "In the middle of its second transaction, before it has staged the offset. The next process "
+            "reads from the committed offset on.",
+            (
+                "app-1 crashes",
+                "app-1 starts",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+            ),
+        ),
+    ),
+    ("app-1", "B1", "B3", "B4"),
+    ("kafka-tv1", "kafka"),
+    Question(
+        3,
+        "The late EndTxn asks for COMMIT while the second transaction is open. What does Broker 1 do?",
+        (
+            Choice(
+                "it commits the second transaction, where both have one epoch",
+                True,
+                "Right: nothing in the request says which transaction it means.",
+            ),
+            Choice(
+                "it answers that this was committed already",
+                False,
+                "It could, if the epoch were another one: version 2.",
+            ),
+            Choice(
+                "it asks the producer",
+                False,
+                "A broker never asks a client, and this connection is closed.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(1, "Two EndTxn are under way now. Watch the one whose arrow does not end yet."),
+        Watch(
+            3,
+            "Compare the epoch that the request carries with the coordinator's: equal under version 1, "
+            "one behind under version 2, and then it is PRODUCER_FENCED.",
+        ),
+        Watch(
+            4,
+            "The output was committed, the offset was not: the next process puts the same record out "
+            "again.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+        Checkpoint("saw a transaction end that nobody asked to end", "ended by a late one"),
+        Checkpoint("saw one record with two committed outputs", "output twice"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (HANGING, LATE_RECORD, LATE_COMMIT)
