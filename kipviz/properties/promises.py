@@ -17,7 +17,7 @@ from typing import Any
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value
+from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -29,10 +29,11 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.messages.two_phase import InitProducerId2PcResponse
+from kipviz.properties.facts import Facts
+from kipviz.properties.one_epoch import batch_of, learned_below_2, level_of
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import (
@@ -46,44 +47,6 @@ from kipviz.records.transaction_state import TransactionState
 S = RecordState
 FREE = (S.AVAILABLE, S.ACQUIRED)
 COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
-Identity = tuple[int, int]
-SentBatch = tuple[str, int, int, int]
-
-
-class Facts(Part, frozen=True, dict=True):
-    """What the promises remember of a run.
-
-    A record is named "group partition@offset". `owners` are the members that hold records;
-    `staging` and `votes` are the staged records by (producer id, epoch), before and after the
-    producer was told so; `decided` holds the outcomes by (producer id, epoch), "commit" or "abort";
-    `outcomes` the outcome of the last vote on each record; `done` the records that are acknowledged
-    or archived; `starts` the durable start offsets by share-partition; `epochs` the epoch that the
-    last InitProducerId of a producer id gave; `ended` the epoch of a producer id's last marker in
-    a partition; `markers` what the markers of (producer id, epoch) say. `broken` holds the reason by
-    promise.
-
-    Below transaction version 2 an epoch lasts for many transactions, so that the last three are
-    needed: `due` are the (partition, producer id) that wait for a marker, `rounds` how many
-    transactions of a producer id were decided, `sent_in` in which of them a batch was first sent,
-    by (partition, producer id, epoch, sequence).
-    """
-
-    owners: Table[str, str] = Table.of()
-    staging: Table[str, Identity] = Table.of()
-    votes: Table[str, Identity] = Table.of()
-    decided: Table[Identity, str] = Table.of()
-    outcomes: Table[str, str] = Table.of()
-    done: Table[str, bool] = Table.of()
-    starts: Table[str, int] = Table.of()
-    epochs: Table[int, int] = Table.of()
-    ended: Table[tuple[str, int], int] = Table.of()
-    markers: Table[Identity, str] = Table.of()
-    broken: Table[str, str] = Table.of()
-    due: Table[tuple[str, int], bool] = Table.of()
-    rounds: Table[int, int] = Table.of()
-    sent_in: Table[SentBatch, int] = Table.of()
-
-
 _NOTHING = Facts()
 
 
@@ -262,7 +225,7 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
 
 def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
     """Say why nobody will end a batch where marker and data have the same epoch."""
-    if _level(world) >= 2 or (event.partition, event.producer_id) in facts.due:
+    if level_of(world) >= 2 or (event.partition, event.producer_id) in facts.due:
         return ""
     return (
         f"{event.partition} took a batch of producer {event.producer_id}, epoch "
@@ -271,9 +234,9 @@ def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
 
 
 def _joins_another(facts: Facts, event: Event, world: World) -> str:
-    if not isinstance(event, BatchAppended) or _level(world) >= 2:
+    if not isinstance(event, BatchAppended) or level_of(world) >= 2:
         return ""
-    sent = facts.sent_in.get(_batch(event, world), -1)
+    sent = facts.sent_in.get(batch_of(event, world), -1)
     now = facts.rounds.get(event.producer_id, 0)
     if sent < 0 or sent == now or (event.partition, event.producer_id) not in facts.due:
         return ""
@@ -431,8 +394,8 @@ LOOKED_AT = (
 
 
 def _learned(facts: Facts, event: Event, world: World) -> Facts:
-    if _level(world) < 2:
-        facts = _learned_below_2(facts, event, world)
+    if level_of(world) < 2:
+        facts = learned_below_2(facts, event, world)
     match event:
         case RecordsMoved():
             return _moved(facts, event)
@@ -458,48 +421,6 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             return _appended(facts, event)
         case _:
             return facts
-
-
-def _learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
-    """Tell transactions apart that have one epoch: transaction versions 0 and 1."""
-    match event:
-        case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
-            place = (pid, event.producer_epoch)
-            if event.before is not TransactionState.ONGOING:
-                facts = facts.but(
-                    decided=facts.decided.without(place), markers=facts.markers.without(place)
-                )
-            due = facts.due
-            for partition in event.partitions:
-                due = due.set((partition, pid), True)
-            return facts.but(due=due)
-        case TransactionDecided(producer_id=pid):
-            rounds = facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1)
-            return facts.but(rounds=rounds)
-        case MessageSent(message=Produce() as batch):
-            key = (batch.partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
-            if key in facts.sent_in:
-                return facts
-            now = facts.rounds.get(batch.producer_id, 0)
-            return facts.but(sent_in=facts.sent_in.set(key, now))
-        case BatchAppended(partition=partition, producer_id=pid) if event.control:
-            return facts.but(due=facts.due.without((partition, pid)))
-        case _:
-            return facts
-
-
-def _level(world: World) -> int:
-    return world.image.features.transaction_version
-
-
-def _batch(event: BatchAppended, world: World) -> SentBatch:
-    """Give the key of a batch of data in the log, -1 where it has no sequence."""
-    sequence = -1
-    for batch in reversed(tuple(world.logs[event.partition].batches)):
-        if batch.base_offset == event.base_offset:
-            sequence = batch.base_sequence
-            break
-    return (event.partition, event.producer_id, event.producer_epoch, sequence)
 
 
 def _moved(facts: Facts, event: RecordsMoved) -> Facts:

@@ -1,0 +1,43 @@
+"""What the single promises remember of a run."""
+
+from __future__ import annotations
+
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+
+Identity = tuple[int, int]
+SentBatch = tuple[str, int, int, int]
+
+
+class Facts(Part, frozen=True, dict=True):
+    """What the promises remember of a run.
+
+    A record is named "group partition@offset". `owners` are the members that hold records;
+    `staging` and `votes` are the staged records by (producer id, epoch), before and after the
+    producer was told so; `decided` holds the outcomes by (producer id, epoch), "commit" or "abort";
+    `outcomes` the outcome of the last vote on each record; `done` the records that are acknowledged
+    or archived; `starts` the durable start offsets by share-partition; `epochs` the epoch that the
+    last InitProducerId of a producer id gave; `ended` the epoch of a producer id's last marker in
+    a partition; `markers` what the markers of (producer id, epoch) say. `broken` holds the reason by
+    promise.
+
+    Below transaction version 2 an epoch lasts for many transactions, so that the last three are
+    needed: `due` are the (partition, producer id) that wait for a marker, `rounds` how many
+    transactions of a producer id were decided, `sent_in` in which of them a batch was first sent,
+    by (partition, producer id, epoch, sequence).
+    """
+
+    owners: Table[str, str] = Table.of()
+    staging: Table[str, Identity] = Table.of()
+    votes: Table[str, Identity] = Table.of()
+    decided: Table[Identity, str] = Table.of()
+    outcomes: Table[str, str] = Table.of()
+    done: Table[str, bool] = Table.of()
+    starts: Table[str, int] = Table.of()
+    epochs: Table[int, int] = Table.of()
+    ended: Table[tuple[str, int], int] = Table.of()
+    markers: Table[Identity, str] = Table.of()
+    broken: Table[str, str] = Table.of()
+    due: Table[tuple[str, int], bool] = Table.of()
+    rounds: Table[int, int] = Table.of()
+    sent_in: Table[SentBatch, int] = Table.of()

@@ -1,0 +1,58 @@
+"""Transactions below version 2: many of them have one epoch, so they are told apart by their order."""
+
+from __future__ import annotations
+
+from kipviz.cluster.world import World
+from kipviz.core.model import Event
+from kipviz.messages.events import (
+    BatchAppended,
+    MessageSent,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.messages.producing import Produce
+from kipviz.properties.facts import Facts, SentBatch
+from kipviz.records.transaction_state import TransactionState
+
+
+def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
+    """Tell transactions apart that have one epoch: transaction versions 0 and 1."""
+    match event:
+        case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
+            place = (pid, event.producer_epoch)
+            if event.before is not TransactionState.ONGOING:
+                facts = facts.but(
+                    decided=facts.decided.without(place), markers=facts.markers.without(place)
+                )
+            due = facts.due
+            for partition in event.partitions:
+                due = due.set((partition, pid), True)
+            return facts.but(due=due)
+        case TransactionDecided(producer_id=pid):
+            rounds = facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1)
+            return facts.but(rounds=rounds)
+        case MessageSent(message=Produce() as batch):
+            key = (batch.partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
+            if key in facts.sent_in:
+                return facts
+            now = facts.rounds.get(batch.producer_id, 0)
+            return facts.but(sent_in=facts.sent_in.set(key, now))
+        case BatchAppended(partition=partition, producer_id=pid) if event.control:
+            return facts.but(due=facts.due.without((partition, pid)))
+        case _:
+            return facts
+
+
+def level_of(world: World) -> int:
+    """Give the finalized transaction version of a cluster."""
+    return world.image.features.transaction_version
+
+
+def batch_of(event: BatchAppended, world: World) -> SentBatch:
+    """Give the key of a batch of data in the log, -1 where it has no sequence."""
+    sequence = -1
+    for batch in reversed(tuple(world.logs[event.partition].batches)):
+        if batch.base_offset == event.base_offset:
+            sequence = batch.base_sequence
+            break
+    return (event.partition, event.producer_id, event.producer_epoch, sequence)
