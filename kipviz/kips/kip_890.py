@@ -65,6 +65,14 @@ KIP = Kip(
             test="scenarios/test_kip_890.py::test_a_late_commit_ends_the_next_transaction_only_where_both_have_one_epoch",
         ),
         Row(
+            "Motivation: a late record of an aborted transaction",
+            "What lands behind its marker is ended by the next marker of the same producer id.",
+            MODELLED,
+            handler="brokers.partition_log.append",
+            scenario="kip-890-late-record",
+            test="scenarios/test_kip_890.py::test_a_late_record_is_committed_with_the_next_transaction_where_nobody_is_asked",
+        ),
+        Row(
             "Part 2: a retry of EndTxn is told from a new one",
             "One epoch behind and the same outcome is a retry; another outcome is an error.",
             MODELLED,
