@@ -32,7 +32,7 @@ from kipviz.records.placement import (
     share_partition_key,
     topic_of,
 )
-from kipviz.views import coordinators, logs, machines, metrics, owners, shares
+from kipviz.views import coordinators, logs, machines, metrics, owners, proposed_metrics, shares
 from kipviz.views.due import locks
 from kipviz.views.facts import Card, spans
 from kipviz.views.machines import Machine, Pair
@@ -61,11 +61,13 @@ class Cards:
         """Lay out the cards of a cluster; they stay the same on every branch."""
         self._model = model
         self._spec = model.spec
+        self._stages = _stages(model)
         self._seen: dict[str, tuple[tuple[int, ...], Parts, Card]] = {}
         self._finished: dict[str, Finished] = {}
         self._taken: dict[str, dict[Pair, int]] = {}
         self._producers: dict[str, tuple[int, str]] = {}
         self._metrics = metrics.Metrics()
+        self._proposed = proposed_metrics.ProposedMetrics(timed=model.spec.clock.timed)
         self.heads: list[CardHead] = []
         self.machines: list[Machine] = []
         self._makers: list[tuple[str, Callable[[World], Parts], Callable[..., Card]]] = []
@@ -74,6 +76,8 @@ class Cards:
     def snapshot(self, world: World, events: tuple[Event, ...]) -> dict[str, Card]:
         """Give every card of a world; `events` are what led to it."""
         self._metrics.observe(events)
+        if self._stages:
+            self._proposed.observe(world, events)
         for event in events:
             if isinstance(event, RecordsMoved):
                 done = self._finished.setdefault(event.partition, {})
@@ -137,6 +141,16 @@ class Cards:
             lambda _: (self._metrics.card,),
             lambda card: card,
         )
+        if self._stages:
+            about = proposed_metrics.ABOUT
+            title = "Metrics of KIP-1289 (draft)"
+            self._add(
+                CardHead(
+                    "proposed", title, "the KIP's own seven", "metrics", None, 96, about=about
+                ),
+                lambda _: (self._proposed.card,),
+                lambda card: card,
+            )
 
     def _add(
         self, head: CardHead, parts: Callable[[World], Parts], make: Callable[..., Card]
@@ -355,3 +369,12 @@ class Cards:
             if placement.partition == partition:
                 return placement.leader
         return self._spec.brokers[0]
+
+
+def _stages(model: ClusterModel) -> bool:
+    """Say whether an application stages acknowledgements in a transaction (KIP-1289)."""
+    return not isinstance(model, RebuiltModel) and any(
+        line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
+        for app in model.spec.applications
+        for line in app.program
+    )

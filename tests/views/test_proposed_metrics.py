@@ -1,0 +1,109 @@
+"""The metrics that KIP-1289 proposes, against runs, and when its alert is raised."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.actions import Tick
+from kipviz.cluster.clock import Clock
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import play
+from kipviz.scenarios.stories.beats import BEGIN, STAGE
+from kipviz.views import proposed_metrics as pm
+from kipviz.views.cards import Cards
+from tests.scenarios.story import nodes, played
+
+
+def along(trace: Trace, *, timed: bool = False) -> list[pm.ProposedMetrics]:
+    """The metrics at every step of a trace, as they were then."""
+    found = []
+    for end in range(1, len(trace.line) + 1):
+        metrics = pm.ProposedMetrics(timed=timed)
+        for node in nodes(trace)[:end]:
+            metrics.observe(node.world, node.events)
+        found.append(metrics)
+    return found
+
+
+def at_end(story: str, under: str = "repaired") -> dict[str, int]:
+    metrics = pm.ProposedMetrics()
+    for node in nodes(played(story, under)[0]):
+        metrics.observe(node.world, node.events)
+    return metrics.counts
+
+
+def test_there_are_six_new_metrics_one_reused_and_the_alert() -> None:
+    assert len(pm.ABOUT) == 8
+    assert set(pm.ProposedMetrics().card) == set(pm.ABOUT)
+
+
+def test_the_gauge_goes_up_with_a_staging_and_down_with_its_outcome() -> None:
+    counts = [m.counts[pm.PENDING] for m in along(played("kip-1289-share-commit", "repaired")[0])]
+    assert max(counts) == 2
+    assert counts[-1] == 0
+    partitions = at_end("kip-1289-share-commit")[pm.PARTITIONS]
+    assert partitions == 0
+
+
+def test_a_commit_is_one_staging_without_an_error() -> None:
+    counts = at_end("kip-1289-share-commit")
+    assert (counts[pm.SENDS], counts[pm.ERRORS], counts[pm.METADATA]) == (1, 0, 1)
+
+
+def test_a_refused_staging_counts_as_an_error() -> None:
+    counts = at_end("kip-1289-corner-10")
+    assert (counts[pm.SENDS], counts[pm.ERRORS]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("under", "expired"), [("finding-D", 1), ("as-written", 1), ("repaired", 0)]
+)
+def test_a_lock_that_runs_out_while_a_record_is_pending_is_critical(
+    under: str, expired: int
+) -> None:
+    assert at_end("kip-1289-lock-expiry", under)[pm.EXPIRED] == expired
+
+
+def test_a_crash_of_the_leader_brings_the_gauge_of_a_vote_in_memory_to_nothing() -> None:
+    """The metric that is to show the trouble is gone with what it counts."""
+    assert at_end("kip-1289-corner-1", "as-written")[pm.PENDING] == 0
+    assert at_end("kip-1289-corner-1", "as-written")[pm.EXPIRED] == 0
+
+
+def test_under_finding_i_the_gauge_never_comes_down() -> None:
+    assert at_end("kip-1289-share-commit", "finding-I")[pm.PENDING] == 2
+
+
+def test_without_a_clock_the_alert_is_not_raised_and_says_why() -> None:
+    metrics = along(played("kip-1289-share-commit", "finding-I")[0])[-1]
+    assert not metrics.alert
+    assert "without a clock nobody can say how long" in metrics.card[pm.ALERT]["value"]
+
+
+def test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out() -> None:
+    """With Kafka's defaults only the coordinator's scan, every 10 s, is between 60 s and the end."""
+    story = scenario("kip-1289-small")
+    timed = story.but(spec=story.spec.but(clock=Clock("timed", tick="next")))
+    model = timed.model(design("repaired"))
+    trace, _ = play(Trace.start(model), model, (*BEGIN, *STAGE))
+    staged = trace.depth
+    while ticks := [a for a in model.enabled(trace.world) if isinstance(a, Tick)]:
+        trace = trace.take(ticks[0])
+    words = [m.card[pm.ALERT]["value"] for m in along(trace, timed=True)[staged:]]
+    assert words == [
+        "not yet: pending for 0 s",
+        "not yet: pending for 30 s",
+        "not yet: pending for 60 s",
+        "raised: pending for 70 s",
+    ]
+
+
+def test_the_card_is_there_where_acknowledgements_are_staged_and_nowhere_else() -> None:
+    heads = {
+        name: [head.id for head in Cards(scenario(name).model(design("repaired"))).heads]
+        for name in ("kip-1289-share-commit", "kip-1289-group-commit")
+    }
+    assert "proposed" in heads["kip-1289-share-commit"]
+    assert "proposed" not in heads["kip-1289-group-commit"]
