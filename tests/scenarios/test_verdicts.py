@@ -68,6 +68,9 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-corner-12": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
     "kip-1289-corner-13": (FINE, STUCK, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-corner-14": (FINE, FINE, FINE, FINE, LATE, FINE, FINE),
+    "kip-1289-mirroring": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
+    "kip-1289-streams-topology": (FINE, OPEN, FINE, LATE, LATE, LATE, FINE),
+    "kip-1289-atomic-dead-letter": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-two": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
 }
