@@ -181,8 +181,10 @@ def test_the_verdicts_shown_are_what_the_properties_say(name: str, under: str) -
 @AS_STORY
 def test_whoever_is_down_in_a_story_is_down_in_its_world(name: str, under: str) -> None:
     _, path, line = lines(name, under)
+    brokers = scenario(name).spec.brokers
     for step, node in enumerate(path):
         dead = {app.name for app in node.world.applications.values() if not app.alive}
+        dead |= {f"B{broker}" for broker in brokers if broker not in node.world.up}
         assert down_at(line, step) == dead
 
 
