@@ -265,8 +265,12 @@ def rebuild(log: PartitionLog) -> PartitionLog:
     return replicate(fresh)
 
 
-def read(log: PartitionLog, offset: int, up_to: int) -> tuple[Batch, ...]:
-    """Give the batches that hold the offsets from `offset` up to, not including, `up_to`."""
+def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Batch, ...]:
+    """Give the batches that hold the offsets from `offset` up to, not including, `up_to`.
+
+    With `most` it ends with the batch in which so many offsets are reached, counted from the first
+    one that there is: a fetch does not read a log to its end.
+    """
     low, high = 0, len(log.batches)
     while low < high:
         middle = (low + high) // 2
@@ -274,6 +278,8 @@ def read(log: PartitionLog, offset: int, up_to: int) -> tuple[Batch, ...]:
             low = middle + 1
         else:
             high = middle
+    if most >= 0 and low < len(log.batches):
+        up_to = min(up_to, max(offset, log.batches[low].base_offset) + most)
     out = []
     while low < len(log.batches) and log.batches[low].base_offset < up_to:
         out.append(log.batches[low])

@@ -90,7 +90,7 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
     up_to = log.last_stable_offset if committed else log.high_watermark
     first = next_fetch_offset(me)
     most, end = _room(me, request.max_records, first, up_to, on)
-    batches = partition_log.read(log, first, up_to) if most > 0 else ()
+    batches = _batches(me, log, first, up_to, most) if most > 0 else ()
     if not batches:
         return Catch()
     base = batches[0].base_offset
@@ -104,6 +104,17 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
         offsets += fresh
     aborted = _aborted(log, batches, offsets) if committed else ()
     return Catch(tuple(o for o in offsets if o not in aborted), aborted, vanished, spare)
+
+
+def _batches(
+    me: SharePartition, log: PartitionLog, first: int, up_to: int, most: int
+) -> tuple[Batch, ...]:
+    """Give the log's batches that a fetch may take records of: those in flight, and enough new ones."""
+    known = partition_log.read(log, first, min(me.next_offset, up_to))
+    fresh = partition_log.read(log, max(first, me.next_offset), up_to, most)
+    # A batch may be in flight in its beginning only.
+    both = bool(known and fresh and known[-1] is fresh[0])
+    return known + fresh[1:] if both else known + fresh
 
 
 def _room(me: SharePartition, asked: int, first: int, up_to: int, on: Context) -> tuple[int, int]:

@@ -6,7 +6,7 @@ something is not possible, for `step`, for scripts and for the greyed entries on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
@@ -53,6 +53,7 @@ from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.why_not import WHY_NOT, can_be_given_up, cuttable, is_cut, upgrades
 from kipviz.cluster.world import (
+    Connection,
     RoleKey,
     World,
     first_world,
@@ -62,6 +63,15 @@ from kipviz.core.table import Table
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
+
+# What all clients can do with these applications and leaders, and which can be started again.
+_OfClients: TypeAlias = tuple[
+    Table[str, Application], Image, list[ClusterAction], list[StartClient]
+]
+
+# What some roles have to load, and their timers by the field of the budget that they spend.
+_OfRoles: TypeAlias = tuple[list[ClusterAction], list[tuple[str, tuple[ClusterAction, ...]]]]
 
 # What of a role can run out, by the field of the budget that it spends; "" for what is free.
 Timers: TypeAlias = dict[str, tuple[ClusterAction, ...]]
@@ -123,6 +133,8 @@ class ClusterModel:
         # What was found for the client or role seen last in its place; nothing but a memory.
         self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
         self._roles_seen: dict[RoleKey, tuple[Any, Timers]] = {}
+        self._all_clients_seen: _OfClients | None = None
+        self._blocks_seen: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
     def initial(self) -> World:
         """Give the first world: everybody in office, nothing on the wire."""
@@ -149,17 +161,16 @@ class ClusterModel:
         remembered.
         """
         found: list[ClusterAction] = []
-        for name, app in _pairs(world.applications):
-            found += self._of_client(world.image, name, app)
-        cuts = world.cuts
-        for place, connection in _pairs(world.connections):
-            if not connection.open or (cuts and is_cut(world, *place)):
-                continue
-            if connection.requests and connection.serving is None:
-                late = connection.left
-                found.append(DeliverLate(*place) if late else Deliver(*place, "request"))
-            if connection.responses:
-                found.append(Deliver(*place, "response"))
+        found += self._of_clients(world)
+        for keys, connections in world.connections.blocks():
+            found += self._remembered("wire", keys, connections, _arrivals)
+        if world.cuts:
+            found = [
+                action
+                for action in found
+                if not isinstance(action, Deliver | DeliverLate)
+                or not is_cut(world, action.source, action.broker)
+            ]
         if not self._instant:
             found += [
                 Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
@@ -215,6 +226,18 @@ class ClusterModel:
             self.spec.settings,
         )
 
+    def _of_clients(self, world: World) -> list[ClusterAction]:
+        """Give what the clients can do, as long as neither they nor the leaders change."""
+        applications, image = world.applications, world.image
+        known = self._all_clients_seen
+        if known is None or known[0] is not applications or known[1] is not image:
+            found: list[ClusterAction] = []
+            for name, app in _pairs(applications):
+                found += self._of_client(image, name, app)
+            dead = [StartClient(name) for name, app in _pairs(applications) if not app.alive]
+            known = self._all_clients_seen = (applications, image, found, dead)
+        return known[2]
+
     def _of_client(self, image: Image, name: str, app: Application) -> tuple[ClusterAction, ...]:
         known = self._clients_seen.get(name)
         if known is not None and known[0] is app and known[1] is image:
@@ -234,20 +257,53 @@ class ClusterModel:
     def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
         budget = world.budget
         timers: list[ClusterAction] = []
-        for key, role in _pairs(world.roles):
+
+        def of_block(keys: tuple[RoleKey, ...], roles: tuple[Any, ...]) -> _OfRoles:
+            return self._of_block(world, keys, roles)
+
+        for keys, roles in world.roles.blocks():
+            loading, due = self._remembered("roles", keys, roles, of_block)
+            found += loading
+            for field, actions in due:
+                if not field or getattr(budget, field):
+                    timers += actions
+        found += timers
+
+    def _of_block(
+        self, world: World, keys: tuple[RoleKey, ...], roles: tuple[Any, ...]
+    ) -> _OfRoles:
+        """Give what some roles have to load, and their timers that are set."""
+        loading: list[ClusterAction] = []
+        due: list[tuple[str, tuple[ClusterAction, ...]]] = []
+        for key, role in zip(keys, roles, strict=True):
             if key[1] not in TIMED_ROLES:
                 continue
             if getattr(role, "loading", False):
-                found.append(Load(*key))
+                loading.append(Load(*key))
                 continue
             known = self._roles_seen.get(key)
             if known is None or known[0] is not role:
                 known = (role, self._timers(world, key, role))
                 self._roles_seen[key] = known
-            for field, actions in known[1].items():
-                if not field or getattr(budget, field):
-                    timers += actions
-        found += timers
+            due += [(field, actions) for field, actions in known[1].items() if actions]
+        return loading, due
+
+    def _remembered(
+        self,
+        what: str,
+        keys: tuple[Any, ...],
+        values: tuple[Any, ...],
+        look: Callable[[Any, Any], T],
+    ) -> T:
+        """Give what was found in a block of a table, as long as it is the very same one."""
+        if not keys:
+            return look(keys, values)
+        place = (what, keys[0])
+        known = self._blocks_seen.get(place)
+        if known is None or known[0] is not values:
+            known = self._blocks_seen[place] = (values, look(keys, values))
+        found: T = known[1]
+        return found
 
     def _timers(self, world: World, key: RoleKey, role: Any) -> Timers:
         """Give the locks, look-ups, transactions and other timers of a role that are due."""
@@ -302,7 +358,23 @@ class ClusterModel:
         if len(up) < len(self.spec.brokers):
             found += [StartBroker(b) for b in self.spec.brokers if b not in up]
         found += [Heal(one, other) for one, other in world.cuts]
-        found += [StartClient(n) for n, a in _pairs(world.applications) if not a.alive]
+        found += self._all_clients_seen[3] if self._all_clients_seen else []
+
+
+def _arrivals(
+    places: tuple[tuple[str, int], ...], connections: tuple[Connection, ...]
+) -> list[ClusterAction]:
+    """Give what can arrive on some connections."""
+    found: list[ClusterAction] = []
+    for place, connection in zip(places, connections, strict=True):
+        if not connection.open:
+            continue
+        if connection.requests and connection.serving is None:
+            late = connection.left
+            found.append(DeliverLate(*place) if late else Deliver(*place, "request"))
+        if connection.responses:
+            found.append(Deliver(*place, "response"))
+    return found
 
 
 def _pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:

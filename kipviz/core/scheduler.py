@@ -76,16 +76,16 @@ class Scheduler:
 
         The answer depends on the seed, the number of the step and the actions in their order.
         """
-        groups: dict[str, list[A]] = {}  # in the order in which the kinds first turn up
-        for action in actions:
-            groups.setdefault(kind(action), []).append(action)
-        weights = [self.profile.weight(name) for name in groups]
+        kinds = list(map(kind, actions))
+        names = tuple(dict.fromkeys(kinds))  # in the order in which the kinds first turn up
+        weights = [self.profile.weight(name) for name in names]
         if not any(weights):
             return None
         dice = digest_of(f"{self.seed} {step}".encode())
         left = int.from_bytes(dice[:8], "big") % sum(weights)
-        for weight, group in zip(weights, groups.values(), strict=True):
+        for weight, name in zip(weights, names, strict=True):
             if left < weight:
+                group = [a for a, of in zip(actions, kinds, strict=True) if of == name]
                 return group[int.from_bytes(dice[8:], "big") % len(group)]
             left -= weight
         raise AssertionError("the dice are smaller than the sum of the weights")

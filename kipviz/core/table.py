@@ -24,6 +24,8 @@ V = TypeVar("V")
 D = TypeVar("D")
 
 BLOCK = 32
+# A tall table's leaf is smaller than a short table: a change copies one, and a branch of pointers.
+LEAF = 16
 _SPARSE = BLOCK // 4
 _MODULUS = 1 << 128
 
@@ -130,6 +132,14 @@ class Table(Digested, Generic[K, V]):
     def items(self) -> tuple[tuple[K, V], ...]:
         """Return (key, value) pairs, in the order of the keys."""
         return tuple(zip(self.keys(), self.values(), strict=True))
+
+    def blocks(self) -> Iterator[tuple[tuple[K, ...], tuple[V, ...]]]:
+        """Give the entries in order, in blocks of keys and values that tables share.
+
+        Whoever remembers what it found in a block need not look again while the next table has the very same
+        tuple of values.
+        """
+        yield self._keys, self._values
 
     @property
     def digest(self) -> bytes:
@@ -242,6 +252,10 @@ class _TallTable(Table[K, V]):
     def values(self) -> tuple[V, ...]:
         return tuple(chain.from_iterable(leaf.values for leaf in self._root.leaves()))
 
+    def blocks(self) -> Iterator[tuple[tuple[K, ...], tuple[V, ...]]]:
+        for leaf in self._root.leaves():
+            yield leaf.keys, leaf.values
+
     def _compute_digest(self) -> bytes:
         return digest_of(b"tall table" + encoding(self._root.size) + b"%d" % self._root.total())
 
@@ -250,7 +264,7 @@ class _TallTable(Table[K, V]):
 
 
 class _Leaf:
-    """At most BLOCK entries of a tall table, and how much each adds to the digest."""
+    """Some LEAF entries of a tall table, and how much each adds to the digest."""
 
     __slots__ = ("_total", "keys", "marks", "values")
 
@@ -290,7 +304,7 @@ class _Leaf:
             (*values[:at], value, *values[at:]),
             None if marks is None else (*marks[:at], None, *marks[at:]),
         )
-        return (leaf,) if len(leaf.keys) <= BLOCK else leaf.halves()
+        return (leaf,) if len(leaf.keys) <= LEAF else leaf.halves()
 
     def without(self, key: Any) -> "_Leaf":
         keys, values, marks = self.keys, self.values, self.marks
@@ -317,10 +331,10 @@ class _Leaf:
             nothing = (None,) * BLOCK
             marks = (self.marks or nothing[: self.size]) + (right.marks or nothing[: right.size])
         leaf = _Leaf(self.keys + right.keys, self.values + right.values, marks)
-        return (leaf,) if leaf.size <= BLOCK else leaf.halves()
+        return (leaf,) if leaf.size <= LEAF else leaf.halves()
 
     def sparse(self) -> bool:
-        return len(self.keys) < _SPARSE
+        return len(self.keys) < LEAF // 4
 
     def total(self) -> int:
         """Return the sum of the marks; only marks that are not known yet are computed."""
@@ -446,18 +460,20 @@ def _build(keys: list[Any], values: list[Any]) -> _Branch:
     """Build a tree of more than BLOCK sorted entries from its leaves upwards."""
     nodes: list[_Node] = [
         _Leaf(tuple(keys[start:stop]), tuple(values[start:stop]))
-        for start, stop in _even_slices(len(keys))
+        for start, stop in _even_slices(len(keys), LEAF)
     ]
     while len(nodes) > 1:
-        nodes = [_branch_of(tuple(nodes[start:stop])) for start, stop in _even_slices(len(nodes))]
+        nodes = [
+            _branch_of(tuple(nodes[start:stop])) for start, stop in _even_slices(len(nodes), BLOCK)
+        ]
     root = nodes[0]
     assert type(root) is _Branch
     return root
 
 
-def _even_slices(count: int) -> Iterator[tuple[int, int]]:
-    """Cut `count` things into as few runs of at most BLOCK as possible, of almost equal size."""
-    runs = -(-count // BLOCK)
+def _even_slices(count: int, most: int) -> Iterator[tuple[int, int]]:
+    """Cut `count` things into as few runs of at most `most` as possible, of almost equal size."""
+    runs = -(-count // most)
     for run in range(runs):
         yield count * run // runs, count * (run + 1) // runs
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kipviz.core.table import BLOCK, Table
+from kipviz.core.table import BLOCK, LEAF, Table
 from kipviz.core.values import Part, Value
 
 SIZES = (0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK, BLOCK * BLOCK + 1, 3000)
@@ -250,4 +250,4 @@ def test_no_leaf_stays_sparse_after_many_removals():
             table = table.without(number)
     leaves = list(table._root.leaves())
     assert len(table) == 200
-    assert len(leaves) <= 200 // (BLOCK // 4) + 1
+    assert len(leaves) <= 200 // (LEAF // 4) + 1
