@@ -6,6 +6,7 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import ShareFetch
 
 
 class WriteMarker(Value, frozen=True):
@@ -40,6 +41,13 @@ class ListedHere(Value, frozen=True):
 
     ticket: ReplyTo
     answer: ListTransactionsResponse
+
+
+class FetchFurther(Value, frozen=True):
+    """Look for records in the next partition of a share fetch: the one before had none."""
+
+    request: ShareFetch
+    reply_to: ReplyTo
 
 
 class ApplyMarkerToShares(Value, frozen=True):

@@ -9,8 +9,9 @@ it became suspect. Source: SharePartition.acquire, .nextFetchOffset, .canAcquire
 from __future__ import annotations
 
 from kipviz.brokers import partition_log
-from kipviz.brokers.context import Context, Effects, Reply
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.settings import READ_COMMITTED
 from kipviz.brokers.share_partition import ParkedFetch, SharePartition, Status, moved
@@ -27,6 +28,7 @@ from kipviz.messages.share_groups import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
 
+ROLE = "share_partition_leader"
 S = RecordState
 
 
@@ -52,23 +54,33 @@ def serve(me: SharePartition, on: Context) -> Effects:
     """Answer the waiting fetches that can be answered now, first come first served.
 
     One that asks for no records, because it closes the session or renews locks, is answered
-    without any.
+    without any. One that does not wait goes on to its further partitions.
     """
     if me.status is not Status.ACTIVE:
         return Effects(me)
     replies: list[Reply] = []
     events: list[Event] = []
+    further: list[LocalCall] = []
     for parked in me.parked:
         if parked.acknowledging:
             continue
         catch = caught(me, parked.request, on)
-        if catch.nothing and not parked.acknowledge_error and parked.request.max_records > 0:
-            continue
+        request = parked.request
+        if catch.nothing and not parked.acknowledge_error and request.max_records > 0:
+            if request.wait:
+                continue
+            if request.further:
+                following = request.but(
+                    partition=request.further[0], further=request.further[1:], acknowledgements=()
+                )
+                further.append(LocalCall(ROLE, "", FetchFurther(following, parked.reply_to)))
+                me = me.but(parked=tuple(p for p in me.parked if p is not parked))
+                continue
         me, answer, moves = _acquire(me, parked, catch, on)
         events += moves
         replies.append(Reply(parked.reply_to, answer))
         me = me.but(parked=tuple(p for p in me.parked if p is not parked))
-    return Effects(me, replies=tuple(replies), events=tuple(events))
+    return Effects(me, replies=tuple(replies), local=tuple(further), events=tuple(events))
 
 
 def next_fetch_offset(me: SharePartition) -> int:

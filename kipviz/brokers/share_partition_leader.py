@@ -18,7 +18,7 @@ from kipviz.brokers import enlistment, share_acquiring, share_partition, share_w
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
-from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.share_partition import (
     ParkedFetch,
     Session,
@@ -98,6 +98,24 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if request.session_epoch != FINAL_EPOCH:
         return done
     return _closed(done, request, reply_to, on)
+
+
+def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects:
+    """Go on with a fetch in the next of its partitions; the session was checked before.
+
+    WHEN: the partition before had nothing, and the fetch does not wait. ANSWERS: with the first
+    records that are found; one answer has records of one partition only.
+    Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
+    """
+    request, reply_to = call.request, call.reply_to
+    if on.image.leader_of(request.partition) != on.broker:
+        answer = ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    key = key_of(request.group_id, request.partition, on)
+    share, loading = _ensure(me, key, request.group_id, request.partition, on)
+    parked = (*share.parked, ParkedFetch(request, reply_to))
+    served = share_acquiring.serve(share.but(parked=parked), on)
+    return _keep(me, with_effects(served.state, loading, served))
 
 
 def on_share_acknowledge(

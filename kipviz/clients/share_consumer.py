@@ -4,8 +4,8 @@ WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
   ShareConsumeRequestManager, ShareSessionHandler.
 KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
 DURABILITY: none; its member id is new in every process.
-NOT MODELLED: group membership and assignment (the member epoch is given), several partitions;
-  wakeup() and poll's time limit (it waits for records); what deserializers throw;
+NOT MODELLED: group membership and assignment (the member epoch is given); records of several
+  partitions in one batch, and requests to several brokers at once (one is on the wire); wakeup() and poll's time limit (it waits for records); what deserializers throw;
   acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
 """
 
@@ -34,6 +34,7 @@ from kipviz.messages.share_groups import (
 )
 
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
+FETCH_WAIT = "the fetch wait"
 FINAL_EPOCH = -1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
@@ -54,7 +55,10 @@ class ShareConsumer(Part, frozen=True, dict=True):
     sent last came to. `voting` is what acknowledgeTransactionally() has to send (KIP-1310, draft),
     `vote_error` what the last one came to. Records that are being renewed come back by the poll
     after the broker has said yes (`renewing`, `renewed`); `committing` is what commitAsync() has to
-    send, and `completed` what the callback has not been told yet.
+    send, and `completed` what the callback has not been told yet. A consumer of several partitions
+    has them in `assigned`; `partition` is where the records of the last poll() are from, and
+    `delivered_by` the broker. `sessions` are (broker, epoch, partition) of the sessions with other
+    brokers, and `asked` is the partition that the present one was asked for. It asks one broker after the other, without waiting there, and rests when none has anything.
     """
 
     source: str
@@ -87,6 +91,12 @@ class ShareConsumer(Part, frozen=True, dict=True):
     in_background: bool = False
     completed: tuple[Completed, ...] = ()
     closed: bool = False
+    assigned: tuple[str, ...] = ()
+    sessions: tuple[tuple[int, int, str], ...] = ()
+    asked: str = ""
+    delivered_by: int = -1
+    asking: tuple[str, ...] = ()
+    resting: bool = False
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -151,8 +161,7 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
         return me.but(done=True)
     if not me.session_epoch:
         return me.but(done=True, acknowledge_error=Errors.NETWORK_EXCEPTION)
-    request = ShareAcknowledge(me.group_id, me.member_id, me.session_epoch, me.partition, said)
-    return me.but(to_send=request, done=False)
+    return me.but(to_send=_acknowledging(me, said), done=False)
 
 
 def commit_async(me: ShareConsumer) -> ShareConsumer:
@@ -170,9 +179,23 @@ def close(me: ShareConsumer) -> ShareConsumer:
     said = tuple(sorted((*me.committing, *said), key=_first))
     me = me.but(closed=True, batch=(), renewed=(), committing=(), acknowledge_error=Errors.NONE)
     if not me.session_epoch:
-        return me.but(done=True)
-    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, me.partition, said)
+        return _close_next(me) if me.sessions else me.but(done=True)
+    last = _acknowledging(me, said).but(session_epoch=FINAL_EPOCH)
     return me.but(to_send=last, done=False)
+
+
+def _acknowledging(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareAcknowledge:
+    """Give a request to the broker that the records are from."""
+    return ShareAcknowledge(
+        me.group_id, me.member_id, me.session_epoch, me.partition, said, me.session_broker
+    )
+
+
+def _close_next(me: ShareConsumer) -> ShareConsumer:
+    """Close the session with another broker; the call has ended when all are closed."""
+    (broker, _, partition), *rest = me.sessions
+    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, partition, (), broker)
+    return me.but(to_send=last, sessions=tuple(rest), done=False)
 
 
 def _taken(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch, ...]]:
@@ -213,9 +236,7 @@ def next_request(me: ShareConsumer) -> Message | None:
     if me.in_background:
         return None
     if me.committing and me.session_epoch:
-        return ShareAcknowledge(
-            me.group_id, me.member_id, me.session_epoch, me.partition, me.committing
-        )
+        return _acknowledging(me, me.committing)
     return me.to_send
 
 
@@ -226,11 +247,27 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
     if me.committing and isinstance(request, ShareAcknowledge):
         me = me.but(committing=(), in_background=True)
         return me.but(on_wire=request, on_wire_broker=broker), request
+    wanted = me.to_send
+    me = _with_session_of(me, broker)
     request = _addressed(me, request, broker)
+    if isinstance(wanted, ShareFetch) and isinstance(request, ShareFetch) and me.assigned:
+        left = tuple(p for p in wanted.further if p not in request.further)
+        me = me.but(asking=left, asked=request.partition)
     me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
     if isinstance(request, ShareFetch) and not request.session_epoch:
         return me.but(session_epoch=0, session_broker=broker), request
     return me, request
+
+
+def _with_session_of(me: ShareConsumer, broker: int) -> ShareConsumer:
+    """Take up the session with a broker: there is one for each, with an epoch of its own."""
+    if broker == me.session_broker or not me.assigned:
+        return me
+    epoch = next((s[1] for s in me.sessions if s[0] == broker), 0)
+    others = tuple(s for s in me.sessions if s[0] != broker)
+    if me.session_epoch:
+        others = tuple(sorted((*others, (me.session_broker, me.session_epoch, me.asked))))
+    return me.but(session_broker=broker, session_epoch=epoch, sessions=others)
 
 
 def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
@@ -238,7 +275,13 @@ def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
 
     Acknowledgements belong to the session in which the records were delivered.
     """
-    if not isinstance(request, ShareFetch) or not request.session_epoch:
+    if not isinstance(request, ShareFetch):
+        return request
+    if me.assigned:
+        goes_along = me.session_epoch and broker == me.delivered_by
+        told = request.acknowledgements if goes_along else ()
+        return request.but(session_epoch=me.session_epoch, acknowledgements=told)
+    if not request.session_epoch:
         return request
     if me.session_epoch and me.session_broker == broker:
         return request.but(session_epoch=me.session_epoch)
@@ -260,7 +303,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         me = me.but(session_epoch=0 if lost else me.session_epoch + 1)
         if me.in_background:
             return me.but(in_background=False)
-        return me.but(acknowledge_error=answer.error, done=True)
+        me = me.but(acknowledge_error=answer.error)
+        return _close_next(me) if me.closed and me.sessions else me.but(done=True)
     assert isinstance(answer, ShareFetchResponse), type(answer)
     if answer.error in NOT_ALLOWED:
         return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
@@ -276,9 +320,34 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     if me.renewed:
         kept = me.renewed
         return me.but(records=kept, batch=tuple(r.offset for r in kept), renewed=(), done=True)
-    if not delivered:
+    if delivered:
+        if me.assigned:
+            me = me.but(partition=answer.partition, delivered_by=me.session_broker, asking=())
+        return me.but(records=answer.records, batch=delivered, done=True)
+    if not me.assigned:
         return me.but(to_send=_fetch(me, ()), gaps=())
-    return me.but(records=answer.records, batch=delivered, done=True)
+    return _ask_on(me.but(partition=answer.partition, delivered_by=me.session_broker))
+
+
+def _ask_on(me: ShareConsumer) -> ShareConsumer:
+    """Ask the next broker, or rest where every one of them had nothing."""
+    if me.gaps:
+        return me.but(to_send=_fetch(me, ()), gaps=(), asking=())
+    if me.asking:
+        following = _fetch(me, ()).but(partition=me.asking[0], further=me.asking[1:])
+        return me.but(to_send=following)
+    return me.but(resting=True)
+
+
+def timers(me: ShareConsumer) -> tuple[str, ...]:
+    """Give the timers that are set: they cost nothing and may run out at any moment."""
+    return (FETCH_WAIT,) if me.resting else ()
+
+
+def on_timer(me: ShareConsumer, timer: str) -> ShareConsumer:
+    """Ask all brokers again for new records."""
+    assert timer == FETCH_WAIT, timer
+    return me.but(resting=False, to_send=_fetch(me, ()))
 
 
 def _acknowledged(me: ShareConsumer, request: Message | None, error: Errors) -> ShareConsumer:
@@ -306,7 +375,22 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
         if me.in_background:
             return me.but(session_epoch=0, in_background=False)
         return me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
-    return me.but(session_epoch=0) if broker == me.session_broker else me
+    if broker == me.session_broker:
+        return _unsent(me).but(session_epoch=0)
+    if not me.sessions:
+        return me
+    return me.but(sessions=tuple(s for s in me.sessions if s[0] != broker))
+
+
+def _unsent(me: ShareConsumer) -> ShareConsumer:
+    """Give up what was not sent yet: it belongs to the session that is gone."""
+    if isinstance(me.to_send, ShareAcknowledge):
+        me = _acknowledged(me, me.to_send, Errors.NETWORK_EXCEPTION)
+        me = me.but(to_send=None, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
+    if me.committing:
+        me = _acknowledged(me, _acknowledging(me, me.committing), Errors.NETWORK_EXCEPTION)
+        me = me.but(committing=())
+    return me
 
 
 def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
@@ -322,6 +406,7 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
         me.explicit,
         acquire_mode=me.acquire_mode,
         callback=me.callback,
+        assigned=me.assigned,
     )
 
 
@@ -332,15 +417,28 @@ def _reopen(me: ShareConsumer) -> ShareConsumer:
 
 def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
     said = tuple(sorted((*said, *_gap_batches(me)), key=_first)) if me.session_epoch else ()
+    first, *further = (me.partition,) if not me.assigned else _turn(me, stays=bool(said))
     return ShareFetch(
         me.group_id,
         me.member_id,
         me.session_epoch,
-        me.partition,
+        first,
         me.max_records,
         said,
         me.acquire_mode,
+        tuple(further),
+        not me.assigned,
     )
+
+
+def _turn(me: ShareConsumer, *, stays: bool) -> tuple[str, ...]:
+    """Give the partitions in the order in which they are asked: everyone has its turn.
+
+    Acknowledgements go along for the first one, so it stays where it is while there are some.
+    """
+    at = me.assigned.index(me.partition) if me.partition in me.assigned else -1
+    at += not stays and me.delivered_by >= 0
+    return (*me.assigned[at:], *me.assigned[:at])
 
 
 def _gap_batches(me: ShareConsumer) -> tuple[AcknowledgementBatch, ...]:

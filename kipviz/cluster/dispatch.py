@@ -22,6 +22,7 @@ from kipviz.brokers import (
 from kipviz.brokers.context import Context, Effects, Image, ReplyTo
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
+    FetchFurther,
     ListedHere,
     ListHere,
     MarkerWritten,
@@ -182,7 +183,18 @@ def destination(message: Message, image: Image) -> int:
     """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
     if isinstance(message, ListTransactions):
         return message.broker
+    if isinstance(message, ShareAcknowledge) and message.broker >= 0:
+        return message.broker
     return image.leader_of(addressee(message, image))
+
+
+def narrowed(message: Message, image: Image) -> Message:
+    """Give a client's request without the partitions that another broker leads than its first one."""
+    if not isinstance(message, ShareFetch) or not message.further:
+        return message
+    broker = image.leader_of(message.partition)
+    here = tuple(p for p in message.further if image.leader_of(p) == broker)
+    return message.but(further=here)
 
 
 def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
@@ -263,6 +275,8 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return administration.on_list_here(role, message, on)
         case ListedHere():
             return kafka_apis.on_listed(role, message, on)
+        case FetchFurther():
+            return share_partition_leader.on_fetch_further(role, message, on)
         case ApplyMarkerToShares():
             return share_partition_leader.on_marker(role, message, on)
         case _:

@@ -53,6 +53,7 @@ def _send(turn: Turn, a: Send) -> None:
     request = kinds.next_request(client)
     assert request is not None
     broker = dispatch.destination(request, turn.image)
+    request = dispatch.narrowed(request, turn.image)
     connection = turn.connections.get((a.source, broker))
     if connection is None or not connection.open:
         client = kinds.connected(client, turn.image.features)

@@ -99,6 +99,7 @@ class ApplicationSpec(Value, frozen=True):
     of OffsetFetch that its client knows (6: before KIP-447).
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
+    `further_sources` are more partitions that a member of a share group reads.
     """
 
     name: str
@@ -123,6 +124,7 @@ class ApplicationSpec(Value, frozen=True):
     callback: bool = False
     offset_fetch_version: int = 10
     read_uncommitted: bool = False
+    further_sources: tuple[str, ...] = ()
 
 
 class ClusterSpec(Value, frozen=True):
@@ -264,7 +266,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
             f"{name!r} is not allowed"
         )
     _check_admin(application)
-    for partition in () if application.admin else (application.source, application.output):
+    used = (application.source, application.output, *application.further_sources)
+    for partition in () if application.admin else used:
         if partition not in placed:
             raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
     if application.session is not None and spec.transaction_version < TRANSACTION_VERSION:
@@ -281,6 +284,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     topic = topic_of(application.source)
     if application.share and topic not in dict(spec.topic_ids):
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
+    if application.further_sources and not application.share:
+        raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
     if application.protocol not in PROTOCOLS or (application.protocol and application.share):
         raise BadSpec(
             f"the protocol of {name} is {application.protocol!r}; a regular group's consumer has "

@@ -205,8 +205,9 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
             continue
         homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
         if a.share:
-            key = share_partition_key(a.group_id, ids[topic_of(a.source)], index_of(a.source))
-            homes.append(f"{SHARE_GROUP_STATE}-{partition_for(key, count)}")
+            for source in (a.source, *a.further_sources):
+                key = share_partition_key(a.group_id, ids[topic_of(source)], index_of(source))
+                homes.append(f"{SHARE_GROUP_STATE}-{partition_for(key, count)}")
             # KIP-1289 names this one, too: partitionFor(groupId).
             homes.append(f"{SHARE_GROUP_STATE}-{partition_for(a.group_id, count)}")
         else:
@@ -225,18 +226,20 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
     if a.protocol:
         return
     count = spec.internal_partitions
-    if a.share:
-        topic_id = dict(spec.topic_ids)[topic_of(a.source)]
-        key = share_partition_key(a.group_id, topic_id, index_of(a.source))
+    found: list[tuple[str, Value]] = []
+    for source in (a.source, *a.further_sources) if a.share else ():
+        topic_id = dict(spec.topic_ids)[topic_of(source)]
+        key = share_partition_key(a.group_id, topic_id, index_of(source))
         home = f"{SHARE_GROUP_STATE}-{partition_for(key, count)}"
-        record: Value = ShareSnapshotRecord(key, 0, FIRST_EPOCH, 0, -1)
-        known = any(record in batch.records for batch in logs[home].batches)
-    else:
+        record = ShareSnapshotRecord(key, 0, FIRST_EPOCH, 0, -1)
+        if not any(record in batch.records for batch in logs[home].batches):
+            found.append((home, record))
+    if not a.share:
         home = f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}"
-        record, known = MemberRecord(a.group_id, a.member_id, FIRST_EPOCH), False
-    if not known:
+        found.append((home, MemberRecord(a.group_id, a.member_id, FIRST_EPOCH)))
+    for home, member in found:
         end = logs[home].end_offset
-        batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
+        batch = Batch(end, (member,), base_sequence=COORDINATOR_SEQUENCE)
         logs[home] = replicate(append(logs[home], batch))
 
 
@@ -254,6 +257,7 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
             a.explicit,
             acquire_mode=a.acquire_mode,
             callback=a.callback,
+            assigned=(a.source, *a.further_sources) if a.further_sources else (),
         )
     elif a.protocol:
         topic = topic_of(a.source)

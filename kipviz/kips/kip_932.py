@@ -178,9 +178,12 @@ KIP = Kip(
         ),
         Row(
             "Several partitions",
-            "One session reads many partitions.",
-            OPEN,
-            note="one partition per ShareFetch",
+            "One session per broker reads every partition that it leads.",
+            SIMPLIFIED,
+            handler="brokers.share_partition_leader.on_fetch_further",
+            scenario="kip-932-several-partitions",
+            test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
+            note="one answer has records of one partition; the client asks one broker after the other",
         ),
     ),
 )

@@ -38,7 +38,11 @@ class ShareFetch(Message, frozen=True):
     """A share consumer asks for records and may acknowledge earlier ones in the same request.
 
     Epoch 0 opens a share session, n > 0 goes on, -1 closes. `max_records` 0 asks for none: the
-    request closes the session or renews locks. NOT MODELLED: min and max bytes.
+    request closes the session or renews locks. `further` are more partitions of the session that
+    this broker leads; without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0).
+    NOT MODELLED: min and max bytes; that a session remembers its partitions (each request names
+    all); records of several partitions in one answer, and acknowledgements of several in one
+    request.
     """
 
     API_KEY: ClassVar[int] = 78
@@ -50,6 +54,8 @@ class ShareFetch(Message, frozen=True):
     max_records: int
     acknowledgements: tuple[AcknowledgementBatch, ...] = ()
     acquire_mode: int = BATCH_OPTIMIZED
+    further: tuple[str, ...] = ()
+    wait: bool = True
 
 
 class AcquiredRecords(Value, frozen=True):
@@ -79,7 +85,8 @@ class ShareFetchResponse(Message, frozen=True):
 class ShareAcknowledge(Message, frozen=True):
     """A share consumer acknowledges records it holds, without fetching more.
 
-    Epoch -1 closes the share session, with or without acknowledgements.
+    Epoch -1 closes the share session, with or without acknowledgements. It goes to the `broker` that
+    delivered the records, whoever leads the partition now; that is not in its bytes.
     """
 
     API_KEY: ClassVar[int] = 79
@@ -89,6 +96,7 @@ class ShareAcknowledge(Message, frozen=True):
     session_epoch: int
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
+    broker: int = -1
 
 
 class ShareAcknowledgeResponse(Message, frozen=True):

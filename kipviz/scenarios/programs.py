@@ -274,3 +274,14 @@ POLL_INSIDE: tuple[Line, ...] = (
     *(line.but(on_error=-1) for line in SHARE_LOOP[:5]),
     Line(SHARE_POLL, C.POLL),
 )
+
+# Two batches in one transaction, each from the partition that the poll brought it from.
+STAGE_TWICE: tuple[Line, ...] = (
+    *(line.but(on_error=-1) for line in SHARE_LOOP[:3]),
+    Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, on_error=7),
+    Line(SHARE_POLL, C.POLL),
+    Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, on_error=7),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=8, on_error=7),
+    Line(SHARE_CATCH, C.ABORT_TRANSACTION),
+    Line("shareConsumer.close();", C.CLOSE_CONSUMER),
+)

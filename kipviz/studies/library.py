@@ -287,6 +287,14 @@ STUDIES: tuple[Study, ...] = (
         counting=zombies.zombies,
     ),
     Study(
+        "B25",
+        "What if one broker stages its part of an acknowledgement and another refuses?",
+        "KIP-1289 'Flow - Share Group'; partial results are not written",
+        "The refusal makes the transaction abort, which frees what was staged elsewhere: no ending has "
+        "one record of the two. Until the abort the staged one is locked.",
+        counting=share_counts.split,
+    ),
+    Study(
         "B30",
         "What becomes of a rejected record in a transaction, when the group has a dead-letter queue?",
         "KIP-1289 'REJECT'; KIP-1191",

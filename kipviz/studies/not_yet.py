@@ -26,11 +26,6 @@ NOT_YET: tuple[NotYet, ...] = (
     NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
     NotYet("B21", "Is one time-out enough, or does a session need a heartbeat?", SESSION),
     NotYet("B22", "Who keeps a prepared transaction alive?", f"{SESSION}; {TWO_PHASE}"),
-    NotYet(
-        "B25",
-        "What if one broker stages its part of an acknowledgement and another refuses?",
-        "an application that reads several partitions: here each one reads one",
-    ),
     NotYet("B26", "Can a delayed commit end the next transaction?", OLDER),
     NotYet(
         "B27",

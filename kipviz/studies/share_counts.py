@@ -6,6 +6,7 @@ from typing import Any
 
 from kipviz.brokers.partition_log import is_aborted
 from kipviz.brokers.settings import READ_COMMITTED, READ_UNCOMMITTED, GroupConfig
+from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
@@ -15,6 +16,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design as design_named
+from kipviz.records.placement import SHARE_GROUP_STATE, partition_for, share_partition_key
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
@@ -108,6 +110,26 @@ def loop() -> Table:
     return heads, tuple(rows)
 
 
+def split() -> Table:
+    """How transactions end that acknowledge records on two brokers, when one of them is replaced."""
+    rows = []
+    for faults in ("", "move_leader=1"):
+        search = _search(_two_brokers(), "repaired", faults, "")
+        explored = search.run(BOUNDS)
+        done = [_acknowledged(world) for world in search.ends]
+        counts = (explored.states, len(done), done.count(2), done.count(0), done.count(1))
+        rows.append((faults or "none", *(f"{count:,}" for count in counts)))
+    heads = (
+        "accident",
+        "states",
+        "final states",
+        "of them: both records acknowledged",
+        "of them: none",
+        "of them: one of two",
+    )
+    return heads, tuple(rows)
+
+
 def _search(spec: ClusterSpec, design: str, faults: str, idle: str) -> _Ends:
     story = scenario(SMALL).but(spec=spec)
     return _Ends(story.model(design_named(design), budget_of(faults)), idle)
@@ -133,6 +155,38 @@ def _looped(level: str) -> ClusterSpec:
     return spec.but(
         applications=(app.but(program=programs.POLL_INSIDE, output=app.source),),
         group_configs=(GroupConfig(app.group_id, isolation_level=level),),
+    )
+
+
+def _two_brokers() -> ClusterSpec:
+    """Give the small cluster with one record on each of two brokers, staged in one transaction.
+
+    Only src-1 has another replica, so that it is the one that moves.
+    """
+    spec = scenario(SMALL).spec
+    (app,) = spec.applications
+    key = share_partition_key(app.group_id, dict(spec.topic_ids)["src"], 1)
+    home = f"{SHARE_GROUP_STATE}-{partition_for(key, spec.internal_partitions)}"
+    return spec.but(
+        applications=(app.but(program=programs.STAGE_TWICE, further_sources=("src-1",)),),
+        placements=(
+            *(placement.but(others=()) for placement in spec.placements),
+            Placement("src-1", 3, (5,)),
+            Placement(home, 7),
+        ),
+        records=(*spec.records, ("src-1", 200, ("b",))),
+    )
+
+
+def _acknowledged(world: World) -> int:
+    """Count the records that are durably acknowledged."""
+    return sum(
+        batch.last - batch.first + 1
+        for role in world.roles.values()
+        if isinstance(role, ShareCoordinator)
+        for state in role.states.values()
+        for batch in state.batches
+        if batch.state is RecordState.ACKNOWLEDGED
     )
 
 

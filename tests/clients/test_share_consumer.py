@@ -148,6 +148,7 @@ def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
         1,
         "src-0",
         (AcknowledgementBatch(0, 0, ACCEPT), AcknowledgementBatch(2, 2, GAP)),
+        5,
     )
     assert me.batch == (1,)
     assert not me.done

@@ -153,3 +153,12 @@ def test_a_group_that_reads_committed_records_waits_for_its_own_transaction() ->
     assert on[1] == on[2] > 0  # nobody ends its transaction
     assert on[3] == on_timed[3] == 0
     assert off_timed[3] > 0
+
+
+@pytest.mark.thorough
+def test_records_on_two_brokers_are_acknowledged_both_or_not_at_all() -> None:
+    rows = [[int(cell.replace(",", "")) for cell in row[1:]] for row in answer(study("B25")).rows]
+    for _, ends, both, none, one in rows:
+        assert ends == both + none
+        assert one == 0
+    assert rows[1][3] > 0

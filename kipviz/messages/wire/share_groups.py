@@ -6,7 +6,7 @@ from kipviz.messages import share_groups as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.kind import Around, Kind, topics
 from kipviz.messages.wire.producing import batch_of
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
@@ -313,6 +313,15 @@ def _asked(m: model.ShareFetch | model.ShareAcknowledge, around: Around) -> Stru
     }
 
 
+def _and_further(m: model.ShareFetch, asked: Struct, around: Around) -> tuple[Struct, ...]:
+    """Give the topics of a fetch with its further partitions, each under its topic."""
+    every: list[tuple[str, Struct]] = [(m.partition, asked["Topics"][0]["Partitions"][0])]
+    every += [(p, {"PartitionIndex": index_of(p), "AcknowledgementBatches": ()}) for p in m.further]
+    return topics(
+        every, lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each}
+    )
+
+
 def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
     # The Java client sends max.poll.records twice.
     asked: Struct = {
@@ -321,6 +330,10 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
         "BatchSize": m.max_records,
         "ShareAcquireMode": m.acquire_mode,
     }
+    if m.further:
+        asked |= {"Topics": _and_further(m, asked, around)}
+    if not m.wait:
+        asked |= {"MaxWaitMs": 0}
     if m.max_records == 0:
         asked |= {"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 0}
     return asked

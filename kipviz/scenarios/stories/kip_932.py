@@ -350,8 +350,8 @@ LEADER_CHANGE = Scenario(
         ),
         Beat(
             "app-1 acknowledges 102",
-            "Its session was with Broker 5. Broker 3 knows no session of M1, and says so: the "
-            "acknowledgement is lost, whatever app-1 has done with the record.",
+            "The request goes to Broker 5, where the record is from. There the session still is, but no "
+            "such share-partition: UNKNOWN_TOPIC_OR_PARTITION, whatever app-1 has done with the record.",
             commits("app-1"),
         ),
     ),
@@ -556,6 +556,78 @@ COMMITTED = Scenario(
     ),
 )
 
+SEVERAL = Scenario(
+    "kip-932-several-partitions",
+    "One member, three partitions, two brokers",
+    "A member reads all partitions that it is assigned. It has a share session with each broker that "
+    "leads some of them, and what it says of a record goes to the broker it is from.",
+    "KIP-932, Share sessions and ShareFetch",
+    ClusterSpec(
+        (1, 3, 5, 7),
+        (*SHARE_PLACEMENTS, Placement("src-1", 5, (3,)), Placement("src-2", 3, (5,))),
+        (worker("app-1", further_sources=("src-1", "src-2")),),
+        (("src-0", 100, ("a", "b")), ("src-1", 200, ()), ("src-2", 300, ("c", "d"))),
+        TOPIC_IDS,
+        PLAYGROUND,
+    ),
+    (
+        Beat(
+            "app-1 polls",
+            "One ShareFetch names src-0 and src-1, which Broker 5 leads. It opens a share session "
+            "there, and brings what src-0 has.",
+            polls("app-1"),
+        ),
+        Beat(
+            "app-1 is done with them",
+            "The acknowledgements go to Broker 5, in the session of the fetch.",
+            commits("app-1"),
+        ),
+        Beat(
+            "app-1 polls again",
+            "Now it is the turn of src-1, which is empty; Broker 5 looks into src-0 as well and has "
+            "nothing. So the client asks Broker 3, with another session that begins at epoch 0.",
+            polls("app-1"),
+        ),
+        Beat(
+            "src-2 moves to Broker 5",
+            "Broker 3 forgets what M1 holds of src-2. The session there is not ended by that.",
+            ("src-2 moves to B5",),
+        ),
+        Beat(
+            "app-1 acknowledges 300 and 301",
+            "The request goes to Broker 3, which delivered them, and is refused there. Broker 5 has a "
+            "session of M1, too, but it never heard who holds 300.",
+            commits("app-1"),
+        ),
+    ),
+    ("app-1", "B3", "B5", "B7"),
+    KAFKA,
+    Question(
+        4,
+        "The leader of src-2 has moved while app-1 held 300 and 301. What becomes of its ACCEPT?",
+        (
+            Choice(
+                "it is refused, and the records are delivered again",
+                True,
+                "Right: who holds a record is known in the memory of one broker, and it is gone.",
+            ),
+            Choice("Broker 3 passes it on", False, "Brokers do not pass acknowledgements on."),
+            Choice(
+                "it is taken: M1 has a session on Broker 5", False, "A session holds no records."
+            ),
+        ),
+    ),
+    watch=(
+        Watch(0, "The request names two partitions, the answer brings records of one."),
+        Watch(2, "Compare the epochs of the two share sessions of M1."),
+    ),
+    checkpoints=(
+        MOVED_ON,
+        Checkpoint("saw an acknowledgement refused", "acknowledgement refused"),
+        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+    ),
+)
+
 STORIES: tuple[Scenario, ...] = (
     THREE_MEMBERS,
     SLOW_MEMBER,
@@ -564,4 +636,5 @@ STORIES: tuple[Scenario, ...] = (
     LEADER_CHANGE,
     CLOSE,
     COMMITTED,
+    SEVERAL,
 )
