@@ -14,18 +14,24 @@ NOT MODELLED: batches of in-flight records (each offset stands alone, which show
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, share_acquiring, share_partition, share_writes
+from kipviz.brokers import (
+    enlistment,
+    share_acquiring,
+    share_partition,
+    share_sessions,
+    share_writes,
+)
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.share_partition import (
     ParkedFetch,
-    Session,
     ShareLeader,
     SharePartition,
     Status,
 )
+from kipviz.brokers.share_sessions import FINAL_EPOCH
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
@@ -50,7 +56,6 @@ from kipviz.records.placement import (
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
-FINAL_EPOCH = -1
 STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
 
@@ -77,7 +82,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     renews = any(b.type is AcknowledgeType.RENEW for b in request.acknowledgements)
     if renews and request.max_records > 0:
         return refuse(Errors.INVALID_REQUEST)
-    me, error = _session_after(me, request, reply_to)
+    me, error = share_sessions.after(me, request, reply_to)
     if error is not Errors.NONE:
         return refuse(error)
     key = key_of(request.group_id, request.partition, on)
@@ -133,7 +138,7 @@ def on_share_acknowledge(
 
     if request.session_epoch == 0:
         return answered(Errors.INVALID_SHARE_SESSION_EPOCH)
-    me, error = _session_after(me, request, reply_to)
+    me, error = share_sessions.after(me, request, reply_to)
     if error is not Errors.NONE:
         return answered(error)
     share = me.shares.get(key_of(request.group_id, request.partition, on))
@@ -503,25 +508,6 @@ def _release(
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
-
-
-def _session_after(
-    me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo
-) -> tuple[ShareLeader, Errors]:
-    """Check the session's epoch and move it on (ShareSessionContext)."""
-    who, epoch = (request.group_id, request.member_id), request.session_epoch
-    known = me.sessions.get(who)
-    if epoch == 0:
-        fresh = Session(1, reply_to.source)
-        return me.but(sessions=me.sessions.set(who, fresh)), Errors.NONE
-    if known is None:
-        return me, Errors.SHARE_SESSION_NOT_FOUND
-    if epoch == FINAL_EPOCH:
-        return me, Errors.NONE
-    if known.epoch != epoch:
-        return me, Errors.INVALID_SHARE_SESSION_EPOCH
-    moved = Session(known.epoch + 1, reply_to.source)
-    return me.but(sessions=me.sessions.set(who, moved)), Errors.NONE
 
 
 def _ensure(

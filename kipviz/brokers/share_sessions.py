@@ -1,0 +1,33 @@
+"""Share sessions: one for each member on each broker, counted by an epoch.
+
+Epoch 0 opens a session, and an older one is forgotten without giving anything back; n goes on; -1
+closes. Source: ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions").
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.share_partition import Session, ShareLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+
+FINAL_EPOCH = -1
+
+
+def after(
+    me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo
+) -> tuple[ShareLeader, Errors]:
+    """Check the session's epoch and move it on (ShareSessionContext)."""
+    who, epoch = (request.group_id, request.member_id), request.session_epoch
+    known = me.sessions.get(who)
+    if epoch == 0:
+        fresh = Session(1, reply_to.source)
+        return me.but(sessions=me.sessions.set(who, fresh)), Errors.NONE
+    if known is None:
+        return me, Errors.SHARE_SESSION_NOT_FOUND
+    if epoch == FINAL_EPOCH:
+        return me, Errors.NONE
+    if known.epoch != epoch:
+        return me, Errors.INVALID_SHARE_SESSION_EPOCH
+    moved = Session(known.epoch + 1, reply_to.source)
+    return me.but(sessions=me.sessions.set(who, moved)), Errors.NONE
