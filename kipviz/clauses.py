@@ -77,6 +77,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "GroupCoordinatorService.commitTransactionalOffsets",
     ),
+    "Metadata": Clause(
+        "on_metadata",
+        "KIP-516 topic ids; KIP-1319 Producer-Side",
+        SHIPPED,
+        "KafkaApis.handleTopicMetadataRequest",
+    ),
     "ConsumerGroupHeartbeat": Clause(
         "on_consumer_group_heartbeat",
         "KIP-848 Consumer Group Heartbeat",
@@ -183,6 +189,12 @@ CLAUSES: dict[str, Clause] = {
         OURS,
         "none: our inference",
     ),
+    "RemakeTopic": Clause(
+        "remake",
+        "KIP-516 topic ids: a topic that is made again is another one",
+        SHIPPED,
+        "ReplicationControlManager.deleteTopics, createTopics",
+    ),
     "CrashBroker": Clause(
         "crash",
         "KIP-98 Coordinator failover; KIP-932 share-partition leader change; KIP-631 fencing",
@@ -269,6 +281,7 @@ TAKEN_BY: dict[str, str] = {
     "Fetch": "AbstractFetch.handleFetchSuccess",
     "OffsetFetch": "CommitRequestManager",
     "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
+    "Metadata": "ProducerMetadata.update",
     "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",
     "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
     "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",

@@ -121,6 +121,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
     "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_TOPIC),
     "ConsumerGroupHeartbeat": (READ_GROUP,),
+    "Metadata": (Need(Op.DESCRIBE, R.TOPIC),),
     "ShareFetch": (READ_GROUP, READ_TOPIC),
     "ShareAcknowledge": (READ_GROUP, READ_TOPIC),
     "ReadShareGroupState": INTER_BROKER,
@@ -179,6 +180,8 @@ def needs_of(message: Message) -> tuple[Need, ...]:
 def _topics(m: Any) -> tuple[str, ...]:
     if hasattr(m, "offsets"):
         return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
+    if hasattr(m, "topics"):
+        return tuple(m.topics)
     if hasattr(m, "partitions"):
         return tuple(dict.fromkeys(map(topic_of, m.partitions)))
     return (topic_of(m.partition),)

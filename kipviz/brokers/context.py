@@ -46,7 +46,12 @@ class Image(Part, frozen=True, dict=True):
     dead_letter_topics: tuple[str, ...] = ()
     share_version: int = 2
     features: Features = Features()
+    keeps_topic_ids: bool = False
     acls: tuple[Acl, ...] | None = None
+
+    def topic_id_of(self, topic: str) -> str:
+        """Give the id that groups keep of a topic, "" where they keep none."""
+        return self.topic_ids.get(topic, "") if self.keeps_topic_ids else ""
 
     def leader_of(self, partition: str) -> int:
         """Give the broker that leads a partition, or -1."""

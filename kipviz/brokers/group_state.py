@@ -17,6 +17,7 @@ from kipviz.records.consumer_offsets import (
     MemberRecord,
     MemberTombstone,
     OffsetCommitRecord,
+    OffsetTombstone,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -30,6 +31,7 @@ class PendingOffset(Value, frozen=True):
     partition: str
     offset: int
     at: int
+    topic_id: str = ""
 
 
 class CommittedOffset(Value, frozen=True):
@@ -37,6 +39,7 @@ class CommittedOffset(Value, frozen=True):
 
     offset: int
     at: int
+    topic_id: str = ""
 
 
 class GroupCoordinator(Part, frozen=True, dict=True):
@@ -64,6 +67,8 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
         match record:
             case OffsetCommitRecord():
                 me = _replay_offset(me, batch, record, batch.base_offset + i)
+            case OffsetTombstone():
+                me = _replay_deletion(me, record)
             case MemberRecord() if record.group_id not in me.groups:
                 member = (record.group_id, record.member_id)
                 me = me.but(members=me.members.set(member, record.member_epoch))
@@ -89,9 +94,19 @@ def _replay_marker(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
     for p in staged if batch.control == COMMIT else ():
         known = offsets.get((p.group_id, p.partition))
         if known is None or known.at < p.at:
-            offsets = offsets.set((p.group_id, p.partition), CommittedOffset(p.offset, p.at))
+            kept = CommittedOffset(p.offset, p.at, p.topic_id)
+            offsets = offsets.set((p.group_id, p.partition), kept)
     pending = me.pending.without(batch.producer_id) if staged else me.pending
     return me.but(offsets=offsets, pending=pending)
+
+
+def _replay_deletion(me: GroupCoordinator, record: OffsetTombstone) -> GroupCoordinator:
+    place = (record.group_id, record.partition)
+    pending = me.pending
+    for producer_id, staged in me.pending.items():
+        left = tuple(p for p in staged if (p.group_id, p.partition) != place)
+        pending = pending.set(producer_id, left) if left else pending.without(producer_id)
+    return me.but(offsets=me.offsets.without(place), pending=pending)
 
 
 def _replay_offset(
@@ -99,9 +114,10 @@ def _replay_offset(
 ) -> GroupCoordinator:
     place = (record.group_id, record.partition)
     if not batch.transactional:
-        return me.but(offsets=me.offsets.set(place, CommittedOffset(record.offset, at)))
+        kept = CommittedOffset(record.offset, at, record.topic_id)
+        return me.but(offsets=me.offsets.set(place, kept))
     others = tuple(
         p for p in me.pending.get(batch.producer_id, ()) if (p.group_id, p.partition) != place
     )
-    staged = PendingOffset(record.group_id, record.partition, record.offset, at)
+    staged = PendingOffset(record.group_id, record.partition, record.offset, at, record.topic_id)
     return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))

@@ -24,6 +24,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -58,6 +59,17 @@ class KafkaApis(Part, frozen=True, dict=True):
 
     pending: Table[str, PendingMarkers] = Table.of()
     listing: Table[str, PendingListing] = Table.of()
+
+
+def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:
+    """Tell the ids of topics, by their names; a topic that is not there has none.
+
+    WHEN: a client looks topics up. CHECKS: nothing. DOES: nothing. ANSWERS: at once.
+    Clause: KIP-516 topic ids; KafkaApis.handleTopicMetadataRequest.
+    """
+    ids = on.image.topic_ids
+    told = tuple(TopicId(topic, ids.get(topic, "")) for topic in request.topics)
+    return Effects(me, replies=(Reply(reply_to, MetadataResponse(Errors.NONE, told)),))
 
 
 def on_write_txn_markers(

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients import producer_state
+from kipviz.clients import producer_state, topic_ids
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
+from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -30,6 +31,7 @@ from kipviz.messages.features import (
 )
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.message import Message
+from kipviz.messages.metadata import MetadataResponse
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -86,7 +88,8 @@ class Producer(Part, frozen=True, dict=True):
     `finalized` is the level of transaction.version that the last new connection told, `version` the
     one in which the present transaction is carried out: it changes between two transactions only.
     Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
-    that the epoch has to be bumped by the client when the transaction is over.
+    that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
+    of topics that it has looked up, `newest_offset_commit` the version that the brokers know.
     """
 
     source: str
@@ -113,6 +116,8 @@ class Producer(Part, frozen=True, dict=True):
     to_add: tuple[str, ...] = ()
     bump: bool = False
     member_at_init: tuple[str, int] = ("", -1)
+    topics: TopicIds = TopicIds()
+    newest_offset_commit: int = BY_ID
 
     @property
     def state_name(self) -> str:
@@ -182,10 +187,11 @@ def send_offsets(
         member_id,
         member_epoch,
         offsets,
-        6 if me.implicit else LAST_TXN_OFFSET_COMMIT,
+        me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT,
     )
     if me.implicit:
-        return me.but(queue=(*me.queue, request), transaction_started=True, done=False)
+        asked = topic_ids.asked(me.topics, request)
+        return me.but(queue=(*me.queue, *asked, request), transaction_started=True, done=False)
     first = AddOffsetsToTxn(me.transactional_id, me.producer_id, me.producer_epoch, group_id)
     return me.but(queue=(*me.queue, first, request), done=False)
 
@@ -270,9 +276,9 @@ def _with_finalized(me: Producer) -> Producer:
 
 def connected(me: Producer, features: Features) -> Producer:
     """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
-    if me.finalized == features.transaction_version:
-        return me
-    return me.but(finalized=features.transaction_version)
+    level, newest = features.transaction_version, features.txn_offset_commit
+    same = (me.finalized, me.newest_offset_commit) == (level, newest)
+    return me if same else me.but(finalized=level, newest_offset_commit=newest)
 
 
 # -- the sender ---------------------------------------------------------------------------------
@@ -319,6 +325,8 @@ def next_request(me: Producer) -> Message | None:
     request = me.queue[0]
     if isinstance(request, EndTxn) and me.batches:
         return None
+    if isinstance(request, TxnOffsetCommit):
+        return None if me.topics.refused else topic_ids.named(me.topics, request)
     return request
 
 
@@ -379,6 +387,11 @@ def _on_answer(me: Producer, message: Message) -> Producer:
                 done=True,
                 prepared=PreparedTxnState(),
             )
+        case MetadataResponse():
+            return me.but(topics=topic_ids.learned(me.topics, message.topics))
+        case TxnOffsetCommitResponse() if message.refused and me.state is S.IN_TRANSACTION:
+            assert isinstance(request, TxnOffsetCommit)
+            return _on_error(me, topic_ids.left(request, message), message.refused[0].error)
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=True)
         case TxnOffsetCommitResponse() | TxnShareAcknowledgeResponse():
@@ -451,7 +464,25 @@ def restarted(me: Producer, life: int) -> Producer:
         me.transaction_timeout_ms,
         session=me.session,
         two_phase_commit=me.two_phase_commit,
+        topics=TopicIds(me.topics.looks_up),
     )
+
+
+def timers(me: Producer) -> tuple[str, ...]:
+    """Give the timers that are set; only who looks topics up has any here."""
+    return topic_ids.timers(me.topics, idle=me.state is S.READY)
+
+
+def on_timer(me: Producer, timer: str) -> Producer:
+    """Try again, forget topics that nobody used, or give up waiting.
+
+    NOT MODELLED: that a transaction could go on after max.block.ms; here it has to be aborted.
+    """
+    me = me.but(topics=topic_ids.after(me.topics, timer))
+    if timer != topic_ids.MAX_BLOCK:
+        return me
+    why = f"TxnOffsetCommit: {EXPIRED.name}"
+    return _to(me, S.ABORTABLE_ERROR).but(queue=(), done=True, error=why)
 
 
 def _initialised(me: Producer, answer: InitProducerIdResponse) -> Producer:
@@ -493,6 +524,8 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
 
 def _on_error(me: Producer, request: Message, error: Errors) -> Producer:
     if may_be_asked_again(request, error):
+        if error is Errors.UNKNOWN_TOPIC_ID:
+            me = me.but(topics=me.topics.but(refused=True))
         return me.but(queue=(request, *me.queue))
     return fail(me, request, error)
 

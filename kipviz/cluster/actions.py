@@ -111,6 +111,13 @@ class Refresh(Action, frozen=True):
     key: str
 
 
+class RemakeTopic(Action, frozen=True):
+    """An operator deletes a topic and makes another one of the same name."""
+
+    KIND: ClassVar[str] = "fault"
+    topic: str
+
+
 class CrashBroker(Action, frozen=True):
     """A broker stops at once; its partitions get another leader, its connections break."""
 
@@ -217,6 +224,7 @@ ClusterAction: TypeAlias = (
     | RunOut
     | ClientTimer
     | Refresh
+    | RemakeTopic
     | CrashBroker
     | StartBroker
     | MoveLeader

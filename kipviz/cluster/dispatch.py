@@ -19,7 +19,8 @@ from kipviz.brokers import (
     share_partition_leader,
     transaction_coordinator,
 )
-from kipviz.brokers.context import Context, Effects, Image, ReplyTo
+from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
     FetchFurther,
@@ -52,6 +53,7 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.metadata import Metadata, MetadataResponse
 from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
@@ -103,6 +105,7 @@ HANDLERS: dict[type[Message], Handler] = {
     Fetch: partition_leader.on_fetch,
     OffsetFetch: group_coordinator.on_offset_fetch,
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
+    Metadata: kafka_apis.on_metadata,
     ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
     ShareFetch: share_partition_leader.on_share_fetch,
     ShareAcknowledge: share_partition_leader.on_share_acknowledge,
@@ -118,6 +121,11 @@ HANDLERS: dict[type[Message], Handler] = {
 
 def _by_transactional_id(m: Any, image: Image) -> str:
     return image.home_of(TRANSACTION_STATE, m.transactional_id)
+
+
+def _by_anybody(m: Any, image: Image) -> str:
+    led = (p for p, held in image.leaders.items() if held.leader != NOBODY)
+    return next(led, "")
 
 
 def _by_group(m: Any, image: Image) -> str:
@@ -150,6 +158,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     OffsetFetch: _by_group,
     TxnOffsetCommit: _by_group,
     ConsumerGroupHeartbeat: _by_group,
+    Metadata: _by_anybody,
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
     TxnWriteShareGroupState: _by_key,
@@ -158,7 +167,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     WriteTxnMarkers: _by_first_partition,
 }
 # Requests that a broker takes whatever it leads.
-FRONT_DESK = (WriteTxnMarkers, ListTransactions)
+FRONT_DESK = (WriteTxnMarkers, ListTransactions, Metadata)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -221,6 +230,8 @@ def not_here(message: Message) -> Message:
             return EndTxnResponse(Errors.NOT_COORDINATOR)
         case TxnOffsetCommit():
             return TxnOffsetCommitResponse(Errors.NOT_COORDINATOR)
+        case Metadata():
+            return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)
         case ConsumerGroupHeartbeat():
             return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
         case OffsetFetch():
@@ -346,6 +357,13 @@ def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
     return (
         was_leaderless and isinstance(role, ShareLeader) and partition.startswith(SHARE_GROUP_STATE)
     )
+
+
+def topic_deleted(role: Any, topic: str, on: Context) -> Effects:
+    """Tell a role that the controller has deleted a topic."""
+    if isinstance(role, GroupCoordinator) and not role.loading:
+        return group_coordinator.on_topic_deleted(role, topic, on)
+    return Effects(role)
 
 
 def image_changed(role: Any, on: Context) -> Effects:

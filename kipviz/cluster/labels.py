@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     ReadLog,
     Refresh,
+    RemakeTopic,
     Replicate,
     RunOut,
     Send,
@@ -67,6 +68,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{timer} of {source} is over"
         case Refresh(broker=broker, key=key):
             return f"{broker_host(broker)} refreshes {partition_of(world, key)}"
+        case RemakeTopic(topic=topic):
+            return f"{topic} is deleted and made again"
         case CrashBroker(broker=broker):
             return f"{broker_host(broker)} crashes"
         case StartBroker(broker=broker):
@@ -79,10 +82,8 @@ def label(world: World, action: ClusterAction) -> str:
             return _limit(world, action)
         case Cut(one=one, other=other) | Heal(one=one, other=other):
             return f"{one} and {other} are {'cut apart' if isinstance(action, Cut) else 'joined'}"
-        case CrashClient(application=name):
-            return f"{name} crashes"
-        case StartClient(application=name):
-            return f"{name} starts"
+        case CrashClient(application=name) | StartClient(application=name):
+            return f"{name} {'crashes' if isinstance(action, CrashClient) else 'starts'}"
 
 
 def _limit(

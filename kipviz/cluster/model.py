@@ -37,6 +37,7 @@ from kipviz.cluster.actions import (
     LoseConnection,
     MoveLeader,
     Refresh,
+    RemakeTopic,
     Replicate,
     RunOut,
     Send,
@@ -328,6 +329,8 @@ class ClusterModel:
 
     def _faults(self, world: World, found: list[ClusterAction]) -> None:
         budget, up = world.budget, world.up
+        ids = world.image.topic_ids
+        found += [RemakeTopic(f.topic) for f in self.spec.remade if ids[f.topic] != f.topic_id]
         if budget.crash_broker:
             found += [CrashBroker(b) for b in up]
         if budget.move_leader:

@@ -127,6 +127,14 @@ class ApplicationSpec(Value, frozen=True):
     further_sources: tuple[str, ...] = ()
 
 
+class Remade(Value, frozen=True):
+    """A topic that may be deleted and made again under its name: its next id, and what is in it."""
+
+    topic: str
+    topic_id: str
+    values: tuple[str, ...]
+
+
 class ClusterSpec(Value, frozen=True):
     """A whole cluster at its start.
 
@@ -158,6 +166,10 @@ class ClusterSpec(Value, frozen=True):
     clock: Clock = Clock()
     acls: tuple[Acl, ...] | None = None
     transactions: tuple[TransactionRecord, ...] = ()
+
+    look_up_topics: bool = False
+    txn_offset_commit: int = 6
+    remade: tuple[Remade, ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -197,6 +209,13 @@ def check(spec: ClusterSpec) -> None:
                 f"records lie in placed partitions from offset 0 on, "
                 f"not in {partition} from {first}"
             )
+    if spec.txn_offset_commit not in (5, 6):
+        raise BadSpec(
+            f"brokers know TxnOffsetCommit up to version 5 or 6, not {spec.txn_offset_commit}"
+        )
+    for remade in spec.remade:
+        if remade.topic not in dict(spec.topic_ids):
+            raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
     if spec.transaction_version not in TRANSACTION_VERSIONS:
         raise BadSpec(
             f"transaction.version is one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "

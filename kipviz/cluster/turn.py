@@ -18,7 +18,7 @@ from kipviz.brokers.context import (
     ReplyTo,
     Request,
 )
-from kipviz.brokers.partition_log import append, rebuild, replicate
+from kipviz.brokers.partition_log import PartitionLog, append, rebuild, replicate
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
@@ -46,8 +46,11 @@ from kipviz.messages.events import (
     MessageDelivered,
     MessageSent,
     TimePassed,
+    TopicRemade,
 )
 from kipviz.messages.message import Message
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.placement import topic_of
 
 
 class Turn:
@@ -76,6 +79,7 @@ class Turn:
         self.client_rules = client_rules
         self._spec = spec
         self._settings = spec.settings
+        self._remade = {each.topic: each for each in spec.remade}
         self._instant = spec.replication == "instant"
 
     def world(self) -> World:
@@ -354,3 +358,24 @@ class Turn:
         for partition, held in self.image.leaders.items():
             if held.leader == NOBODY and broker in held.replicas:
                 self.elect(partition, broker)
+
+    def remake(self, topic: str) -> None:
+        """Delete a topic and make it again: another id, other records, nothing that was known of it."""
+        fresh = self._remade[topic]
+        before = self.image.topic_ids[topic]
+        ids = self.image.topic_ids.set(topic, fresh.topic_id)
+        self.image = self.image.but(topic_ids=ids)
+        self.events.append(TopicRemade(topic, before, fresh.topic_id))
+        for partition, held in self.image.leaders.items():
+            if topic_of(partition) != topic:
+                continue
+            first = partition == f"{topic}-0"
+            log = PartitionLog(partition)
+            for offset, value in enumerate(fresh.values if first else ()):
+                log = append(log, Batch(offset, (DataRecord(value),)))
+            self.logs = self.logs.set(partition, replicate(log))
+            if held.leader != NOBODY:
+                self.elect(partition, held.leader)
+        for key in self.roles:
+            told = dispatch.topic_deleted(self.roles[key], topic, self.context(key[0]))
+            self.carry_out(key, told)

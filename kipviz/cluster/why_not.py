@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     ReadLog,
     Refresh,
+    RemakeTopic,
     Replicate,
     RunOut,
     Send,
@@ -178,6 +179,16 @@ def _no_refresh(model: Knows, world: World, a: Refresh) -> str | None:
     if role is None:
         return f"broker {a.broker} is down"
     return share_partition_leader.why_no_refresh(role, a.key, model.context(world, a.broker))
+
+
+def _no_remake(model: Knows, world: World, a: RemakeTopic) -> str | None:
+    fresh = next((each for each in model.spec.remade if each.topic == a.topic), None)
+    if fresh is None:
+        names = ", ".join(each.topic for each in model.spec.remade) or "none"
+        return f"{a.topic} is not made again in this cluster; those that may be: {names}"
+    if world.image.topic_ids[a.topic] == fresh.topic_id:
+        return f"{a.topic} has been made again already"
+    return None
 
 
 def _no_crash(model: Knows, world: World, a: CrashBroker) -> str | None:
@@ -340,6 +351,7 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     RunOut: _no_run_out,
     ClientTimer: _no_client_timer,
     Refresh: _no_refresh,
+    RemakeTopic: _no_remake,
     CrashBroker: _no_crash,
     StartBroker: _no_start,
     MoveLeader: _no_move,

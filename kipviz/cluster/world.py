@@ -27,6 +27,7 @@ from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
 from kipviz.cluster.spec import SESSION, ApplicationSpec, ClusterSpec, FaultBudget
@@ -144,7 +145,8 @@ def first_world(spec: ClusterSpec) -> World:
         spec.group_configs,
         spec.dead_letter_topics,
         spec.share_version,
-        Features(spec.transaction_version),
+        Features(spec.transaction_version, spec.txn_offset_commit),
+        spec.look_up_topics and spec.txn_offset_commit >= BY_ID,
         spec.acls,
     )
     roles: dict[RoleKey, Any] = {}
@@ -156,7 +158,7 @@ def first_world(spec: ClusterSpec) -> World:
         image,
         Table.of(logs),
         Table.of(roles),
-        Table.of({a.name: _application(a, spec.brokers) for a in spec.applications}),
+        Table.of({a.name: _application(a, spec) for a in spec.applications}),
         Table.of(),
         spec.brokers,
         spec.budget,
@@ -243,7 +245,7 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
         logs[home] = replicate(append(logs[home], batch))
 
 
-def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
+def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     source = f"{a.name}/consumer"
     consumer: Consumer | GroupConsumer | ShareConsumer
     if a.share:
@@ -286,10 +288,11 @@ def _application(a: ApplicationSpec, brokers: tuple[int, ...]) -> Application:
         a.transactional_id,
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
+        topics=TopicIds(looks_up=spec.look_up_topics),
     )
     others: dict[str, Client] = {}
     if a.admin:
-        others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", brokers)
+        others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", spec.brokers)
     if a.database:
         others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}")
     if a.session is None:

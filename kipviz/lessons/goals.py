@@ -20,7 +20,9 @@ from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.producer import ProducerState
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.topic_ids import MAX_IDLE
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
@@ -37,6 +39,7 @@ from kipviz.messages.events import (
     BatchAppended,
     MessageDelivered,
     RecordsMoved,
+    TopicRemade,
 )
 from kipviz.messages.groups import TxnOffsetCommitResponse
 from kipviz.records.batches import ABORT, COMMIT
@@ -321,6 +324,31 @@ def _empty_handed(moment: Moment) -> bool:
     return committed and bare
 
 
+def _made_again(moment: Moment) -> bool:
+    """A topic was just deleted and made again."""
+    return any(isinstance(event, TopicRemade) for event in moment.events)
+
+
+def _topic_id_kept(moment: Moment) -> bool:
+    """A group's offset is kept with the id of its topic."""
+    roles = moment.world.roles.values()
+    return any(
+        bool(kept.topic_id)
+        for role in roles
+        if isinstance(role, GroupCoordinator)
+        for kept in role.offsets.values()
+    )
+
+
+def _topic_forgotten(moment: Moment) -> bool:
+    """A producer has just forgotten the topics that it did not use."""
+    return (
+        bool(moment.actions)
+        and isinstance(moment.actions[-1], ClientTimer)
+        and moment.actions[-1].timer == MAX_IDLE
+    )
+
+
 GOALS: Mapping[str, Goal] = {
     "lso held back": _lso_held_back,
     "marker in the output": _lso_released,
@@ -334,6 +362,9 @@ GOALS: Mapping[str, Goal] = {
     "offset pending": _offset_pending,
     "read again": _read_again,
     "complete": _complete,
+    "topic made again": _made_again,
+    "topic id kept": _topic_id_kept,
+    "topic forgotten": _topic_forgotten,
     "partition given up": _giving_up,
     "partition moved": _partition_moved,
     "member gone": _member_gone,

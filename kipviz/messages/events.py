@@ -185,6 +185,14 @@ class AssignmentMoved(Event, frozen=True):
     because: str
 
 
+class TopicRemade(Event, frozen=True):
+    """A topic was deleted, and another one of the same name was made; `before` and `after` are ids."""
+
+    topic: str
+    before: str
+    after: str
+
+
 class LeaderMoved(Event, frozen=True):
     """The controller gave a partition another leader; -1 is nobody."""
 

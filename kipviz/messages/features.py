@@ -19,6 +19,9 @@ class Features(Value, frozen=True):
 
     `transaction_version` is transaction.version: 0 is how KIP-98 began, 1 writes flexible records to
     `__transaction_state`, 2 gives every transaction an epoch of its own (KIP-890 part 2).
+    `txn_offset_commit` is no feature but the newest version of that request that the brokers take:
+    5 before Kafka 4.4.
     """
 
     transaction_version: int = 2
+    txn_offset_commit: int = 6

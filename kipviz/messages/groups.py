@@ -21,7 +21,8 @@ class TxnOffsetCommit(Message, frozen=True):
 
     Since version 5 the group coordinator enlists its own partition (transaction version 2);
     version 6 says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions
-    0 and 1. NOT MODELLED: topic ids instead of names.
+    0 and 1. `topic_ids` are the ids by which version 6 names its topics, as the producer knew them
+    when it built the request; nothing stands for the ids that the topics have.
     """
 
     API_KEY: ClassVar[int] = 28
@@ -34,15 +35,27 @@ class TxnOffsetCommit(Message, frozen=True):
     member_epoch: int
     offsets: tuple[GroupOffset, ...]
     version: int = 6
+    topic_ids: tuple[tuple[str, str], ...] = ()
+
+
+class RefusedOffset(Value, frozen=True):
+    """A partition whose offset was not taken, while others' were."""
+
+    partition: str
+    error: Errors
 
 
 class TxnOffsetCommitResponse(Message, frozen=True):
-    """The offsets are in the log, pending the transaction's outcome, or why not."""
+    """The offsets are in the log, pending the transaction's outcome, or why not.
+
+    `error` is that of every partition, `refused` are those that have one of their own.
+    """
 
     API_KEY: ClassVar[int] = 28
     VERSION: ClassVar[int] = 6
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
+    refused: tuple[RefusedOffset, ...] = ()
 
 
 class OffsetFetch(Message, frozen=True):

@@ -14,11 +14,13 @@ from kipviz.messages.events import (
     OffsetResolved,
     RecordsMoved,
     SharePartitionLoaded,
+    TopicRemade,
     TransactionDecided,
 )
 from kipviz.properties.agreement import Stores, fold, looked_at
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import ABORT, DataRecord
+from kipviz.records.placement import topic_of
 from kipviz.records.share_group_state import (
     RecordState,
     ShareSnapshotRecord,
@@ -90,6 +92,8 @@ class Atomic:
                     ledger = _moved(ledger, event)
                 case SharePartitionLoaded():
                     ledger = _loaded(ledger, event)
+                case TopicRemade(topic=topic):
+                    ledger = _made_again(ledger, topic)
                 case OffsetResolved(committed=True):
                     ledger = _read(ledger, event)
                 case LeaderMoved(partition=partition):
@@ -259,6 +263,28 @@ def _forgotten(record: str, event: SharePartitionLoaded) -> bool:
     partition, _, offset = record.rpartition("@")
     at = int(offset)
     return partition == event.partition and at >= event.start_offset and at not in event.held
+
+
+def _made_again(ledger: Ledger, topic: str) -> Ledger:
+    """Forget a topic that is gone; what is made of its records in open transactions is of no record."""
+
+    def of(record: str) -> bool:
+        return topic_of(record.rpartition("@")[0]) == topic
+
+    gone = [record for record in ledger.committed if of(record)]
+    committed, opened, read_to = ledger.committed, ledger.open, ledger.read_to
+    for record in gone:
+        committed = committed.without(record)
+    for identity, outputs in opened.items():
+        opened = opened.set(identity, tuple(o for o in outputs if not of(o[0])))
+    for place in read_to:
+        if topic_of(place[1]) == topic:
+            read_to = read_to.without(place)
+    starts = ledger.starts
+    for partition in starts:
+        if topic_of(partition) == topic:
+            starts = starts.set(partition, 0)
+    return ledger.but(committed=committed, open=opened, read_to=read_to, starts=starts)
 
 
 def _read(ledger: Ledger, event: OffsetResolved) -> Ledger:

@@ -9,11 +9,22 @@ STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PA
 
 
 class OffsetCommitRecord(Value, frozen=True):
-    """A group's offset for one partition (OffsetCommitKey and OffsetCommitValue)."""
+    """A group's offset for one partition (OffsetCommitKey and OffsetCommitValue).
+
+    `topic_id` is the tagged field of value version 4, "" where it is not kept.
+    """
 
     group_id: str
     partition: str
     offset: int
+    topic_id: str = ""
+
+
+class OffsetTombstone(Value, frozen=True):
+    """A group's offset for one partition is deleted, committed or pending."""
+
+    group_id: str
+    partition: str
 
 
 class MemberRecord(Value, frozen=True):

@@ -21,6 +21,7 @@ from kipviz.scenarios.stories import (
     kip_1289_pipelines,
     kip_1310,
     kip_1310_open,
+    kip_1319,
     pains,
     pains_of_sharing,
 )
@@ -51,6 +52,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1310_open.STORIES,
     *kip_848.STORIES,
     *kip_447.STORIES,
+    *kip_1319.STORIES,
 )
 
 

@@ -45,6 +45,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     ReadLog,
     Refresh,
+    RemakeTopic,
     Replicate,
     RunOut,
     Send,
@@ -119,6 +120,8 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             )
         case ClientTimer():
             return (("timer", action.timer), ("of", action.source))
+        case RemakeTopic(topic=topic):
+            return (("id of the topic", world.image.topic_ids[topic]),)
         case RunOut():
             return (("timer", action.timer), ("timers left", str(world.budget.run_out)))
         case ExpireLock() | TimeOutTransaction() | Refresh():
@@ -215,6 +218,8 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from _batch(world.logs[role.shard], message)
         case "Fetch":
             yield from _fetch(world.logs[role.shard], message)
+        case "Metadata":
+            yield from membership.topics(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
         case "OffsetFetch" | "TxnOffsetCommit":

@@ -15,6 +15,7 @@ from kipviz.records.consumer_offsets import (
     MemberRecord,
     MemberTombstone,
     OffsetCommitRecord,
+    OffsetTombstone,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -140,7 +141,10 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
         case TransactionRecord():
             return record.transactional_id, _transaction(record)
         case OffsetCommitRecord(group_id=group, partition=partition, offset=offset):
-            return f"{group}, {partition}", f"offset {offset}"
+            kept = f", topic id {record.topic_id}" if record.topic_id else ""
+            return f"{group}, {partition}", f"offset {offset}{kept}"
+        case OffsetTombstone(group_id=group, partition=partition):
+            return f"{group}, {partition}", "tombstone: the topic was deleted"
         case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
             return f"{group}, member {member}", f"member epoch {epoch}{_assigned(record)}"
         case GroupEpochRecord(group_id=group, epoch=epoch):

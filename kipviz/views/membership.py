@@ -68,3 +68,9 @@ def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
         yield "member epoch", both("request", message.member_epoch, "group", known)
     staged = tuple(f"{p.partition} to {p.offset}" for p in pending)
     yield "pending offsets", listed(staged)
+
+
+def topics(world: World, message: Any) -> Iterator[tuple[str, str]]:
+    """Give the ids that the brokers know of the topics that a client asks for."""
+    for topic in message.topics:
+        yield f"id of {topic}", world.image.topic_ids.get(topic, "unknown")

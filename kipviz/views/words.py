@@ -21,6 +21,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     ReadLog,
     Refresh,
+    RemakeTopic,
     Replicate,
     RunOut,
     Send,
@@ -54,6 +55,7 @@ from kipviz.messages.events import (
     SharePartitionDropped,
     SharePartitionLoaded,
     TimePassed,
+    TopicRemade,
     TransactionMoved,
 )
 from kipviz.messages.message import Message
@@ -220,10 +222,12 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
         case Refresh(broker=broker, key=key):
             return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
-        case CrashBroker(broker=broker):
-            return f"Broker {broker} crashes. Its memory and its connections are gone."
-        case StartBroker(broker=broker):
-            return f"Broker {broker} starts again."
+        case RemakeTopic(topic=topic):
+            return f"Somebody deletes {topic} and makes a topic of the same name."
+        case CrashBroker(broker=broker) | StartBroker(broker=broker):
+            crashes = isinstance(action, CrashBroker)
+            gone = "crashes. Its memory and its connections are gone."
+            return f"Broker {broker} {gone if crashes else 'starts again.'}"
         case MoveLeader(partition=partition, to=to):
             return f"The controller gives {partition} to Broker {to}."
         case LoseConnection(source=source, broker=broker):
@@ -332,6 +336,8 @@ def _fact(event: Event) -> str:
         case OffsetResolved(group_id=group, partition=partition, offset=offset):
             word = "committed" if event.committed else "dropped"
             return f"The pending offset {offset} of {group} for {partition} is {word}."
+        case TopicRemade(topic=topic, before=before, after=after):
+            return f"{topic} has the id {after} now, not {before} any more, and other records."
         case AssignmentMoved():
             return _assignment(event)
         case SharePartitionLoaded(partition=partition, start_offset=start):
@@ -424,7 +430,7 @@ def actor(action: ClusterAction, world: World) -> str:
         case Replicate(partition=partition):
             leader = world.image.leader_of(partition)
             return f"B{leader}" if leader >= 0 else ""
-        case MoveLeader() | Tick():
+        case RemakeTopic() | MoveLeader() | Tick():
             return ""
         case ReadLog():
             return "B1"

@@ -21,9 +21,12 @@ HERE = "__consumer_offsets-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"
 
 
+LEADERS = {HERE: 1, HOME: 7} | dict.fromkeys(("foo-0", "foo-1", "bar-0", "bar-1"), 5)
+
+
 @pytest.fixture
 def desk():
-    desk = Desk(gc, GroupCoordinator(HERE, loading=True), leaders={HERE: 1, HOME: 7})
+    desk = Desk(gc, GroupCoordinator(HERE, loading=True), leaders=LEADERS)
     known = (
         MemberRecord("g", "m", 2),
         OffsetCommitRecord("g", "foo-0", 100),

@@ -11,6 +11,7 @@ from kipviz.messages import (
     admin,
     groups,
     membership,
+    metadata,
     producing,
     share_groups,
     share_state,
@@ -33,7 +34,16 @@ with warnings.catch_warnings():
 
 ALL = [
     cls
-    for module in (admin, groups, membership, producing, share_groups, share_state, transactions)
+    for module in (
+        admin,
+        groups,
+        membership,
+        metadata,
+        producing,
+        share_groups,
+        share_state,
+        transactions,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Message) and cls is not Message
 ]
@@ -51,6 +61,7 @@ KAFKA_4_4 = {
     "WriteTxnMarkers": (27, 2),
     "TxnOffsetCommit": (28, 6),
     "ConsumerGroupHeartbeat": (68, 1),
+    "Metadata": (3, 13),
     "ShareFetch": (78, 2),
     "ShareAcknowledge": (79, 2),
     "DescribeProducers": (61, 0),
@@ -112,7 +123,7 @@ def test_the_error_codes_that_kafka_python_knows_are_the_same():
 def test_the_retriable_errors_are_those_of_kafka_s_exceptions():
     """Sheet 9.3, column R."""
     shipped = RETRIABLE - {Errors.PENDING_TRANSACTION}  # a draft's
-    assert {e.value for e in shipped} == {3, 6, 7, 13, 14, 15, 16, 19, 51, 74, 88}
+    assert {e.value for e in shipped} == {3, 6, 7, 13, 14, 15, 16, 19, 51, 74, 88, 100}
 
 
 def test_runs_of_offsets_become_batches_and_batches_give_back_the_offsets():

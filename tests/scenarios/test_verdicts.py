@@ -78,6 +78,10 @@ TABLE: dict[str, tuple[Row, ...]] = {
 SHIPPED: dict[str, Row] = {
     "kip-848-rebalance": FINE,
     "kip-848-no-listener": LOST,  # partitions come and go in the background
+    "kip-1319-by-id": FINE,
+    "kip-1319-remade-v5": LOST,  # a name stands for another topic
+    "kip-1319-remade": FINE,
+    "kip-1319-remade-first": LOST,  # an id is looked up too late
     "kip-447-race": FINE,
     "kip-447-zombie": FINE,
     "kip-447-group-id-only": LOST,  # the application does not say who its member is

@@ -24,6 +24,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     ReadLog,
     Refresh,
+    RemakeTopic,
     Replicate,
     RunOut,
     Send,
@@ -69,6 +70,7 @@ ACTIONS: dict[ClusterAction, str] = {
     RunOut(
         5, "share_partition_leader", "", "the session of M1"
     ): "The session of M1 runs out on Broker 5.",
+    RemakeTopic("src"): "Somebody deletes src and makes a topic of the same name.",
     ClientTimer("app-1/consumer", "the retry back-off"): (
         "The retry back-off of the consumer of app-1 is over."
     ),
@@ -120,7 +122,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
 
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     rules = [clause_of(type(action).__name__).rule for action in ACTIONS if action.KIND in FAULTS]
-    assert len(rules) == len(set(rules)) == 14
+    assert len(rules) == len(set(rules)) == 15
 
 
 # -- events ------------------------------------------------------------------------------------
@@ -188,6 +190,10 @@ SPOKEN: list[tuple[Event, str]] = [
     (
         events.OffsetResolved("cg", "src-0", 102, 9, False),
         "The pending offset 102 of cg for src-0 is dropped.",
+    ),
+    (
+        events.TopicRemade("src", "A", "B"),
+        "src has the id B now, not A any more, and other records.",
     ),
     (
         events.AssignmentMoved("cg", "C1", 2, 3, ("src-0", "src-1"), ("src-0",), "it let go"),

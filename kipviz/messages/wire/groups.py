@@ -190,26 +190,32 @@ def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
         "ProducerEpoch": m.producer_epoch,
         "GenerationIdOrMemberEpoch": m.member_epoch,
         "MemberId": m.member_id,
-        "Topics": topics(
-            offsets, lambda t, each: {**_topic(m.version, t, around), "Partitions": each}
-        ),
+        "Topics": topics(offsets, lambda t, each: {**_topic(m, t, around), "Partitions": each}),
     }
 
 
-def _topic(version: int, topic: str, around: Around) -> Struct:
+def _topic(m: model.TxnOffsetCommit, topic: str, around: Around) -> Struct:
     """Name a topic as its version does: by its id since version 6 (KIP-1319)."""
-    return {"TopicId": around.topic_id(topic)} if version >= 6 else {"Name": topic}
+    if m.version < 6:
+        return {"Name": topic}
+    return {"TopicId": dict(m.topic_ids).get(topic) or around.topic_id(topic)}
 
 
 def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
-    asked = around.request.offsets if isinstance(around.request, model.TxnOffsetCommit) else ()
+    request = around.request
+    if not isinstance(request, model.TxnOffsetCommit):
+        return {"Topics": ()}
+    own = {r.partition: r.error for r in m.refused}
     results = (
-        (o.partition, {"PartitionIndex": index_of(o.partition), "ErrorCode": m.error})
-        for o in asked
+        (
+            o.partition,
+            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
+        )
+        for o in request.offsets
     )
     return {
         "Topics": topics(
-            results, lambda t, each: {**_topic(around.version_of(m), t, around), "Partitions": each}
+            results, lambda t, each: {**_topic(request, t, around), "Partitions": each}
         ),
     }
 

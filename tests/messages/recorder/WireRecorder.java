@@ -35,7 +35,8 @@ public final class WireRecorder {
         "Produce", "Fetch", "OffsetFetch", "ShareFetch", "ShareAcknowledge",
         "ReadShareGroupState", "WriteShareGroupState",
         "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn",
-        "ConsumerGroupHeartbeat");
+        "ConsumerGroupHeartbeat",
+        "Metadata");
     private static final int EXAMPLES_OF_THE_LAST_VERSION = 4;
     private static final ObjectMapper JSON =
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);

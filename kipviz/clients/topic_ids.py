@@ -1,0 +1,84 @@
+"""How a producer learns the ids of the topics whose offsets it sends (KIP-1319).
+
+WHERE IN KAFKA: KafkaProducer.sendOffsetsToTransaction, ProducerMetadata, TransactionManager.
+A producer knows the topics that it writes to; those that its consumer reads it has to look up first,
+and waits for that within max.block.ms. A topic that is not used for metadata.max.idle.ms is
+forgotten. Only a producer that is told to (`looks_up`) does so here: the others know every id.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.metadata import Metadata, TopicId
+from kipviz.records.placement import topic_of
+
+BY_ID, BY_NAME = 6, 5
+BACK_OFF, MAX_BLOCK, MAX_IDLE = "the retry back-off", "max.block.ms", "metadata.max.idle.ms"
+
+
+class TopicIds(Value, frozen=True):
+    """The ids that a producer has in its metadata cache.
+
+    `refused` says that the brokers do not know an id that was sent: the request waits for the
+    back-off and goes out again as it was.
+    """
+
+    looks_up: bool = False
+    known: tuple[TopicId, ...] = ()
+    refused: bool = False
+
+
+def asked(me: TopicIds, request: TxnOffsetCommit) -> tuple[Metadata, ...]:
+    """Give the question that goes out before offsets are sent, if there is one."""
+    topics = missing(me, request) if request.version >= BY_ID else ()
+    return (Metadata(topics),) if topics else ()
+
+
+def missing(me: TopicIds, request: TxnOffsetCommit) -> tuple[str, ...]:
+    """Give the topics that have to be looked up before offsets of them can be sent by id."""
+    if not me.looks_up:
+        return ()
+    known = tuple(t.topic for t in me.known)
+    topics = dict.fromkeys(topic_of(o.partition) for o in request.offsets)
+    return tuple(topic for topic in topics if topic not in known)
+
+
+def learned(me: TopicIds, told: tuple[TopicId, ...]) -> TopicIds:
+    """Take ids into the cache; a topic that the broker does not know gets none."""
+    new = tuple(t for t in told if t.topic_id)
+    names = tuple(t.topic for t in new)
+    return me.but(known=(*(t for t in me.known if t.topic not in names), *new))
+
+
+def timers(me: TopicIds, *, idle: bool) -> tuple[str, ...]:
+    """Give the timers that are set; `idle` says that the producer is between two transactions."""
+    if me.refused:
+        return (BACK_OFF, MAX_BLOCK)
+    return (MAX_IDLE,) if idle and me.known else ()
+
+
+def after(me: TopicIds, timer: str) -> TopicIds:
+    """Forget topics that were not used, or stop to wait."""
+    return me.but(known=()) if timer == MAX_IDLE else me.but(refused=False)
+
+
+def left(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:
+    """Give the part of a request that was refused."""
+    refused = {r.partition: True for r in answer.refused}
+    return request.but(offsets=tuple(o for o in request.offsets if o.partition in refused))
+
+
+def named(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:
+    """Give the request as it is built: by ids if every one is known, else the whole of it by names.
+
+    A request that was built before stays as it is: what is sent again is the same request.
+    """
+    built = bool(request.topic_ids) or request.version < BY_ID
+    if not me.looks_up or built:
+        return request
+    ids = {t.topic: t.topic_id for t in me.known}
+    topics = tuple(dict.fromkeys(topic_of(o.partition) for o in request.offsets))
+    if any(topic not in ids for topic in topics):
+        return request.but(version=BY_NAME)
+    return request.but(topic_ids=tuple((topic, ids[topic]) for topic in topics))

@@ -1,0 +1,101 @@
+"""Metadata on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import metadata as model
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
+
+METADATA_REQUEST = Schema(
+    "MetadataRequest",
+    3,
+    "0-13",
+    "9+",
+    (
+        Field(
+            "Topics",
+            "[]MetadataRequestTopic",
+            nullable="1+",
+            fields=(
+                Field("TopicId", "uuid", "10+"),
+                Field("Name", "string", nullable="10+"),
+            ),
+        ),
+        Field("AllowAutoTopicCreation", "bool", "4+", default="true"),
+        Field("IncludeClusterAuthorizedOperations", "bool", "8-10"),
+        Field("IncludeTopicAuthorizedOperations", "bool", "8+"),
+    ),
+)
+
+METADATA_RESPONSE = Schema(
+    "MetadataResponse",
+    3,
+    "0-13",
+    "9+",
+    (
+        Field("ThrottleTimeMs", "int32", "3+"),
+        Field(
+            "Brokers",
+            "[]MetadataResponseBroker",
+            fields=(
+                Field("NodeId", "int32"),
+                Field("Host", "string"),
+                Field("Port", "int32"),
+                Field("Rack", "string", "1+", default="null", nullable="1+"),
+            ),
+        ),
+        Field("ClusterId", "string", "2+", default="null", nullable="2+"),
+        Field("ControllerId", "int32", "1+", default="-1"),
+        Field(
+            "Topics",
+            "[]MetadataResponseTopic",
+            fields=(
+                Field("ErrorCode", "int16"),
+                Field("Name", "string", nullable="12+"),
+                Field("TopicId", "uuid", "10+"),
+                Field("IsInternal", "bool", "1+", default="false"),
+                Field(
+                    "Partitions",
+                    "[]MetadataResponsePartition",
+                    fields=(
+                        Field("ErrorCode", "int16"),
+                        Field("PartitionIndex", "int32"),
+                        Field("LeaderId", "int32"),
+                        Field("LeaderEpoch", "int32", "7+", default="-1"),
+                        Field("ReplicaNodes", "[]int32"),
+                        Field("IsrNodes", "[]int32"),
+                        Field("OfflineReplicas", "[]int32", "5+"),
+                    ),
+                ),
+                Field("TopicAuthorizedOperations", "int32", "8+", default="-2147483648"),
+            ),
+        ),
+        Field("ClusterAuthorizedOperations", "int32", "8-10", default="-2147483648"),
+        Field("ErrorCode", "int16", "13+", default="0"),
+    ),
+)
+
+
+def _asked(m: model.Metadata, around: Around) -> Struct:
+    return {"Topics": tuple({"Name": topic} for topic in m.topics)}
+
+
+def _told(m: model.MetadataResponse, around: Around) -> Struct:
+    topics = tuple(
+        {
+            "ErrorCode": Errors.NONE if t.topic_id else Errors.UNKNOWN_TOPIC_OR_PARTITION,
+            "Name": t.topic,
+            "TopicId": t.topic_id or ZERO_ID,
+        }
+        for t in m.topics
+    )
+    return {"Topics": topics, "ErrorCode": m.error}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.Metadata: Kind(METADATA_REQUEST, _asked),
+    model.MetadataResponse: Kind(METADATA_RESPONSE, _told),
+}

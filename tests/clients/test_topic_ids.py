@@ -1,0 +1,134 @@
+"""How a producer learns the ids of topics (KIP-1319)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import producer as client
+from kipviz.clients import topic_ids
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.topic_ids import TopicIds
+from kipviz.messages.errors import Errors
+from kipviz.messages.features import Features
+from kipviz.messages.groups import (
+    GroupOffset,
+    RefusedOffset,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+
+SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")
+OFFSETS = (GroupOffset("src-0", 2), GroupOffset("other-1", 5))
+REQUEST = TxnOffsetCommit("t", "g", 9, 0, "m", 3, OFFSETS)
+
+
+def started(*known: TopicId, looks_up: bool = True) -> Producer:
+    return Producer(
+        "app-1/producer",
+        "t",
+        state=ProducerState.IN_TRANSACTION,
+        producer_id=9,
+        producer_epoch=0,
+        topics=TopicIds(looks_up, known),
+    )
+
+
+def staging(me: Producer, *offsets: GroupOffset) -> Producer:
+    return client.send_offsets(me, "g", "m", 3, offsets or OFFSETS[:1])
+
+
+def send(me: Producer):
+    request = client.next_request(me)
+    assert request is not None
+    me, request = client.sent(me, request, 4)
+    return me, request
+
+
+def test_only_unknown_topics_are_looked_up_and_each_once():
+    both = (*OFFSETS, GroupOffset("src-1", 7))
+    assert topic_ids.missing(TopicIds(True), REQUEST.but(offsets=both)) == ("src", "other")
+    assert topic_ids.missing(TopicIds(True, (SRC,)), REQUEST) == ("other",)
+    assert topic_ids.missing(TopicIds(), REQUEST) == ()
+
+
+def test_a_request_is_built_by_ids_or_as_a_whole_by_names():
+    """KIP-1319 Fallback: all or nothing."""
+    by_id = topic_ids.named(TopicIds(True, (SRC, OTHER)), REQUEST)
+    assert (by_id.version, by_id.topic_ids) == (
+        6,
+        (("src", SRC.topic_id), ("other", OTHER.topic_id)),
+    )
+    by_name = topic_ids.named(TopicIds(True, (SRC,)), REQUEST)
+    assert (by_name.version, by_name.topic_ids) == (5, ())
+    assert topic_ids.named(TopicIds(), REQUEST) is REQUEST
+
+
+def test_what_is_sent_again_is_the_same_request():
+    newer = TopicIds(True, (SRC.but(topic_id="AAAAAAAAAAAAAAAAAAAACg"), OTHER))
+    by_id = topic_ids.named(TopicIds(True, (SRC, OTHER)), REQUEST)
+    assert topic_ids.named(newer, by_id) is by_id
+    assert topic_ids.named(newer, REQUEST.but(version=5)).topic_ids == ()
+
+
+def test_the_first_commit_waits_for_the_id_and_the_second_does_not():
+    me, asked = send(staging(started()))
+    assert asked == Metadata(("src",))
+    me, request = send(client.on_response(me, MetadataResponse(Errors.NONE, (SRC,))))
+    assert request.topic_ids == (("src", SRC.topic_id),)
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    assert me.done
+    _, request = send(staging(me))
+    assert isinstance(request, TxnOffsetCommit)
+
+
+def test_a_topic_that_nobody_knows_sends_the_whole_by_name():
+    me, _ = send(staging(started()))
+    _, request = send(client.on_response(me, MetadataResponse(Errors.NONE, (TopicId("src", ""),))))
+    assert (request.version, request.topic_ids) == (5, ())
+
+
+@pytest.mark.parametrize(("newest", "version"), [(6, 6), (5, 5)])
+def test_the_version_is_the_newest_that_both_sides_know(newest, version):
+    me = client.connected(started(SRC), Features(2, newest))
+    _, request = send(staging(me))
+    assert request.version == version
+    assert bool(request.topic_ids) == (version == 6)
+
+
+def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
+    me, request = send(staging(started(SRC)))
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    assert client.next_request(me) is None
+    assert client.timers(me) == (topic_ids.BACK_OFF, topic_ids.MAX_BLOCK)
+    assert client.next_request(client.on_timer(me, topic_ids.BACK_OFF)) == request
+    over = client.on_timer(me, topic_ids.MAX_BLOCK)
+    assert (over.state, over.done, over.queue) == (ProducerState.ABORTABLE_ERROR, True, ())
+    assert over.error == "TxnOffsetCommit: REQUEST_TIMED_OUT"
+
+
+def test_a_partition_that_is_refused_is_asked_for_alone():
+    me, _ = send(staging(started(SRC, OTHER), *OFFSETS))
+    refused = (RefusedOffset("other-1", Errors.UNKNOWN_TOPIC_ID),)
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE, refused))
+    assert not me.done
+    _, again = send(client.on_timer(me, topic_ids.BACK_OFF))
+    assert again.offsets == OFFSETS[1:]
+
+
+def test_what_is_idle_is_forgotten_between_two_transactions_only():
+    me = started(SRC)
+    assert client.timers(me) == ()
+    me = me.but(state=ProducerState.READY)
+    assert client.timers(me) == (topic_ids.MAX_IDLE,)
+    me = client.on_timer(me, topic_ids.MAX_IDLE)
+    assert me.topics == TopicIds(True)
+    assert client.timers(me) == ()
+
+
+def test_the_next_life_of_the_process_knows_no_ids():
+    assert client.restarted(started(SRC), 2).topics == TopicIds(True)
+
+
+def test_who_does_not_look_topics_up_sets_no_timer():
+    assert client.timers(started(looks_up=False).but(state=ProducerState.READY)) == ()
