@@ -29,6 +29,7 @@ from kipviz.messages.admin import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, FetchResponse, Produce
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
@@ -70,6 +71,7 @@ REQUESTS = {
         OffsetFetch("g", "out-0"),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1),
+        Metadata(("out",)),
         ShareFetch("g", "m", 0, "out-0", 1),
         ShareAcknowledge("g", "m", 1, "out-0", ()),
         TxnShareAcknowledge("t", "g", 9, 0, "m", 1, "out-0", ()),
