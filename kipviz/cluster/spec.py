@@ -209,13 +209,7 @@ def check(spec: ClusterSpec) -> None:
                 f"records lie in placed partitions from offset 0 on, "
                 f"not in {partition} from {first}"
             )
-    if spec.txn_offset_commit not in (5, 6):
-        raise BadSpec(
-            f"brokers know TxnOffsetCommit up to version 5 or 6, not {spec.txn_offset_commit}"
-        )
-    for remade in spec.remade:
-        if remade.topic not in dict(spec.topic_ids):
-            raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
+    _check_topics(spec)
     if spec.transaction_version not in TRANSACTION_VERSIONS:
         raise BadSpec(
             f"transaction.version is one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
@@ -247,6 +241,16 @@ def check(spec: ClusterSpec) -> None:
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")
+
+
+def _check_topics(spec: ClusterSpec) -> None:
+    if spec.txn_offset_commit not in (5, 6):
+        raise BadSpec(
+            f"brokers know TxnOffsetCommit up to version 5 or 6, not {spec.txn_offset_commit}"
+        )
+    for remade in spec.remade:
+        if remade.topic not in dict(spec.topic_ids):
+            raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
 
 
 def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
