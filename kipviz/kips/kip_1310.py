@@ -6,6 +6,7 @@ from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 SESSION = "clients.transaction_session"
 BINDING = "clients.binding"
+PAGE = "50-kip-1310"
 TESTS = "clients/test_transaction_session.py"
 SHARE = "kip-1310-share-session"
 
@@ -115,13 +116,14 @@ EXTRACTION = (
 def _pair(clause: str, says: str, name: str, handler: str = f"{BINDING}.settle") -> tuple[Row, Row]:
     """Give the rows of a use case as the draft and as today's producer has it."""
     return (
-        Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session"),
+        Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session", page=PAGE),
         Row(
             f"{clause}, before",
             "The same with today's producer, for comparison.",
             MODELLED,
             "clients.producer.Producer",
             f"kip-1310-{name}-producer",
+            page=PAGE,
         ),
     )
 
@@ -151,6 +153,7 @@ ARCHITECTURE = (
         MODELLED,
         "views.ownership.picture",
         test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
+        page=PAGE,
         note="drawn from runs: the page's own drawings are not in its text",
     ),
     Row(
@@ -159,6 +162,7 @@ ARCHITECTURE = (
         MODELLED,
         f"{SESSION}.SENDERS",
         test="scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        page=PAGE,
         note="FindCoordinator is looked up; version 2 has no AddOffsetsToTxn",
     ),
     Row(
@@ -257,7 +261,15 @@ TEST_PLAN = (
     ),
 )
 LEFT_OPEN = tuple(
-    Row(f"open: {clause}", says, MODELLED, handler, f"kip-1310-{story}", note="our inference")
+    Row(
+        f"open: {clause}",
+        says,
+        MODELLED,
+        handler,
+        f"kip-1310-{story}",
+        page=PAGE,
+        note="our inference",
+    )
     for clause, says, handler, story in (
         (
             "2.3 several producers",

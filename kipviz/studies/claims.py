@@ -162,6 +162,38 @@ CLAIMS: tuple[Claim, ...] = (
         ("kip-939",),
         "kip-939-small-kafka-first-undoes",
     ),
+    Claim(
+        "A producer and a share consumer that share a session commit as one.",
+        "KIP-1310 4.2 'Atomic commit for both entities'",
+        "atomic",
+        "",
+        ("kip-1310", "repaired"),
+        "kip-1310-late-vote",
+    ),
+    Claim(
+        "A commit of a session commits what its producer was given before.",
+        "KIP-1310 2.1 commitTransaction, 4.4",
+        "atomic",
+        "",
+        ("kip-1310", "kip-1310-unaware", "repaired"),
+        "kip-1310-unsent-batch",
+    ),
+    Claim(
+        "One session, one producer id, one epoch, regardless of how many clients use it.",
+        "KIP-1310 6.2",
+        "atomic",
+        "",
+        ("kip-1310-many-senders", "repaired"),
+        "kip-1310-silent-loss",
+    ),
+    Claim(
+        "A producer of its own works as it does today.",
+        "KIP-1310 5.1",
+        "atomic",
+        "time_out=1",
+        ("kip-1310",),
+        "kip-1310-produce-producer",
+    ),
 )
 
 

@@ -110,7 +110,10 @@ SILENT_LOSS = TWO_SENDERS.but(
             "Sequences 0 and 1 again. Broker 3 compares numbers, not contents: it has this batch.",
             ("app-1 goes on", "quiet"),
         ),
-        *TWO_SENDERS.beats[5:],
+        TWO_SENDERS.beats[5].but(say="The group's offset goes past d."),
+        TWO_SENDERS.beats[6].but(
+            say="Nobody has an error to tell: four records read, two put out."
+        ),
     ),
     question=Question(
         4,
