@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.share_partition.given_up",
             scenario="kip-1191-poison-record",
             test="conformance/test_share_groups.py::test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_letter_queue",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "Dead-letter record",

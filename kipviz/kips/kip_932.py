@@ -67,6 +67,7 @@ KIP = Kip(
             handler="brokers.share_writes.acknowledge",
             scenario="kip-932-slow-member",
             test="conformance/test_share_groups.py::test_06_what_was_begun_is_rolled_back_when_a_later_batch_is_wrong",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "Share-partition start offset (SPSO)",
@@ -75,6 +76,7 @@ KIP = Kip(
             handler="brokers.share_partition.advance_start",
             scenario="kip-932-three-members",
             test="conformance/test_share_groups.py::test_18_a_durable_state_that_is_all_done_leaves_nothing_in_memory",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "Next fetch offset, redelivery",
@@ -83,6 +85,7 @@ KIP = Kip(
             handler="brokers.share_acquiring.caught",
             scenario="kip-932-release-order",
             test="conformance/test_share_groups.py::test_03_inside_the_window_records_are_delivered_again_and_it_does_not_grow",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "In-flight limit",
@@ -106,6 +109,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_leadership_lost",
             scenario="kip-932-leader-change",
             test="conformance/test_share_groups.py::test_02_holes_of_the_durable_state_are_delivered_as_the_first_time",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "Share sessions: closing",
@@ -114,6 +118,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_share_acknowledge",
             scenario="kip-932-close",
             test="conformance/test_share_groups.py::test_23_a_connection_that_breaks_ends_its_member_and_the_last_one_the_group",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "share.isolation.level",
@@ -122,6 +127,7 @@ KIP = Kip(
             handler="brokers.share_acquiring.caught",
             scenario="kip-932-read-committed",
             test="conformance/test_share_groups.py::test_16_a_group_that_reads_committed_records_is_not_given_aborted_ones",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "share.auto.offset.reset",
@@ -146,6 +152,7 @@ KIP = Kip(
             handler="brokers.share_writes.acknowledge",
             scenario="kip-932-renew",
             test="conformance/test_share_groups.py::test_15_a_renewed_lock_is_a_new_timer_and_nothing_is_written",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "KIP-1206: share.acquire.mode",
@@ -183,6 +190,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_fetch_further",
             scenario="kip-932-several-partitions",
             test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
+            page="30-kip-932-share-groups",
             note="one answer has records of one partition; the client asks one broker after the other",
         ),
     ),
