@@ -11,6 +11,7 @@ What a notebook needs, each in one call:
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
     kipviz.outcomes("kip-1289-small", "repaired"), kipviz.ablate()
     kipviz.landscape(), kipviz.landscape(work_ms=40_000).map()
+    kipviz.findings("A", "X1"), kipviz.corners(["repaired"])
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
@@ -32,8 +33,10 @@ __all__ = [
     "ablate",
     "campaign",
     "compare",
+    "corners",
     "costs",
     "explore",
+    "findings",
     "landscape",
     "list_designs",
     "list_scenarios",
@@ -56,7 +59,9 @@ _HOMES = {
     "outcomes": ("kipviz.widgets.outcomes", "outcomes"),
     "compare": ("kipviz.widgets.side_by_side", "compare"),
     "costs": ("kipviz.widgets.costs", "costs"),
+    "corners": ("kipviz.widgets.kip_1289", "corners"),
     "explore": ("kipviz.widgets.search", "search"),
+    "findings": ("kipviz.widgets.kip_1289", "findings"),
     "landscape": ("kipviz.widgets.landscape", "landscape"),
     "list_designs": ("kipviz.views.listing", "designs"),
     "list_scenarios": ("kipviz.views.listing", "scenarios"),

@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-mirroring",
             test="scenarios/test_kip_1289_pipelines.py::test_two_tasks_of_a_mirror_copy_every_record_once",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Motivation, 2: stateless Streams topologies",
@@ -25,7 +25,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-streams-topology",
             test="scenarios/test_kip_1289_pipelines.py::test_three_members_of_one_partition_have_a_record_each",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Motivation, 3: atomic dead-letter write",
@@ -34,7 +34,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-atomic-dead-letter",
             test="scenarios/test_kip_1289_pipelines.py::test_a_dead_letter_is_an_output_of_the_transaction",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Flow - Share Group: TxnShareAcknowledge",
@@ -79,7 +79,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_leadership_lost",
             scenario="kip-1289-corner-1",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 2",
@@ -88,7 +88,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_enlisted",
             scenario="kip-1289-corner-2",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 3",
@@ -97,7 +97,7 @@ KIP = Kip(
             handler="brokers.enlistment.ask",
             scenario="kip-1289-corner-3",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 5",
@@ -106,7 +106,7 @@ KIP = Kip(
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-corner-5",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 7",
@@ -115,7 +115,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_timeout",
             scenario="kip-1289-corner-7",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 8",
@@ -125,7 +125,7 @@ KIP = Kip(
             scenario="kip-1289-corner-8",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
             note="the end of a share session stands for the change of a member epoch, which no broker compares",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 10",
@@ -134,7 +134,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-corner-10",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 11",
@@ -144,7 +144,7 @@ KIP = Kip(
             scenario="kip-1289-corner-11",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
             note="within one partition: a consumer here holds records of one",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 12",
@@ -153,7 +153,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_loaded",
             scenario="kip-1289-corner-12",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 13",
@@ -162,7 +162,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-corner-13",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 14",
@@ -171,7 +171,7 @@ KIP = Kip(
             handler="brokers.enlistment.unguarded",
             scenario="kip-1289-corner-14",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 9",
@@ -186,7 +186,7 @@ KIP = Kip(
             handler="brokers.share_partition.stage",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_plan.py::test_unit_transaction_timeout_and_auto_abort",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Test Plan: Integration Tests",
@@ -195,7 +195,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_plan.py::test_integration_multi_consumer_behavior_within_a_single_group_during_network_partitions",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Test Plan: System & Performance Tests",
@@ -205,7 +205,7 @@ KIP = Kip(
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_plan.py::test_system_and_performance_transactional_against_non_transactional_modes",
             note="messages, records and bytes are counted; how long anything takes is not",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Test Plan: Chaos Tests",
@@ -214,7 +214,7 @@ KIP = Kip(
             handler="studies.chaos.sweep",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_plan.py::test_chaos_every_broker_crashes_at_every_step_around_prepare_commit",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Metrics",
@@ -224,7 +224,7 @@ KIP = Kip(
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out",
             note="rates are shown as counts; the histogram as its greatest value",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Enablement and Rollout Plan",
@@ -250,7 +250,7 @@ KIP = Kip(
             scenario="kip-1289-corner-1",
             test="studies/test_corners.py::test_a_crash_after_the_staging_costs_the_text_its_exactly_once",
             note="the repaired design, and finding-X15 for the way that the text hints at",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Follow-up KIP: TX_PENDING residency time",

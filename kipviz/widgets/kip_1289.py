@@ -1,0 +1,86 @@
+"""The review of KIP-1289 in a notebook: its findings and its corner cases, as tables that open runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipviz.studies import corners as corner_cases
+from kipviz.studies.corners import Told
+from kipviz.studies.findings import Shown, shown
+from kipviz.studies.kip_1289_findings import FINDINGS, finding
+from kipviz.views.review import corners_page, findings_page
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+
+class Findings:
+    """Findings of the review, each shown alone; one that has a run opens in the stepper.
+
+    Attributes:
+        shown: what came of each.
+    """
+
+    def __init__(self, found: tuple[Shown, ...]) -> None:
+        """Keep what was found and the page that tells it."""
+        self.shown = found
+        self._page = findings_page(found)
+
+    def open(self, name: str) -> Stepper:
+        """Open the run that shows a finding, where it shows.
+
+        Raises:
+            LookupError: if the finding was not asked for, or has no run.
+        """
+        for each in self.shown:
+            if each.finding.name.lower() == name.strip().lower() and each.run is not None:
+                return stepper_of(each.run).last()
+        there = ", ".join(each.finding.name for each in self.shown if each.run is not None)
+        raise LookupError(f"No run shows finding {name!r} here; there are runs for {there}.")
+
+    def _repr_markdown_(self) -> str:
+        return self._page
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        return self._page
+
+
+class Corners:
+    """Corner cases of KIP-1289 under some designs.
+
+    Attributes:
+        told: what came of each case under each design.
+    """
+
+    def __init__(self, told: tuple[Told, ...]) -> None:
+        """Keep what was played and the page that tells it."""
+        self.told = told
+        self._page = corners_page(told)
+
+    def _repr_markdown_(self) -> str:
+        return self._page
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        return self._page
+
+
+def findings(*names: str) -> Findings:
+    """Show findings of the review of KIP-1289, each alone; all 43 take a minute or two.
+
+    Raises:
+        LookupError: if there is none of that name; the message lists what there is.
+    """
+    chosen = tuple(finding(name) for name in names) or FINDINGS
+    return Findings(tuple(shown(each) for each in chosen))
+
+
+def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
+    """Play the corner cases of KIP-1289 and say whether what it claims of them holds.
+
+    Raises:
+        ValueError: if a design is unknown, or `designs` is one text and no list.
+    """
+    if isinstance(designs, str):
+        raise ValueError(f"designs is a list of names, such as [{designs!r}], not one text")  # noqa: TRY004  every bad word is a ValueError
+    return Corners(tuple(corner_cases.told_all(tuple(designs))))
