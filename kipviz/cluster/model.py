@@ -6,7 +6,7 @@ something is not possible, for `step`, for scripts and for the greyed entries on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
@@ -64,7 +64,6 @@ from kipviz.core.table import Table
 
 K = TypeVar("K")
 V = TypeVar("V")
-T = TypeVar("T")
 
 # What all clients can do with these applications and leaders, and which can be started again.
 _OfClients: TypeAlias = tuple[
@@ -135,7 +134,8 @@ class ClusterModel:
         self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
         self._roles_seen: dict[RoleKey, tuple[Any, Timers]] = {}
         self._all_clients_seen: _OfClients | None = None
-        self._blocks_seen: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+        self._blocks_seen: dict[RoleKey, tuple[tuple[Any, ...], _OfRoles]] = {}
+        self._wires_seen: dict[tuple[str, int], tuple[tuple[Any, ...], list[ClusterAction]]] = {}
 
     def initial(self) -> World:
         """Give the first world: everybody in office, nothing on the wire."""
@@ -163,8 +163,12 @@ class ClusterModel:
         """
         found: list[ClusterAction] = []
         found += self._of_clients(world)
-        for keys, connections in world.connections.blocks():
-            found += self._remembered("wire", keys, connections, _arrivals)
+        seen = self._wires_seen
+        for places, connections in world.connections.blocks():
+            known = seen.get(places[0])
+            if known is None or known[0] is not connections:
+                known = seen[places[0]] = (connections, _arrivals(places, connections))
+            found += known[1]
         if world.cuts:
             found = [
                 action
@@ -259,11 +263,12 @@ class ClusterModel:
         budget = world.budget
         timers: list[ClusterAction] = []
 
-        def of_block(keys: tuple[RoleKey, ...], roles: tuple[Any, ...]) -> _OfRoles:
-            return self._of_block(world, keys, roles)
-
+        seen = self._blocks_seen
         for keys, roles in world.roles.blocks():
-            loading, due = self._remembered("roles", keys, roles, of_block)
+            known = seen.get(keys[0])
+            if known is None or known[0] is not roles:
+                known = seen[keys[0]] = (roles, self._of_block(world, keys, roles))
+            loading, due = known[1]
             found += loading
             for field, actions in due:
                 if not field or getattr(budget, field):
@@ -288,23 +293,6 @@ class ClusterModel:
                 self._roles_seen[key] = known
             due += [(field, actions) for field, actions in known[1].items() if actions]
         return loading, due
-
-    def _remembered(
-        self,
-        what: str,
-        keys: tuple[Any, ...],
-        values: tuple[Any, ...],
-        look: Callable[[Any, Any], T],
-    ) -> T:
-        """Give what was found in a block of a table, as long as it is the very same one."""
-        if not keys:
-            return look(keys, values)
-        place = (what, keys[0])
-        known = self._blocks_seen.get(place)
-        if known is None or known[0] is not values:
-            known = self._blocks_seen[place] = (values, look(keys, values))
-        found: T = known[1]
-        return found
 
     def _timers(self, world: World, key: RoleKey, role: Any) -> Timers:
         """Give the locks, look-ups, transactions and other timers of a role that are due."""

@@ -13,7 +13,7 @@ Iteration is in the order of the keys, always: nothing can depend on the order o
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
@@ -133,13 +133,13 @@ class Table(Digested, Generic[K, V]):
         """Return (key, value) pairs, in the order of the keys."""
         return tuple(zip(self.keys(), self.values(), strict=True))
 
-    def blocks(self) -> Iterator[tuple[tuple[K, ...], tuple[V, ...]]]:
+    def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
         """Give the entries in order, in blocks of keys and values that tables share.
 
         Whoever remembers what it found in a block need not look again while the next table has the very same
         tuple of values.
         """
-        yield self._keys, self._values
+        return ((self._keys, self._values),) if self._keys else ()
 
     @property
     def digest(self) -> bytes:
@@ -252,9 +252,8 @@ class _TallTable(Table[K, V]):
     def values(self) -> tuple[V, ...]:
         return tuple(chain.from_iterable(leaf.values for leaf in self._root.leaves()))
 
-    def blocks(self) -> Iterator[tuple[tuple[K, ...], tuple[V, ...]]]:
-        for leaf in self._root.leaves():
-            yield leaf.keys, leaf.values
+    def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
+        return [(leaf.keys, leaf.values) for leaf in self._root.leaves()]
 
     def _compute_digest(self) -> bytes:
         return digest_of(b"tall table" + encoding(self._root.size) + b"%d" % self._root.total())
@@ -287,8 +286,8 @@ class _Leaf:
     def first(self) -> Any:
         return self.keys[0]
 
-    def leaves(self) -> Iterator["_Leaf"]:
-        yield self
+    def leaves(self) -> Sequence["_Leaf"]:
+        return (self,)
 
     def set(self, key: Any, value: Any) -> tuple["_Leaf", ...]:
         keys, values, marks = self.keys, self.values, self.marks
@@ -364,9 +363,10 @@ class _Branch:
     def first(self) -> Any:
         return self.children[0].first
 
-    def leaves(self) -> Iterator[_Leaf]:
-        for child in self.children:
-            yield from child.leaves()
+    def leaves(self) -> Sequence[_Leaf]:
+        if type(self.children[0]) is _Leaf:
+            return self.children  # type: ignore[return-value]  # of one depth: all are leaves
+        return [leaf for child in self.children for leaf in child.leaves()]
 
     def set(self, key: Any, value: Any) -> tuple["_Branch", ...]:
         at = bisect_right(self.cuts, key)

@@ -76,27 +76,32 @@ def model_of(
     return ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())
 
 
-def walked(trace: Trace, dice: Scheduler, steps: int, first: int) -> Trace:
-    model = trace.model
+def walked(trace: Trace, dice: Scheduler, steps: int, first: int) -> tuple[Trace, float]:
+    """Take steps; give the seconds of the model and the trace, without those of the dice."""
+    model, seconds = trace.model, 0.0
     for step in range(first, first + steps):
-        trace = trace.take(dice.choose(step, model.enabled(trace.world), model.kind))
-    return trace
+        begun = time.process_time()
+        enabled = model.enabled(trace.world)
+        seconds += time.process_time() - begun
+        chosen = dice.choose(step, enabled, model.kind)
+        begun = time.process_time()
+        trace = trace.take(chosen)
+        seconds += time.process_time() - begun
+    return trace, seconds
 
 
 def cost(model: ClusterModel) -> tuple[float, float, float]:
     """Microseconds of a step and of a delivered message, and bytes of a step."""
     dice = Scheduler(7, CALM.profile)
-    trace = walked(Trace.start(model), dice, WARM, 1)
-    start = time.process_time()
-    trace = walked(trace, dice, STEPS, WARM + 1)
-    seconds = time.process_time() - start
+    trace, _ = walked(Trace.start(model), dice, WARM, 1)
+    trace, seconds = walked(trace, dice, STEPS, WARM + 1)
     messages = sum(
         isinstance(event, MessageDelivered)
         for node in trace.line[WARM + 1 :]
         for event in trace.node(node).events
     )
     tracemalloc.start()
-    kept = walked(trace, dice, STEPS // 4, WARM + STEPS + 1)
+    kept, _ = walked(trace, dice, STEPS // 4, WARM + STEPS + 1)
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert len(kept) > len(trace)

@@ -269,3 +269,15 @@ def test_reading_gives_the_batches_that_hold_the_offsets(offset, up_to):
         log = filler(log, count)
     expected = tuple(b for b in log.batches if b.last_offset >= offset and b.base_offset < up_to)
     assert read(log, offset, up_to) == expected
+
+
+def test_a_fetch_reads_a_log_no_further_than_it_needs() -> None:
+    log = PartitionLog("src-0")
+    for first in range(0, 60, 3):
+        log = append(log, Batch(first, tuple(DataRecord(f"r{first + i}") for i in range(3))))
+    assert [b.base_offset for b in read(log, 4, 60, most=1)] == [3]
+    assert [b.base_offset for b in read(log, 4, 60, most=5)] == [3, 6]
+    assert [b.base_offset for b in read(log, 4, 6, most=50)] == [3]
+    assert len(read(log, 4, 60)) == 19
+    gap = append(log, Batch(100, (DataRecord("behind a gap"),)))
+    assert [b.base_offset for b in read(gap, 60, 101, most=1)] == [100]
