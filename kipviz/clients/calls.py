@@ -40,6 +40,8 @@ from kipviz.records.batches import DataRecord
 C = Call
 # What a producer says of the member when it was told the group's id only.
 NOBODY = ("", -1)
+# A sendOffsetsToTransaction() of all that was read, as Kafka Streams makes it, not of the last batch.
+EVERY_PARTITION = "every partition"
 S = ProducerState
 INVALID_TXN_STATE = "InvalidTxnStateException"
 Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
@@ -112,7 +114,11 @@ def _send(me: Application, line: Line, rules: ClientRules) -> Application:
 
 def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
-    offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
+    offsets: tuple[GroupOffset, ...]
+    if line.target == EVERY_PARTITION and isinstance(consumer, GroupConsumer):
+        offsets = tuple(GroupOffset(p, at) for p, at in consumer.positions.items())
+    else:
+        offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
     producer, now = _producer(me, line), _member_of(consumer)
     passed = now if line.metadata else NOBODY
     if isinstance(consumer, GroupConsumer):

@@ -96,7 +96,8 @@ class ApplicationSpec(Value, frozen=True):
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
     the topic of its source, and is given partitions. `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
-    of OffsetFetch that its client knows (6: before KIP-447).
+    of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
+    with a transactional id each, as Kafka Streams had one for every task until 2.6.
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     `further_sources` are more partitions that a member of a share group reads.
@@ -123,6 +124,7 @@ class ApplicationSpec(Value, frozen=True):
     acquire_mode: int = BATCH_OPTIMIZED
     callback: bool = False
     offset_fetch_version: int = 10
+    tasks: tuple[str, ...] = ()
     read_uncommitted: bool = False
     further_sources: tuple[str, ...] = ()
 

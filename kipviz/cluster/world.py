@@ -206,6 +206,9 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
         if a.admin:
             continue
         homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
+        homes += [
+            f"{TRANSACTION_STATE}-{partition_for(task_id(a, task), count)}" for task in a.tasks
+        ]
         if a.share:
             for source in (a.source, *a.further_sources):
                 key = share_partition_key(a.group_id, ids[topic_of(source)], index_of(source))
@@ -215,6 +218,11 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
         else:
             homes.append(f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}")
     return tuple(homes)
+
+
+def task_id(a: ApplicationSpec, task: str) -> str:
+    """Give the transactional id of a task's own producer."""
+    return f"{a.transactional_id}-{task}"
 
 
 def _replicas(partition: str, brokers: tuple[int, ...]) -> tuple[int, ...]:
@@ -290,7 +298,10 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         two_phase_commit=a.two_phase_commit,
         topics=TopicIds(looks_up=spec.look_up_topics),
     )
-    others: dict[str, Client] = {}
+    others: dict[str, Client] = {
+        task: producer.but(source=f"{a.name}/{task}", transactional_id=task_id(a, task))
+        for task in a.tasks
+    }
     if a.admin:
         others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", spec.brokers)
     if a.database:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     447,
@@ -24,6 +24,46 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_offset_fetch",
             scenario="kip-447-race",
             test="brokers/test_group_coordinator.py::test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets",
+        ),
+        Row(
+            "Motivation: one producer per partition fences by its name",
+            "What there was before: initTransactions() under the task's transactional id.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_init_producer_id",
+            scenario="kip-447-task-ids",
+            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+        ),
+        Row(
+            "Motivation and Rejected Alternatives, counted",
+            "Objects, connections and requests per task, per thread, and from a pool.",
+            SIMPLIFIED,
+            handler="studies.producers.scaling",
+            test="studies/test_producers.py::test_a_producer_per_task_grows_with_the_partitions_and_one_per_thread_does_not",
+            note="several transactional ids in one producer are not built",
+        ),
+        Row(
+            "Compatibility: two rolling bounces",
+            "A version in between that is fenced by name and by member.",
+            MODELLED,
+            handler="brokers.consumer_group.commit_error",
+            scenario="kip-447-two-bounces",
+            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+        ),
+        Row(
+            "Two drafts: the group id as a producer config; initTransactions(consumer)",
+            "In whose name offsets go out, and what a reader of pending offsets is told.",
+            SIMPLIFIED,
+            handler="designs.group_options.as_it_was_at_init",
+            scenario="kip-447-race",
+            test="studies/test_zombies.py::test_each_half_closes_a_window_of_its_own",
+            note="InitProducerId does not carry the group, and the transaction coordinator keeps no "
+            "generation; the 10 s time-out is a setting of the producer",
+        ),
+        Row(
+            "Generations of the classic protocol",
+            "JoinGroup, SyncGroup, ILLEGAL_GENERATION while a group rebalances.",
+            OPEN,
+            note="members join by KIP-848 only; version 5 says ILLEGAL_GENERATION for a stale epoch",
         ),
         Row(
             "Both halves are needed",

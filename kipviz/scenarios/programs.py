@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import IN_DOUBT, KEEP_PREPARED_TXN, STORED, WITH_STATE
+from kipviz.clients.calls import EVERY_PARTITION, IN_DOUBT, KEEP_PREPARED_TXN, STORED, WITH_STATE
 from kipviz.messages.share_groups import AcknowledgeType
 
 C = Call
@@ -285,3 +285,27 @@ STAGE_TWICE: tuple[Line, ...] = (
     Line(SHARE_CATCH, C.ABORT_TRANSACTION),
     Line("shareConsumer.close();", C.CLOSE_CONSUMER),
 )
+
+
+def per_task(tasks: tuple[str, ...]) -> tuple[Line, ...]:
+    """Give a thread that works on each partition with a producer of its own ("" is the first one).
+
+    Kafka Streams, exactly_once until 2.6. A name that comes twice is a producer from a pool.
+    """
+    inits = tuple(INIT.but(client=name) for name in dict.fromkeys(tasks))
+    lines: tuple[Line, ...] = ()
+    for name in tasks:
+        whole = _group_loop(0)[:5]
+        own = tuple(each.but(client=name) for each in whole[1:])
+        lines += tuple(each.but(then=-1, on_error=-1) for each in (whole[0], *own))
+    return (*inits, *lines)
+
+
+def per_thread(partitions: int) -> tuple[Line, ...]:
+    """Give a thread that works on all partitions in one transaction (KIP-447, exactly_once_v2)."""
+    poll, begin, send, stage, commit = (
+        each.but(then=-1, on_error=-1) for each in _group_loop(0)[:5]
+    )
+    work = (poll, send) * (partitions - 1)
+    stage = stage.but(target=EVERY_PARTITION)
+    return (INIT, poll, begin, send, *work, stage, commit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import chaos, cost, counted, share_counts, two_phase, zombies
+from kipviz.studies import chaos, cost, counted, producers, share_counts, two_phase, zombies
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
@@ -326,6 +326,14 @@ STUDIES: tuple[Study, ...] = (
         "schemas write them. In the repaired design the durable vote takes the place of the ordinary "
         "write; on top come an enlistment, a marker and a look-up. How long it takes is not told.",
         counting=cost.table,
+    ),
+    Study(
+        "producers",
+        "What does a producer for every task cost against one for every thread?",
+        "KIP-447 Motivation and Rejected Alternatives ('Producer Pooling')",
+        "Objects, connections and requests grow with the partitions, or they do not: counted from the "
+        "runs of one thread that reads two records of each partition.",
+        counting=producers.scaling,
     ),
     Study(
         "sequences",

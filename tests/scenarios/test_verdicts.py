@@ -84,6 +84,8 @@ SHIPPED: dict[str, Row] = {
     "kip-1319-remade-first": LOST,  # an id is looked up too late
     "kip-447-race": FINE,
     "kip-447-zombie": FINE,
+    "kip-447-task-ids": FINE,
+    "kip-447-two-bounces": FINE,
     "kip-447-group-id-only": LOST,  # the application does not say who its member is
     "kip-664-fence": FINE,
     "kip-664-hanging": FINE,

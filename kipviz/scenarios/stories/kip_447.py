@@ -238,4 +238,150 @@ NO_METADATA = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (RACE, ZOMBIE, NO_METADATA)
+TASK_IDS = Scenario(
+    "kip-447-task-ids",
+    "How it was before: the new owner fences the old one by its name",
+    "A transactional id for every task, that is, for every partition. Whoever takes over the partition "
+    "takes over the name, and initTransactions() ends what the one before has left open.",
+    "KIP-447 Motivation; KIP-98 initTransactions; Kafka Streams exactly_once until 2.6",
+    spec_of(member("app-1"), member("app-2", transactional_id="my-txn")),
+    (
+        APP_1_READS,
+        STAGED,
+        HEARD_NO_MORE,
+        Beat(
+            "app-2 initialises under the same name",
+            "Broker 1 finds the transaction of app-1 open, aborts it, and asks app-2 to come again; then "
+            "it gives out the next epoch. Only now the consumer of app-2 asks for an offset.",
+            ("app-2 goes on", "quiet", "app-2 goes on"),
+        ),
+        Beat(
+            "app-2 reads a and b",
+            "Nothing is pending any more: the ABORT marker came before the consumer asked. The group "
+            "coordinator did not have to know of members.",
+            ("app-2 goes on", "quiet", "app-2 goes on"),
+        ),
+        Beat(
+            "app-1 wakes up and commits: fenced",
+            "Its epoch is that of a producer who is out of office. The zombie is kept out by name, and "
+            "dies of it.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+    ),
+    ("app-1", "app-2", "B1", "B4"),
+    ("before-447", "kafka"),
+    Question(
+        3,
+        "app-1 has a transaction open. What does initTransactions() of app-2 do, under the same name?",
+        (
+            Choice("it fails", False, "Who comes later wins."),
+            Choice(
+                "it aborts that transaction and takes the name over",
+                True,
+                "Right, and it returns only when the markers are written.",
+            ),
+            Choice(
+                "it waits until app-1 commits", False, "app-1 may never wake up: nobody would know."
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            3,
+            "The order matters: first initTransactions(), then the first poll(). One name for every "
+            "partition is what makes it work, and what does not scale.",
+        ),
+        Watch(
+            5,
+            "app-1 learns that it is a zombie from the transaction coordinator, not from the group.",
+        ),
+    ),
+    checkpoints=(
+        SAW_GONE,
+        Checkpoint("saw an offset pending", "offset pending"),
+        Checkpoint("saw the last stable offset held back", "lso held back"),
+    ),
+)
+
+OLD = member("v1", transactional_id="my-txn", member_id="C1", program=programs.GROUP_LOOP_BARE)
+BETWEEN = member("v2", transactional_id="my-txn", member_id="C2")
+NEW = member("v3", transactional_id="my-txn-2", member_id="C3")
+TWO_BOUNCES = Scenario(
+    "kip-447-two-bounces",
+    "Two rolling bounces, so that nothing is processed twice",
+    "From one producer per task to one per thread: the old version is fenced by its name alone, the new "
+    "one by the group alone. In between stands a version that both can fence.",
+    "KIP-447 Compatibility, Deprecation, and Migration Plan: two rolling bounces",
+    spec_of(OLD, BETWEEN, NEW),
+    (
+        Beat(
+            "v1, the old version, has a transaction open",
+            "It works under the name of its task, and tells its producer no more than the group's id.",
+            up_to_send("v1"),
+        ),
+        Beat(
+            "v1 stands still",
+            "Its session runs out in the middle of the roll.",
+            ("the session of C1 in * runs out at B4",),
+        ),
+        Beat(
+            "First bounce: v2 takes over, under the same name",
+            "It still has a producer per task, so initTransactions() aborts what v1 has open. But it "
+            "says to the group who it is.",
+            up_to_send("v2"),
+        ),
+        Beat(
+            "v1 wakes up: fenced by its name",
+            "Its offsets name no member, so the group would have taken them; but Broker 4 has them "
+            "enlisted first, and that asks for the producer's epoch.",
+            ("v1 goes on", "quiet", "v1 goes on"),
+        ),
+        Beat(
+            "v2 stands still",
+            "The second roll begins, and its session runs out.",
+            ("the session of C2 in * runs out at B4",),
+        ),
+        Beat(
+            "Second bounce: v3 takes over, under a name of its own",
+            "One producer for the whole thread: nobody is fenced by it. It reads a and b, and commits.",
+            (*up_to_send("v3"), *commits("v3")),
+        ),
+        Beat(
+            "v2 wakes up: fenced by the group",
+            "C2 is no member any more. It has to abort, and no output is there twice.",
+            ("v2 goes on", "quiet", "v2 goes on", "v2 goes on", "quiet", "v2 goes on"),
+        ),
+    ),
+    ("v1", "v2", "v3", "B4"),
+    ("kafka",),
+    Question(
+        5,
+        "Why is v3 not started while v1 may still be there?",
+        (
+            Choice(
+                "the two do not understand each other's offsets",
+                False,
+                "What they commit looks the same in __consumer_offsets.",
+            ),
+            Choice(
+                "nobody could fence v1",
+                True,
+                "Right: v3 has another name, and v1 tells the group no member. That is the story "
+                "'kip-447-group-id-only'.",
+            ),
+            Choice("v3 needs newer brokers", False, "They were upgraded before the first bounce."),
+        ),
+    ),
+    watch=(
+        Watch(2, "InitProducerId under the name of v1: the epoch goes up, and v1 does not know."),
+        Watch(3, "v1 is refused by its epoch. No generation and no member had a part in it."),
+        Watch(6, "v2 is refused by its member. Its name is nobody else's."),
+    ),
+    checkpoints=(
+        SAW_GONE,
+        Checkpoint("saw a zombie's offsets refused", "commit failed"),
+        Checkpoint("saw the last stable offset held back", "lso held back"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (RACE, ZOMBIE, NO_METADATA, TASK_IDS, TWO_BOUNCES)
