@@ -255,6 +255,18 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "NetworkClient.poll, Selector.poll",
     ),
+    "Pause": Clause(
+        "pause",
+        "KIP-98 Zombie fencing: a process that stands still and comes back",
+        SHIPPED,
+        "NetworkClient.poll, SystemTimer: what is late is done late",
+    ),
+    "Resume": Clause(
+        "resume",
+        "KIP-98 Zombie fencing: its epoch has grown old meanwhile",
+        SHIPPED,
+        "NetworkClient.poll, SystemTimer: what is late is done late",
+    ),
     "CrashClient": Clause(
         "crash_client",
         "KIP-98 transaction.timeout.ms; KIP-932 acquisition lock: a dead client is waited out",

@@ -63,7 +63,7 @@ class LoneSteps:
         budget = world.budget
         if budget.crash_client or budget.lose_connection or budget.crash_broker or budget.cut:
             return None
-        if budget.request_timeout or budget.delivery_timeout or budget.upgrade:
+        if budget.request_timeout or budget.delivery_timeout or budget.upgrade or budget.pause:
             return None
         if world.cuts:
             return None

@@ -199,6 +199,20 @@ class Heal(Action, frozen=True):
     other: str
 
 
+class Pause(Action, frozen=True):
+    """A host stands still: nothing runs on it, and nothing that is on its way to it is read."""
+
+    KIND: ClassVar[str] = "fault"
+    host: str
+
+
+class Resume(Action, frozen=True):
+    """A host goes on where it stood still."""
+
+    KIND: ClassVar[str] = "repair"
+    host: str
+
+
 class CrashClient(Action, frozen=True):
     """An application process dies with its producer and its consumer."""
 
@@ -235,6 +249,8 @@ ClusterAction: TypeAlias = (
     | UpgradeFeature
     | Cut
     | Heal
+    | Pause
+    | Resume
     | CrashClient
     | StartClient
     | Tick

@@ -23,9 +23,11 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -159,6 +161,14 @@ def _heal(turn: Turn, a: Heal) -> None:
     turn.cuts = tuple(c for c in turn.cuts if c != (a.one, a.other))
 
 
+def _pause(turn: Turn, a: Pause) -> None:
+    turn.cuts = tuple(sorted((*turn.cuts, (a.host, a.host))))
+
+
+def _resume(turn: Turn, a: Resume) -> None:
+    turn.cuts = tuple(c for c in turn.cuts if c != (a.host, a.host))
+
+
 def _tick(turn: Turn, a: Tick) -> None:
     turn.pass_time()
 
@@ -185,6 +195,8 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     UpgradeFeature: _upgrade,
     Cut: _cut,
     Heal: _heal,
+    Pause: _pause,
+    Resume: _resume,
     CrashClient: _crash_client,
     StartClient: _start_client,
     Tick: _tick,

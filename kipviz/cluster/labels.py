@@ -21,10 +21,12 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     ReadLog,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -80,8 +82,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{source} loses {broker_host(broker)}"
         case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick() | ReadLog():
             return _limit(world, action)
-        case Cut(one=one, other=other) | Heal(one=one, other=other):
-            return f"{one} and {other} are {'cut apart' if isinstance(action, Cut) else 'joined'}"
+        case Cut() | Heal() | Pause() | Resume():
+            return _of_hosts(action)
         case CrashClient(application=name) | StartClient(application=name):
             return f"{name} {'crashes' if isinstance(action, CrashClient) else 'starts'}"
 
@@ -104,6 +106,18 @@ def _limit(
             return f"a batch of {source} expires"
         case UpgradeFeature(feature=feature, level=level):
             return f"{feature.replace('_', '.')} {level} is finalized"
+
+
+def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
+    match action:
+        case Pause(host=host):
+            return f"{host} stands still"
+        case Resume(host=host):
+            return f"{host} wakes up"
+        case Cut(one=one, other=other):
+            return f"{one} and {other} are cut apart"
+        case Heal(one=one, other=other):
+            return f"{one} and {other} are joined"
 
 
 def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:

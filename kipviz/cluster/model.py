@@ -36,9 +36,11 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -49,6 +51,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.doing import DO
+from kipviz.cluster.pausing import pausable, paused, why_still
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
@@ -96,6 +99,7 @@ SPENDS: dict[type, str] = {
     GiveUp: "request_timeout",
     ExpireBatch: "delivery_timeout",
     UpgradeFeature: "upgrade",
+    Pause: "pause",
 }
 SPENT = {
     "crash_broker": "crashes of brokers",
@@ -109,6 +113,7 @@ SPENT = {
     "request_timeout": "requests that time out at their client",
     "delivery_timeout": "batches that expire",
     "upgrade": "changes of a feature level",
+    "pause": "pauses of a host",
 }
 
 
@@ -181,6 +186,8 @@ class ClusterModel:
                 Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
             ]
         self._of_roles(world, found)
+        if world.cuts and paused(world):
+            found = [action for action in found if why_still(world, action) is None]
         if self._timed:
             found = [action for action in found if deadlines.not_due(world, action) is None]
             found += [TICK] if self.why_not(world, TICK) is None else []
@@ -193,6 +200,9 @@ class ClusterModel:
         if field is not None and getattr(world.budget, field) == 0:
             most = getattr(self.spec.budget, field)
             return f"{SPENT[field]}: this run allows {most}, and none is left (setting {field})"
+        still = why_still(world, action) if world.cuts else None
+        if still is not None:
+            return still
         why = WHY_NOT[type(action)](self, world, action)
         return deadlines.not_due(world, action) if why is None and self._timed else why
 
@@ -331,7 +341,11 @@ class ClusterModel:
                 if connection.open and not connection.left:
                     found.append(LoseConnection(source, broker))
         if budget.request_timeout:
-            found += [GiveUp(*p) for p, c in _pairs(world.connections) if can_be_given_up(c)]
+            found += [
+                GiveUp(*p)
+                for p, c in _pairs(world.connections)
+                if can_be_given_up(c) and why_still(world, GiveUp(*p)) is None
+            ]
         if budget.delivery_timeout:
             found += [
                 ExpireBatch(producer.source)
@@ -339,6 +353,7 @@ class ClusterModel:
                 if app.alive
                 for producer in app.clients
                 if isinstance(producer, Producer) and expiring(producer) is not None
+                if why_still(world, ExpireBatch(producer.source)) is None
             ]
         if budget.upgrade:
             found += list(upgrades(self.spec, world))
@@ -348,7 +363,10 @@ class ClusterModel:
             found += [CrashClient(n) for n, a in _pairs(world.applications) if a.alive]
         if len(up) < len(self.spec.brokers):
             found += [StartBroker(b) for b in self.spec.brokers if b not in up]
-        found += [Heal(one, other) for one, other in world.cuts]
+        if budget.pause:
+            found += [Pause(host) for host in pausable(world)]
+        found += [Heal(one, other) for one, other in world.cuts if one != other]
+        found += [Resume(host) for host in paused(world)]
         found += self._all_clients_seen[3] if self._all_clients_seen else []
 
 

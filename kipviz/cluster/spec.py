@@ -45,7 +45,8 @@ class FaultBudget(Value, frozen=True):
     fire at any moment after it was set, so a search needs a bound for them as for faults. With a
     timed one time ends before a timer that is not allowed to run out. So are the clients'
     `request_timeout` (a request stays on its way, its connection is given up) and
-    `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level.
+    `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level,
+    `pause` a host that stands still.
     """
 
     crash_broker: int = 0
@@ -59,6 +60,7 @@ class FaultBudget(Value, frozen=True):
     request_timeout: int = 0
     delivery_timeout: int = 0
     upgrade: int = 0
+    pause: int = 0
 
 
 class Placement(Value, frozen=True):
@@ -221,15 +223,12 @@ def check(spec: ClusterSpec) -> None:
         raise BadSpec(f"share version is 1 or {SHARE_VERSION}, not {spec.share_version}")
     for config in spec.group_configs:
         _check_group(spec, config)
+    if spec.clock.timed and spec.budget.pause:
+        raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
     wrong = why_no_clock(spec.clock)
     if wrong is not None:
         raise BadSpec(wrong)
-    for acl in spec.acls or ():
-        if acl.operation not in SUPPORTED[acl.resource]:
-            known = ", ".join(SUPPORTED[acl.resource])
-            raise BadSpec(
-                f"an ACL of a {acl.resource.value} is for {known}, not for {acl.operation.value}"
-            )
+    _check_acls(spec)
     for application in spec.applications:
         _check_application(spec, application, placed)
     for left in spec.transactions:
@@ -243,6 +242,15 @@ def check(spec: ClusterSpec) -> None:
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")
+
+
+def _check_acls(spec: ClusterSpec) -> None:
+    for acl in spec.acls or ():
+        if acl.operation not in SUPPORTED[acl.resource]:
+            known = ", ".join(SUPPORTED[acl.resource])
+            raise BadSpec(
+                f"an ACL of a {acl.resource.value} is for {known}, not for {acl.operation.value}"
+            )
 
 
 def _check_topics(spec: ClusterSpec) -> None:

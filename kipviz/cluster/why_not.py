@@ -27,10 +27,12 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     ReadLog,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -41,6 +43,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.labels import label
+from kipviz.cluster.pausing import why_no_pause, why_no_resume
 from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.messages.groups import TxnOffsetCommit
@@ -306,7 +309,8 @@ def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
 
 
 def _no_heal(model: Knows, world: World, a: Heal) -> str | None:
-    return None if (a.one, a.other) in world.cuts else f"{a.one} and {a.other} are not cut apart"
+    cut = a.one != a.other and (a.one, a.other) in world.cuts
+    return None if cut else f"{a.one} and {a.other} are not cut apart"
 
 
 def _no_client_crash(model: Knows, world: World, a: CrashClient) -> str | None:
@@ -362,6 +366,8 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     UpgradeFeature: _no_upgrade,
     Cut: _no_cut,
     Heal: _no_heal,
+    Pause: lambda _, world, a: why_no_pause(world, a),
+    Resume: lambda _, world, a: why_no_resume(world, a),
     CrashClient: _no_client_crash,
     StartClient: _no_client_start,
     Tick: _no_tick,

@@ -8,12 +8,15 @@ An instruction is a line of text:
     "quiet but * arrives at B7"     the same, holding back what matches
     "until EndTxn arrives at B1"    the same, until an action matches, and take that one
     "maybe B5 refreshes src-0"      take it if it is possible, go on if it is not
+    "B1 B3 | B4 app-1 are cut apart"  cut every host of the one side from every one of the other,
+                                    and the same with "are joined"
 
 A script that asks for something impossible stops with what is possible instead.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
@@ -29,6 +32,7 @@ from kipviz.core.values import Value
 # again at once would keep it waiting for ever.
 ORDER = ("load", "deliver", "replicate", "sender")
 QUIET_MAX = 5_000
+HOSTS = re.compile(r"(.+) \| (.+) (are cut apart|are joined)")
 
 
 class Beat(Value, frozen=True):
@@ -88,7 +92,27 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
         pattern = instruction.removeprefix("until ")
         trace = quiet(trace, model, pattern)
         return trace.take(pick(model, trace.world, pattern, where))
-    return trace.take(pick(model, trace.world, instruction, where))
+    for pattern in _pairs(instruction):
+        trace = trace.take(pick(model, trace.world, pattern, where))
+    return trace
+
+
+def _pairs(instruction: str) -> tuple[str, ...]:
+    """Give the instructions of which one about two sides consists: one for each pair of hosts.
+
+    In a pair a broker stands first, and the lower number of two.
+    """
+    sides = HOSTS.fullmatch(instruction)
+    if sides is None:
+        return (instruction,)
+    one, other, what = sides.groups()
+    pairs = (sorted((a, b), key=_host_order) for a in one.split() for b in other.split())
+    return tuple(f"{a} and {b} {what}" for a, b in pairs)
+
+
+def _host_order(host: str) -> tuple[bool, int, str]:
+    is_broker = host[:1] == "B" and host[1:].isdecimal()
+    return (not is_broker, int(host[1:]) if is_broker else 0, host)
 
 
 def pick(model: ClusterModel, world: World, pattern: str, where: str) -> ClusterAction:

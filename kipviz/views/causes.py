@@ -23,9 +23,11 @@ from kipviz.cluster.actions import (
     Heal,
     Load,
     MoveLeader,
+    Pause,
     ReadLog,
     Refresh,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -176,7 +178,7 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
     # These are no tables; which actions look at them is plain to see in the model.
     if isinstance(action, CrashBroker | StartBroker | MoveLeader):
         notes.look((UP, ""))
-    if isinstance(action, Deliver | Cut | Heal):
+    if isinstance(action, Deliver | Cut | Heal | Pause | Resume):
         notes.look((CUTS, ""))
     if after.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
@@ -278,6 +280,6 @@ def _words(place: Place) -> str:
         case "up":
             return "which brokers run"
         case "cuts":
-            return "who is cut apart"
+            return "who is cut apart or stands still"
         case _:
             return "the next producer id"

@@ -43,10 +43,12 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     ReadLog,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -66,6 +68,7 @@ from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.limits import time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import asked, found_out
+from kipviz.views.traffic import between, towards
 
 Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
@@ -130,13 +133,13 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return tuple(due.later(world))
         case ReadLog(partition=partition, offset=offset, at=at):
             return (("partition", partition), ("offset", str(offset)), ("written", at))
-        case StartBroker() | Heal() | StartClient():
+        case StartBroker() | Heal() | StartClient() | Resume():
             return tuple(_repair(world, action))
         case DeliverLate():
             return tuple(_request(model, world, action))
         case GiveUp() | ExpireBatch() | UpgradeFeature():
             return tuple(time_limit(world, action))
-        case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient():
+        case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
             return tuple(_accident(world, action))
 
 
@@ -474,7 +477,7 @@ def _timer(
 
 
 def _accident(
-    world: World, action: CrashBroker | MoveLeader | LoseConnection | Cut | CrashClient
+    world: World, action: CrashBroker | MoveLeader | LoseConnection | Cut | CrashClient | Pause
 ) -> Iterator[Guard]:
     match action:
         case CrashBroker(broker=broker):
@@ -501,9 +504,12 @@ def _accident(
             yield from _lost([connection] if connection is not None else [])
             yield "losses left", str(world.budget.lose_connection)
         case Cut(one=one, other=other):
-            yield "messages held up", _between(world, one, other)
-            yield "other cuts", listed(tuple(f"{a} and {b}" for a, b in world.cuts))
+            yield "messages held up", between(world, one, other)
+            yield "other cuts", listed(tuple(f"{a} and {b}" for a, b in world.cuts if a != b))
             yield "cuts left", str(world.budget.cut)
+        case Pause(host=host):
+            yield "messages on their way to it", towards(world, host)
+            yield "pauses left", str(world.budget.pause)
         case CrashClient(application=name):
             app = world.applications[name]
             yield "at", f"{app.program[app.line].call.value}()"
@@ -516,7 +522,7 @@ def _accident(
             yield "crashes left", str(world.budget.crash_client)
 
 
-def _repair(world: World, action: StartBroker | Heal | StartClient) -> Iterator[Guard]:
+def _repair(world: World, action: StartBroker | Heal | StartClient | Resume) -> Iterator[Guard]:
     match action:
         case StartBroker(broker=broker):
             image = world.image.leaders
@@ -525,8 +531,10 @@ def _repair(world: World, action: StartBroker | Heal | StartClient) -> Iterator[
             yield "comes back with", f"the logs of {listed(tuple(map(short_name, copies)))}"
             yield "takes over", listed(tuple(map(short_name, free)))
             yield "brokers up", listed(world.up)
+        case Resume(host=host):
+            yield "messages that it reads now", towards(world, host)
         case Heal(one=one, other=other):
-            yield "messages that go on", _between(world, one, other)
+            yield "messages that go on", between(world, one, other)
             yield "cut apart", f"{one} and {other}"
         case StartClient(application=name):
             app = world.applications[name]
@@ -542,18 +550,6 @@ def _lost(connections: Iterable[Connection]) -> Iterator[Guard]:
     yield "connections that break", str(len(found))
     yield "messages lost", listed(names)
     yield "requests not answered", listed(waiting)
-
-
-def _between(world: World, one: str, other: str) -> str:
-    pairs = ((host_of(source), broker_host(to), c) for (source, to), c in world.connections.items())
-    return listed(
-        tuple(
-            type(e.message).__name__
-            for source, to, c in pairs
-            if (source, to) in ((one, other), (other, one))
-            for e in (*c.requests, *c.responses)
-        )
-    )
 
 
 def _above(log: PartitionLog) -> int:

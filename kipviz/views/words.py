@@ -19,10 +19,12 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     ReadLog,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -234,10 +236,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The connection from {_who(source)} to Broker {broker} breaks."
         case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick() | ReadLog():
             return _limit(before, action)
-        case Cut(one=one, other=other) | Heal(one=one, other=other):
-            cut = isinstance(action, Cut)
-            how = "are cut apart: nothing passes between them" if cut else "can talk again"
-            return f"{one} and {other} {how}."
+        case Cut() | Heal() | Pause() | Resume():
+            return _of_hosts(action)
         case CrashClient(application=name):
             operator = name in before.applications and before.applications[name].others.get("admin")
             return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
@@ -268,6 +268,18 @@ def _limit(
             return f"delivery.timeout.ms is over for a batch of {_who(source)}, which gives it up."
         case UpgradeFeature(feature=feature, level=level):
             return f"An operator finalizes {feature.replace('_', '.')} {level}."
+
+
+def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
+    match action:
+        case Pause(host=host):
+            return f"{host} stands still: nothing runs on it, nothing on its way to it is read."
+        case Resume(host=host):
+            return f"{host} wakes up, and knows what it knew before."
+        case Cut(one=one, other=other):
+            return f"{one} and {other} are cut apart: nothing passes between them."
+        case Heal(one=one, other=other):
+            return f"{one} and {other} can talk again."
 
 
 def _application(before: World, name: str) -> str:
@@ -434,7 +446,7 @@ def actor(action: ClusterAction, world: World) -> str:
             return ""
         case ReadLog():
             return "B1"
-        case Cut(one=one) | Heal(one=one):
+        case Cut(one=one) | Heal(one=one) | Pause(host=one) | Resume(host=one):
             return one
         case _:
             return f"B{action.broker}"

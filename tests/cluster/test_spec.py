@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.designs.catalogue import REPAIRED
@@ -86,3 +87,11 @@ def test_two_applications_of_one_name_are_refused() -> None:
 )
 def test_what_is_wrong_is_named_and_what_is_allowed(spec: ClusterSpec, sentence: str) -> None:
     assert refused(spec) == sentence
+
+
+def test_an_acl_that_no_resource_can_have_is_refused():
+    """KIP-1289 asks for WRITE of a group, and there is no such operation."""
+    write = Acl("app-1", Operation.WRITE, Resource.GROUP, "g1")
+    assert refused(SPEC.but(acls=(write,))) == (
+        "an ACL of a GROUP is for READ, DESCRIBE, not for WRITE"
+    )

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kipviz.cluster.labels import label
+from kipviz.cluster.spec import FaultBudget
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios import script
@@ -131,3 +132,14 @@ def test_a_cluster_that_does_not_come_to_rest_is_an_error(monkeypatch: pytest.Mo
 def test_a_beat_that_cannot_be_played_is_named() -> None:
     with pytest.raises(ScriptError, match=r"^The end of the world: "):
         play(start(), MODEL, (Beat("The end of the world", "", ("B1 starts",)),))
+
+
+def test_two_sides_are_cut_apart_and_joined_host_by_host():
+    story = scenario("kip-1289-group-commit")
+    model = story.model(design("kafka"), FaultBudget(cut=6))
+    trace = follow(Trace.start(model), model, "app-1 B5 | B1 B3 are cut apart", "here")
+    assert trace.world.cuts == (("B1", "B5"), ("B1", "app-1"), ("B3", "B5"), ("B3", "app-1"))
+    trace = follow(trace, model, "B1 B3 | B5 app-1 are joined", "here")
+    assert trace.world.cuts == ()
+    with pytest.raises(ScriptError, match="'B1 and B9 are cut apart' is not possible now"):
+        follow(trace, model, "B1 | B9 are cut apart", "here")

@@ -22,10 +22,12 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Pause,
     ReadLog,
     Refresh,
     RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
     StartBroker,
@@ -87,6 +89,8 @@ ACTIONS: dict[ClusterAction, str] = {
     UpgradeFeature("transaction_version", 1): "An operator finalizes transaction.version 1.",
     Cut("B1", "B3"): "B1 and B3 are cut apart",
     Heal("B1", "B3"): "B1 and B3 can talk again.",
+    Pause("B3"): "B3 stands still: nothing runs on it",
+    Resume("B3"): "B3 wakes up",
     CrashClient("app-1"): "app-1 dies, ",
     StartClient("app-1"): "app-1 starts again ",
     ReadLog(
@@ -122,7 +126,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
 
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     rules = [clause_of(type(action).__name__).rule for action in ACTIONS if action.KIND in FAULTS]
-    assert len(rules) == len(set(rules)) == 15
+    assert len(rules) == len(set(rules)) == 17
 
 
 # -- events ------------------------------------------------------------------------------------
