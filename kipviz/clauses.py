@@ -34,6 +34,12 @@ CLAUSES: dict[str, Clause] = {
         DRAFT,
         "none yet (PR 21735)",
     ),
+    "TxnHeartbeat": Clause(
+        "on_txn_heartbeat",
+        "KIP-1309 TxnHeartbeat (draft: no fields, no errors)",
+        DRAFT,
+        "none yet (PR none)",
+    ),
     "AddPartitionsToTxn": Clause(
         "on_add_partitions",
         "KIP-98 AddPartitionsToTxnRequest; KIP-890, AddPartitionsToTxn version 5",
@@ -285,6 +291,7 @@ CLAUSES: dict[str, Clause] = {
 TAKEN_BY: dict[str, str] = {
     "InitProducerId": "TransactionManager.InitProducerIdHandler",
     "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
+    "TxnHeartbeat": "none yet (PR none)",
     "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
     "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",
     "EndTxn": "TransactionManager.EndTxnHandler",

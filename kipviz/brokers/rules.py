@@ -108,3 +108,7 @@ class BrokerRules(Value, frozen=True):
     zombie_offsets: Callable[[Errors], Errors]
     """Is a TxnOffsetCommit held against the group's members: (what is wrong with its member)?
     (KIP-447 "Fence zombie".)"""
+
+    liveness: Callable[[bool], bool]
+    """Is a transaction aborted because its producer was silent for three heartbeat intervals: (is
+    it part of a two-phase commit)? (KIP-1309, draft.)"""

@@ -139,7 +139,7 @@ def on_init_producer_id(
         producer_id=identity.producer_id,
         producer_epoch=identity.producer_epoch,
         partitions=(),
-        timeout_ms=two_phase.timeout_of(request),
+        **two_phase.limits_of(request),
         next_producer_id=-1,
         next_producer_epoch=-1,
     )

@@ -38,7 +38,7 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     `cancelled` says that a marker was refused for good: nobody completes the transaction until
     its partition is loaded again. `last_producer_epoch` is not persisted, as in Kafka
     (KAFKA-20357). `next_producer_epoch` is set only while KIP-939 keeps the transaction: then the
-    next identity is the one that may end it.
+    next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's (draft).
     """
 
     transactional_id: str
@@ -56,6 +56,7 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     sent: tuple[tuple[str, int], ...] = ()
     cancelled: bool = False
     next_producer_epoch: int = -1
+    heartbeat_interval_ms: int = 0
 
     @property
     def is_kept(self) -> bool:
@@ -106,6 +107,7 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
         timeout_ms=record.timeout_ms,
         client_transaction_version=record.client_transaction_version,
         next_producer_epoch=record.next_producer_epoch,
+        heartbeat_interval_ms=record.heartbeat_interval_ms,
     )
 
 
@@ -124,6 +126,7 @@ def record_of(
         known.timeout_ms,
         known.client_transaction_version,
         known.next_producer_epoch,
+        heartbeat_interval_ms=known.heartbeat_interval_ms,
     )
     return record.but(**changes)
 

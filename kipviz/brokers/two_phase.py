@@ -52,11 +52,12 @@ def why_refused(request: InitProducerId, on: Context) -> Errors:
     return Errors.NONE
 
 
-def timeout_of(request: InitProducerId) -> int:
-    """Give the time limit to store: none for a transaction of a two-phase commit."""
-    if isinstance(request, InitProducerId2Pc) and request.enable_2pc:
-        return NO_TIME_LIMIT
-    return request.transaction_timeout_ms
+def limits_of(request: InitProducerId) -> dict[str, int]:
+    """Give what of a record says how long a transaction may take, and be silent (KIP-1309)."""
+    if not isinstance(request, InitProducerId2Pc):
+        return {"timeout_ms": request.transaction_timeout_ms, "heartbeat_interval_ms": 0}
+    timeout = NO_TIME_LIMIT if request.enable_2pc else request.transaction_timeout_ms
+    return {"timeout_ms": timeout, "heartbeat_interval_ms": request.heartbeat_interval_ms}
 
 
 def keeps(request: InitProducerId) -> bool:

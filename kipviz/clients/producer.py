@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients import producer_state, topic_ids
+from kipviz.clients import heartbeats, producer_state, topic_ids
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.clients.topic_ids import BY_ID, TopicIds
@@ -30,6 +30,7 @@ from kipviz.messages.features import (
     Features,
 )
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.liveness import TxnHeartbeatResponse
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import MetadataResponse
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -118,6 +119,12 @@ class Producer(Part, frozen=True, dict=True):
     member_at_init: tuple[str, int] = ("", -1)
     topics: TopicIds = TopicIds()
     newest_offset_commit: int = BY_ID
+    heartbeat_interval_ms: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a transaction is open that the application has not begun to end."""
+        return self.state in (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 
     @property
     def state_name(self) -> str:
@@ -142,13 +149,14 @@ def init_transactions(me: Producer, *, keep_prepared_txn: bool = False) -> Produ
     An open transaction of theirs is aborted, or kept, if `keep_prepared_txn` says so (KIP-939).
     """
     request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
-    if me.two_phase_commit or keep_prepared_txn:
+    if me.two_phase_commit or keep_prepared_txn or me.heartbeat_interval_ms:
         limit = NO_TIME_LIMIT if me.two_phase_commit else me.transaction_timeout_ms
         request = InitProducerId2Pc(
             me.transactional_id,
             limit,
             enable_2pc=me.two_phase_commit,
             keep_prepared_txn=keep_prepared_txn,
+            heartbeat_interval_ms=me.heartbeat_interval_ms,
         )
     return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False, error="")
 
@@ -394,7 +402,7 @@ def _on_answer(me: Producer, message: Message) -> Producer:
             return _on_error(me, topic_ids.left(request, message), message.refused[0].error)
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=True)
-        case TxnOffsetCommitResponse() | TxnShareAcknowledgeResponse():
+        case TxnOffsetCommitResponse() | TxnShareAcknowledgeResponse() | TxnHeartbeatResponse():
             return me  # nobody waits: the call was over with an error, or it never waits
         case _:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
@@ -464,20 +472,24 @@ def restarted(me: Producer, life: int) -> Producer:
         me.transaction_timeout_ms,
         session=me.session,
         two_phase_commit=me.two_phase_commit,
+        heartbeat_interval_ms=me.heartbeat_interval_ms,
         topics=TopicIds(me.topics.looks_up),
     )
 
 
 def timers(me: Producer) -> tuple[str, ...]:
-    """Give the timers that are set; only who looks topics up has any here."""
-    return topic_ids.timers(me.topics, idle=me.state is S.READY)
+    """Give the timers that are set: the heartbeat's, and those of who looks topics up."""
+    looking = topic_ids.timers(me.topics, idle=me.state is S.READY)
+    return (*heartbeats.timers(me), *looking)
 
 
 def on_timer(me: Producer, timer: str) -> Producer:
-    """Try again, forget topics that nobody used, or give up waiting.
+    """Say that one is alive, try again, forget topics that nobody used, or give up waiting.
 
     NOT MODELLED: that a transaction could go on after max.block.ms; here it has to be aborted.
     """
+    if timer == heartbeats.TIMER:
+        return me.but(queue=(*me.queue, heartbeats.beat(me)))
     me = me.but(topics=topic_ids.after(me.topics, timer))
     if timer != topic_ids.MAX_BLOCK:
         return me

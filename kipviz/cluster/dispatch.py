@@ -18,6 +18,7 @@ from kipviz.brokers import (
     share_coordinator,
     share_partition_leader,
     transaction_coordinator,
+    transaction_liveness,
 )
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -48,6 +49,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
+from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
@@ -97,6 +99,7 @@ ADD_PARTITIONS = "add-partitions"
 HANDLERS: dict[type[Message], Handler] = {
     InitProducerId: transaction_coordinator.on_init_producer_id,
     InitProducerId2Pc: transaction_coordinator.on_init_producer_id,
+    TxnHeartbeat: transaction_liveness.on_txn_heartbeat,
     AddPartitionsToTxn: transaction_coordinator.on_add_partitions,
     AddOffsetsToTxn: transaction_coordinator.on_add_offsets,
     EndTxn: transaction_coordinator.on_end_txn,
@@ -150,6 +153,7 @@ def _by_first_partition(m: Any, image: Image) -> str:
 PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     InitProducerId: _by_transactional_id,
     InitProducerId2Pc: _by_transactional_id,
+    TxnHeartbeat: _by_transactional_id,
     AddPartitionsToTxn: _by_transactional_id,
     AddOffsetsToTxn: _by_transactional_id,
     EndTxn: _by_transactional_id,
@@ -228,6 +232,8 @@ def not_here(message: Message) -> Message:
             return AddOffsetsToTxnResponse(Errors.NOT_COORDINATOR)
         case EndTxn():
             return EndTxnResponse(Errors.NOT_COORDINATOR)
+        case TxnHeartbeat():
+            return TxnHeartbeatResponse(Errors.NOT_COORDINATOR)
         case TxnOffsetCommit():
             return TxnOffsetCommitResponse(Errors.NOT_COORDINATOR)
         case Metadata():
@@ -308,12 +314,18 @@ def module_of(role: Any) -> Any:
     return MODULES[type(role).__name__]
 
 
+def timed_by(role: Any) -> Any:
+    """Give the module of a role's timers, where they have one of their own."""
+    alone = isinstance(role, TransactionCoordinator)
+    return transaction_liveness if alone else module_of(role)
+
+
 def timers(role: Any, on: Context) -> tuple[str, ...]:
     """Give the timers of a role that are set, besides locks and transactions.
 
     A module that has some says so with `timers(role, context)` and `on_timer(role, timer, context)`.
     """
-    ask = getattr(module_of(role), "timers", None)
+    ask = getattr(timed_by(role), "timers", None)
     return ask(role, on) if ask is not None else ()
 
 

@@ -99,7 +99,7 @@ def _time_out(turn: Turn, a: TimeOutTransaction) -> None:
 def _run_out(turn: Turn, a: RunOut) -> None:
     key = (a.broker, a.role, a.shard)
     role, on = turn.roles[key], turn.context(a.broker)
-    turn.carry_out(key, dispatch.module_of(role).on_timer(role, a.timer, on))
+    turn.carry_out(key, dispatch.timed_by(role).on_timer(role, a.timer, on))
 
 
 def _client_timer(turn: Turn, a: ClientTimer) -> None:

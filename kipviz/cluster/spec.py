@@ -90,7 +90,8 @@ class ApplicationSpec(Value, frozen=True):
     `share` says whether its consumer is in a share group, `explicit` whether that one has to
     acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
     `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939); `database` says
-    that it writes to an external database, too.
+    that it writes to an external database, too. `heartbeat_interval_ms` is the producer's
+    transaction.heartbeat.interval.ms (KIP-1309, draft), 0 for none.
     `admin` says that it is an operator's: it has an admin client and uses neither of the others.
     `read_uncommitted` is the isolation level that a consumer has unless it is configured; here it
     has to be asked for.
@@ -122,6 +123,7 @@ class ApplicationSpec(Value, frozen=True):
     protocol: str = ""
     listener: bool = True
     database: bool = False
+    heartbeat_interval_ms: int = 0
     work_ms: int = 0
     acquire_mode: int = BATCH_OPTIMIZED
     callback: bool = False

@@ -297,6 +297,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
         topics=TopicIds(looks_up=spec.look_up_topics),
+        heartbeat_interval_ms=a.heartbeat_interval_ms,
     )
     others: dict[str, Client] = {
         task: producer.but(source=f"{a.name}/{task}", transactional_id=task_id(a, task))

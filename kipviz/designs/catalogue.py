@@ -44,6 +44,7 @@ AS_WRITTEN = Design(
         *(WRITTEN[slot.name] for slot in SESSION_SLOTS),
         *(NEAREST[slot.name] for slot in FINDING_SLOTS),
         *(AS_SHIPPED[slot.name] for slot in TWO_PHASE_SLOTS),
+        "no_transaction",
         *(slot.options[0].name for slot in GROUP_SLOTS),
     ),
 )
@@ -71,6 +72,19 @@ KIP_939 = Design(
     "21735, open)",
     KAFKA.but(keep_prepared="next_epoch").chosen,
     stages_shares=False,
+    sessions=False,
+)
+
+KIP_1309 = Design(
+    "kip-1309",
+    "KIP-1309, heartbeats of transactions",
+    "draft",
+    "KIP-939, and a coordinator that aborts a transaction when its producer was not heard of for "
+    "three heartbeat intervals, also one of a two-phase commit: the text makes no exception.",
+    "KIP-1309 (draft, revision 3), KAFKA-20381; on KIP-939",
+    KIP_939.but(liveness="every_transaction").chosen,
+    stages_shares=False,
+    sessions=False,
 )
 
 
@@ -160,6 +174,7 @@ CATALOGUE: tuple[Design, ...] = (
     GROUP_ID_CONFIG,
     INIT_WITH_CONSUMER,
     KIP_939,
+    KIP_1309,
     _older(
         "kafka-tv1",
         "Kafka, transaction version 1",

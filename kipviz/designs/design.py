@@ -8,6 +8,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.designs.group_options import MEMBERS
+from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.two_phase_options import KEPT
 
@@ -111,6 +112,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
         return any(a.session is not None for a in spec.applications)
     if slot.only_with == MEMBERS:
         return any(a.protocol for a in spec.applications)
+    if slot.only_with == HEARTBEATS:
+        return any(a.heartbeat_interval_ms > 0 for a in spec.applications)
     return slot.only_with != KEPT or any(
         line.target == KEEP_PREPARED_TXN for a in spec.applications for line in a.program
     )

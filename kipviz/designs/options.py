@@ -9,6 +9,7 @@ from __future__ import annotations
 from kipviz.brokers.in_flight import InFlight
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.group_options import GROUP_SLOTS
+from kipviz.designs.liveness_options import LIVENESS_SLOTS
 from kipviz.designs.session_options import SESSION_SLOTS
 from kipviz.designs.slot import (
     DRAFT,
@@ -443,5 +444,6 @@ SLOTS: tuple[Slot, ...] = (
     *SESSION_SLOTS,
     *FINDING_SLOTS,
     *TWO_PHASE_SLOTS,
+    *LIVENESS_SLOTS,
     *GROUP_SLOTS,
 )

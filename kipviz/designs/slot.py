@@ -30,8 +30,8 @@ class Slot(Value, frozen=True):
     """A question on which designs disagree.
 
     `only_with` names what a cluster must have for the question to come up: "session" for a
-    TransactionSession, "kept" for a program that keeps a prepared transaction; "" where it comes up
-    everywhere.
+    TransactionSession, "kept" for a program that keeps a prepared transaction, "heartbeats" for a
+    producer that sends them; "" where it comes up everywhere.
     """
 
     name: str

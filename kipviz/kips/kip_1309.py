@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+
+BROKER = "brokers/test_transaction_liveness.py::test_"
+OURS = "the page has no fields, no key and no errors: our inference"
 
 KIP = Kip(
     1309,
@@ -10,10 +13,66 @@ KIP = Kip(
     "draft",
     (
         Row(
-            "Heartbeat of a transaction",
-            "A producer that is alive says so; one that is silent is timed out.",
+            "TxnHeartbeat",
+            "A producer with an open transaction says that it is alive.",
+            SIMPLIFIED,
+            "brokers.transaction_liveness.on_txn_heartbeat",
+            "kip-1309-dead-writer",
+            BROKER + "a_heartbeat_is_heard_from_the_owner_only_and_changes_nothing",
+            note=OURS,
+        ),
+        Row(
+            "transaction.heartbeat.interval.ms",
+            "0 is off; the interval goes to the coordinator with InitProducerId.",
+            MODELLED,
+            "clients.heartbeats.timers",
+            test="clients/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
+            note="its place in the request, and that it is logged, are our inference",
+        ),
+        Row(
+            "Abort after three intervals",
+            "The coordinator aborts a transaction whose producer was silent, as after a time-out.",
+            SIMPLIFIED,
+            "brokers.transaction_liveness.on_timer",
+            "kip-1309-dead-writer",
+            BROKER + "silence_aborts_and_fences_as_a_time_out_does",
+            note="when the three intervals are over: at any moment (no clock of its own)",
+        ),
+        Row(
+            "transaction.timeout.ms stays",
+            "Whichever runs out first aborts the transaction.",
+            MODELLED,
+            "brokers.transaction_coordinator.on_timeout",
+            "kip-1309-dead-writer",
+            BROKER + "the_time_limit_runs_beside_it",
+        ),
+        Row(
+            "ACL",
+            "TxnHeartbeat needs WRITE on the transactional id.",
+            MODELLED,
+            "brokers.authorizer.NEEDS",
+            test=BROKER + "a_heartbeat_needs_what_the_page_says",
+        ),
+        Row(
+            "Prepared transactions (KIP-939)",
+            "The text does not speak of them: a slot.",
+            MODELLED,
+            "designs.liveness_options.every_transaction",
+            "kip-1309-prepared",
+            BROKER + "whether_a_two_phase_commit_is_watched_is_a_question_of_design",
+            note="that two-phase commits are exempt is our inference",
+        ),
+        Row(
+            "transaction.session.timeout.ms",
+            "KIP-1310 gives KAFKA-20381 another setting, -1 for off.",
             OPEN,
-            note="heartbeats of transactions",
+            note="the two texts contradict each other; the page of KIP-1309 is followed",
+        ),
+        Row(
+            "Who beats when the writer is not the committer",
+            "A committer in another process would have to (Flink).",
+            OPEN,
+            note="heartbeats of somebody who does not write",
         ),
     ),
 )

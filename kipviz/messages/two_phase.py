@@ -15,13 +15,18 @@ NO_TIME_LIMIT = 2_147_483_647
 
 
 class InitProducerId2Pc(InitProducerId, frozen=True):
-    """The same question, with two more: is there a time limit, and is an open transaction kept?"""
+    """The same question, with two more: is there a time limit, and is an open transaction kept?
+
+    `heartbeat_interval_ms` is KIP-1309's (draft): version 7, or 6 if that comes before KIP-939 is
+    stable. Its name and place in the request are our inference.
+    """
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 6
     STATUS: ClassVar[str] = "draft"
     enable_2pc: bool = True
     keep_prepared_txn: bool = False
+    heartbeat_interval_ms: int = 0
 
 
 class InitProducerId2PcResponse(InitProducerIdResponse, frozen=True):

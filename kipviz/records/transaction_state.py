@@ -59,7 +59,8 @@ class TransactionRecord(Value, frozen=True):
     `next_producer_epoch` is in Kafka 4.4.0's schema (tag 3) and no release writes it: KIP-939 keeps
     in it, with `next_producer_id`, the identity under which a kept transaction can be ended. Version
     0 is written under transaction version 0: it has no place for the producer ids before and after,
-    nor for the client's transaction version.
+    nor for the client's transaction version. `heartbeat_interval_ms` is not in Kafka's: that KIP-1309
+    (draft) would log it is our inference.
 
     NOT MODELLED: the two timestamps; time is untimed, a timeout is an action.
     """
@@ -75,3 +76,4 @@ class TransactionRecord(Value, frozen=True):
     client_transaction_version: int = 0
     next_producer_epoch: int = -1
     version: int = 1
+    heartbeat_interval_ms: int = 0

@@ -22,10 +22,8 @@ class NotYet(Value, frozen=True):
 
 
 NOT_YET: tuple[NotYet, ...] = (
-    NotYet("B14", "Must keeping a prepared transaction bump the epoch and log it?", TWO_PHASE),
     NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
     NotYet("B21", "Is one time-out enough, or does a session need a heartbeat?", SESSION),
-    NotYet("B22", "Who keeps a prepared transaction alive?", f"{SESSION}; {TWO_PHASE}"),
     NotYet("B26", "Can a delayed commit end the next transaction?", OLDER),
     NotYet(
         "B27",

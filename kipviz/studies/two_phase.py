@@ -9,6 +9,43 @@ ORDER = "kip-939-small"
 
 STUDIES: tuple[Study, ...] = (
     Study(
+        "B14",
+        "Must keeping a prepared transaction bump the epoch and log it?",
+        "KIP-939 KeepPreparedTxn; pull requests 21735 and 22704 (both open)",
+        "Whether an EndTxn that its sender has given up, and sent again, ends a later transaction "
+        "that nobody has prepared. What the bump at the start is for is another thing: without it "
+        "whoever had the transaction before can still end it.",
+        "kip-939-small-next",
+        "crash_client=1,request_timeout=1",
+        (AGREE,),
+        (
+            Rival("no bump, nothing logged (22704)", "kip-939+keep_prepared=the_same"),
+            Rival(
+                "a bump when it is kept, none when it is over", "kip-939+kept_completion=as_kept"
+            ),
+            Rival("a bump when it is kept and one when it is over (21735)", "kip-939"),
+        ),
+    ),
+    Study(
+        "B22",
+        "Who keeps a prepared transaction alive?",
+        "KIP-1309 TxnHeartbeat (draft); KIP-939, where prepared is known to the client alone",
+        "Whether a coordinator that aborts a silent owner's transaction aborts what the database has "
+        "committed. What the exception costs no search of an untimed clock can say: readers wait for "
+        "as long as nobody comes back, as they do without heartbeats.",
+        "kip-1309-small",
+        "crash_client=1,run_out=1",
+        (AGREE,),
+        (
+            Rival("nobody: one time limit, and none in a two-phase commit (Kafka)", "kip-939"),
+            Rival("its writer, whatever it has prepared (the text)", "kip-1309"),
+            Rival(
+                "nobody in a two-phase commit, its writer in any other",
+                "kip-939+liveness=not_in_two_phases",
+            ),
+        ),
+    ),
+    Study(
         "B29",
         "Which of two stores commits first when both are written?",
         "KIP-939 dual write; KIP-1310 4.5; Kafka 4.4.0 (keepPreparedTxn is refused)",

@@ -74,6 +74,15 @@ Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
 
 
+OF_COORDINATOR = [
+    "InitProducerId",
+    "InitProducerId2Pc",
+    "AddPartitionsToTxn",
+    "EndTxn",
+    "TxnHeartbeat",
+]
+
+
 def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
     """Give the rule that fires, its guards, its clause and how far that is decided, the Kafka class."""
     clause = _clause(before, action)
@@ -211,7 +220,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
     if getattr(role, "loading", False):
         yield "coordinator", "still reads its log"
     match type(message).__name__:
-        case "InitProducerId" | "InitProducerId2Pc" | "AddPartitionsToTxn" | "EndTxn":
+        case name if name in OF_COORDINATOR:
             yield from _coordinator(role, message, model.spec.settings)
         case "ListTransactions" | "DescribeTransactions" | "DescribeProducers":
             yield from asked(world, role, message)
@@ -271,10 +280,11 @@ def _coordinator(
             most_ms = settings.transaction_max_timeout_ms
             yield "transaction.timeout.ms", f"{message.transaction_timeout_ms} of at most {most_ms}"
         case "InitProducerId2Pc":
-            allowed = "true" if settings.two_phase_commit_enable else "false"
-            yield "transaction.two.phase.commit.enable of the broker", allowed
+            yield "two-phase commit allowed", str(settings.two_phase_commit_enable).lower()
             yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
+        case "TxnHeartbeat":
+            yield "heartbeat interval", f"{known.heartbeat_interval_ms if known else 0} ms"
         case "EndTxn":
             yield "asked for", "COMMIT" if message.committed else "ABORT"
         case "AddOffsetsToTxn":

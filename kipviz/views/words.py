@@ -84,6 +84,8 @@ TONE_OF_STATE = {
 ARROW_WORDS = {
     "InitProducerId2Pc": "InitProducerId 2PC",
     "InitProducerId2PcResponse": "InitProducerId 2PC ok",
+    "TxnHeartbeat": "heartbeat",
+    "TxnHeartbeatResponse": "heard",
     "TxnWriteShareGroupState": "write vote",
     "TxnWriteShareGroupStateResponse": "vote written",
     "ConsumerGroupHeartbeat": "heartbeat",

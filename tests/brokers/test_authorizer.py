@@ -28,6 +28,7 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
+from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, FetchResponse, Produce
@@ -65,6 +66,7 @@ REQUESTS = {
         AddPartitionsToTxn("t", 9, 0, ("out-0",)),
         AddOffsetsToTxn("t", 9, 0, "g"),
         EndTxn("t", 9, 0, committed=True),
+        TxnHeartbeat("t", 9, 0),
         WriteTxnMarkers(9, 0, True, ("out-0",), 0),
         Produce("t", "out-0", 9, 0, 0, ()),
         Fetch("out-0", 0, 1, read_committed=True),

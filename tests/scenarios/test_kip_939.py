@@ -103,6 +103,16 @@ def test_an_operator_who_ends_a_prepared_transaction_can_tear_the_two_stores_apa
     assert torn.index(True) == first_step(trace, TransactionDecided, committed=False)
 
 
+def test_a_coordinator_that_waits_for_heartbeats_aborts_what_only_the_next_process_may_end():
+    torn, _ = played("kip-1309-prepared", "kip-1309")
+    first_step(torn, TransactionDecided, committed=False)
+    kept, _ = played("kip-1309-prepared", "kip-939+liveness=not_in_two_phases")
+    assert committed_outputs(kept.world) == {"src-0@0": 1}
+    for trace, held in ((torn, False), (kept, True)):
+        assert (PROPERTIES[0].finding(trace.observations[0]).status == "holds") is held
+        assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
+
+
 # -- every interleaving, with the application dying once at any point ----------------------------
 
 

@@ -143,6 +143,7 @@ STAGING = [
     s.name
     for s in LIBRARY
     if not any(name.startswith("kafka") for name in s.designs)
+    and not s.name.startswith(("kip-939", "kip-1309"))
     and not any(a.database for a in s.spec.applications)
 ]
 

@@ -12,6 +12,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire import (
     admin,
     groups,
+    liveness,
     membership,
     metadata,
     producing,
@@ -54,6 +55,7 @@ KINDS: dict[type[Message], Kind] = {
     **transactions.KINDS,
     **producing.KINDS,
     **groups.KINDS,
+    **liveness.KINDS,
     **membership.KINDS,
     **metadata.KINDS,
     **share_groups.KINDS,

@@ -25,6 +25,11 @@ INIT_PRODUCER_ID_REQUEST = Schema(
     ),
 )
 
+# KIP-1309 (draft): where it stands is our inference; 0, which is the default, is not written.
+HEARTBEAT_INTERVAL = Field(
+    "TransactionHeartbeatIntervalMs", "int32", "6+", tagged="6+", tag=0, status="our inference"
+)
+
 INIT_PRODUCER_ID_RESPONSE = Schema(
     "InitProducerIdResponse",
     22,
@@ -252,7 +257,9 @@ def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
 
 
 def _init_producer_id_2pc(m: two_phase.InitProducerId2Pc, around: Around) -> Struct:
-    more = {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
+    more: Struct = {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
+    if m.heartbeat_interval_ms:
+        more["TransactionHeartbeatIntervalMs"] = m.heartbeat_interval_ms
     return {**_init_producer_id(m, around), **more}
 
 
@@ -353,7 +360,10 @@ KINDS: dict[type[Message], Kind] = {
     model.InitProducerIdResponse: Kind(INIT_PRODUCER_ID_RESPONSE, _identity),
     # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: nobody sends it.
     two_phase.InitProducerId2Pc: Kind(
-        INIT_PRODUCER_ID_REQUEST.but(status="draft"), _init_producer_id_2pc
+        INIT_PRODUCER_ID_REQUEST.but(
+            status="draft", fields=(*INIT_PRODUCER_ID_REQUEST.fields, HEARTBEAT_INTERVAL)
+        ),
+        _init_producer_id_2pc,
     ),
     two_phase.InitProducerId2PcResponse: Kind(
         INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities

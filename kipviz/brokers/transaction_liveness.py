@@ -1,0 +1,69 @@
+"""Whether the owner of a transaction is alive: what its coordinator hears, and when it gives up.
+
+WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). STATUS: draft. The page
+  says that a coordinator aborts a transaction after three intervals without a heartbeat. It does not
+  say what becomes of a prepared transaction (KIP-939), whose owner may be dead for long: that is a
+  slot. Whether other requests count as heartbeats, and what is kept over a fail-over, is not said
+  either; here only TxnHeartbeat counts, and the interval is in the log: our inference.
+NOT MODELLED: when the three intervals are over: with an untimed clock at any moment.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import transaction_coordinator
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.messages.errors import Errors
+from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.records.transaction_state import TransactionState
+
+# What the timer of a transactional id is called; its name stands behind it.
+TIMER = "the liveness of "
+
+
+def on_txn_heartbeat(
+    me: TransactionCoordinator, request: TxnHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Hear that a producer is alive.
+
+    WHEN: every transaction.heartbeat.interval.ms of a producer with an open transaction. CHECKS:
+    loading, the name, the identity. DOES: the three intervals begin again; nothing is logged.
+    ANSWERS: NONE, or that the name belongs to somebody else.
+    Clause: KIP-1309 TxnHeartbeat (draft; checks and errors are our inference, after EndTxn's).
+    """
+    error = _why_refused(me, request)
+    return Effects(me, replies=(Reply(reply_to, TxnHeartbeatResponse(error)),))
+
+
+def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the liveness of every open transaction whose producer has promised heartbeats."""
+    if me.loading:
+        return ()
+    return tuple(f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
+
+
+def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
+    """Abort a transaction whose producer was not heard of, and fence it, as a time-out does."""
+    return transaction_coordinator.on_timeout(me, timer.removeprefix(TIMER), on)
+
+
+def _is_watched(known: TransactionMetadata, on: Context) -> bool:
+    waiting = known.state is TransactionState.ONGOING and known.pending_state is None
+    two_phase = known.timeout_ms == NO_TIME_LIMIT
+    return waiting and known.heartbeat_interval_ms > 0 and on.rules.liveness(two_phase)
+
+
+def _why_refused(me: TransactionCoordinator, request: TxnHeartbeat) -> Errors:
+    if me.loading:
+        return Errors.COORDINATOR_LOAD_IN_PROGRESS
+    known = me.transactions.get(request.transactional_id)
+    if known is None:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    owner = known.as_its_client_knows_it
+    if owner.producer_id != request.producer_id:
+        return Errors.INVALID_PRODUCER_ID_MAPPING
+    if owner.producer_epoch != request.producer_epoch:
+        return Errors.PRODUCER_FENCED
+    return Errors.NONE

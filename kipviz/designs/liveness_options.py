@@ -1,0 +1,39 @@
+"""The options of KIP-1309's slot: whose transaction is aborted because nobody is heard of."""
+
+from __future__ import annotations
+
+from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
+
+# What a cluster has to have for the question to come up: a producer with a heartbeat interval.
+HEARTBEATS = "heartbeats"
+
+
+def not_in_two_phases(two_phase: bool) -> bool:
+    """Anybody's but that of a two-phase commit, which has to outlive its owner."""
+    return not two_phase
+
+
+def every_transaction(two_phase: bool) -> bool:
+    """Everybody's: the text makes no exception."""
+    return True
+
+
+def no_transaction(two_phase: bool) -> bool:
+    """Nobody's: there is one time limit, transaction.timeout.ms."""
+    return False
+
+
+LIVENESS_SLOTS: tuple[Slot, ...] = (
+    Slot(
+        "liveness",
+        "Whose transaction is aborted because no heartbeat came for three intervals?",
+        "KIP-1309",
+        True,
+        (
+            Option("not_in_two_phases", not_in_two_phases, OURS, "KIP-1309 and KIP-939 together"),
+            Option("every_transaction", every_transaction, DRAFT, "KIP-1309 (draft)"),
+            Option("no_transaction", no_transaction, SHIPPED, "transaction.timeout.ms, 4.4.0"),
+        ),
+        HEARTBEATS,
+    ),
+)

@@ -1,0 +1,102 @@
+"""Whether a transaction's owner is alive: who is watched, who is heard, and what silence does."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers import transaction_liveness as liveness
+from kipviz.brokers.authorizer import NEEDS, Operation, Resource
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc
+from kipviz.records.transaction_state import TransactionState
+from tests.brokers.desk import Desk
+
+S = TransactionState
+HOME = "__transaction_state-0"
+SILENCE = "the liveness of t"
+
+
+def opened(rules="kip-1309", *, two_phase=False, interval=5_000):
+    role = TransactionCoordinator(HOME, 2)
+    desk = Desk(tc, role, leaders={HOME: 1, "out-0": 3}, rules=rules, two_phase_commit_enable=True)
+    limit = NO_TIME_LIMIT if two_phase else 60_000
+    request = InitProducerId2Pc(
+        "t", limit, enable_2pc=two_phase, heartbeat_interval_ms=interval, keep_prepared_txn=False
+    )
+    assert desk.ask(tc.on_init_producer_id, request).error is Errors.NONE
+    add = AddPartitionsToTxn("t", 9, 0, ("out-0",))
+    assert desk.ask(tc.on_add_partitions, add).error is Errors.NONE
+    return desk
+
+
+def beat(desk, pid=9, epoch=0, name="t"):
+    return desk.ask(liveness.on_txn_heartbeat, TxnHeartbeat(name, pid, epoch)).error
+
+
+def watched(desk):
+    return liveness.timers(desk.role, desk.on)
+
+
+def test_a_heartbeat_is_heard_from_the_owner_only_and_changes_nothing():
+    desk = opened()
+    before = desk.role
+    assert beat(desk) is Errors.NONE
+    assert beat(desk, epoch=1) is Errors.PRODUCER_FENCED
+    assert beat(desk, pid=8) is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert beat(desk, name="other") is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert desk.role == before
+    desk.role = desk.role.but(loading=True)
+    assert beat(desk) is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_silence_aborts_and_fences_as_a_time_out_does():
+    silent, timed_out = opened(), opened()
+    silent.do(liveness.on_timer(silent.role, SILENCE, silent.on))
+    timed_out.do(tc.on_timeout(timed_out.role, "t", timed_out.on))
+    assert silent.written(HOME) == timed_out.written(HOME)
+    assert silent.role.transactions["t"].state is S.PREPARE_ABORT
+    assert beat(silent) is Errors.PRODUCER_FENCED
+    assert watched(silent) == ()
+
+
+def test_the_time_limit_runs_beside_it():
+    desk = opened()
+    assert watched(desk) == (SILENCE,)
+    assert tc.why_no_timeout(desk.role, "t") is None
+
+
+def test_nobody_is_watched_who_has_not_promised_heartbeats_or_has_nothing_open():
+    assert watched(opened(interval=0)) == ()
+    desk = opened()
+    desk.instant = False
+    desk.ask(tc.on_end_txn, EndTxn("t", 9, 0, True))
+    assert watched(desk) == ()
+
+
+def test_what_was_promised_is_known_to_the_next_coordinator():
+    desk = opened()
+    desk.do(tc.on_loaded(TransactionCoordinator(HOME, 3, loading=True), desk.on))
+    assert watched(desk) == (SILENCE,)
+
+
+@pytest.mark.parametrize(
+    ("rules", "plain", "two_phase"),
+    [
+        ("kafka", 0, 0),
+        ("kip-1309", 1, 1),
+        ("kip-1309+liveness=not_in_two_phases", 1, 0),
+    ],
+)
+def test_whether_a_two_phase_commit_is_watched_is_a_question_of_design(rules, plain, two_phase):
+    assert len(watched(opened(rules))) == plain
+    assert len(watched(opened(rules, two_phase=True))) == two_phase
+
+
+def test_a_heartbeat_needs_what_the_page_says():
+    (need,) = NEEDS["TxnHeartbeat"]
+    assert (need.operation, need.resource) == (Operation.WRITE, Resource.TRANSACTIONAL_ID)
+    assert need.status == "draft"

@@ -1,0 +1,75 @@
+"""A producer that says it is alive: when, how often, and what an answer means to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import producer as p
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.messages.errors import Errors
+from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.transactions import EndTxn
+from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.records.batches import DataRecord
+
+S = ProducerState
+ME = Producer("app-1/producer", "t", heartbeat_interval_ms=5_000)
+
+
+def asks(me):
+    return p.sent(me, p.next_request(me), 1)
+
+
+def written(me=ME):
+    me, request = asks(p.init_transactions(me))
+    me = p.on_response(me, InitProducerId2PcResponse(Errors.NONE, 9, 0))
+    me = p.send(p.begin_transaction(me), "out-0", (DataRecord("r", "src-0@0"),))
+    return me.but(batches=()), request
+
+
+def test_the_interval_is_told_with_the_first_request():
+    _, request = written()
+    assert isinstance(request, InitProducerId2Pc)
+    assert (request.heartbeat_interval_ms, request.enable_2pc) == (5_000, False)
+    assert request.transaction_timeout_ms == 60_000
+
+
+def test_a_producer_beats_only_while_a_transaction_is_open():
+    me, _ = written()
+    (timer,) = p.timers(me)
+    me, beat = asks(p.on_timer(me, timer))
+    assert beat == TxnHeartbeat("t", 9, 0)
+    assert p.timers(me) == ()
+    me = p.on_response(me, TxnHeartbeatResponse(Errors.NONE))
+    assert p.timers(me) == (timer,)
+    assert p.timers(p.end_transaction(me, committed=True)) == ()
+    assert p.timers(ME) == ()
+
+
+def test_a_producer_without_an_interval_never_beats():
+    me, _ = written()
+    assert p.timers(me.but(heartbeat_interval_ms=0)) == ()
+
+
+def test_the_end_of_a_transaction_waits_for_the_heartbeat_before_it():
+    me, _ = written()
+    me, _ = asks(p.on_timer(me, *p.timers(me)))
+    me = p.end_transaction(me, committed=True)
+    assert p.next_request(me) is None
+    me = p.on_response(me, TxnHeartbeatResponse(Errors.NONE))
+    assert isinstance(p.next_request(me), EndTxn)
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (Errors.COORDINATOR_LOAD_IN_PROGRESS, S.IN_TRANSACTION),
+        (Errors.PRODUCER_FENCED, S.FATAL_ERROR),
+    ],
+)
+def test_a_producer_hears_from_its_heartbeat_that_it_is_fenced(error, state):
+    me, _ = written()
+    me, beat = asks(p.on_timer(me, *p.timers(me)))
+    me = p.on_response(me, TxnHeartbeatResponse(error))
+    assert me.state is state
+    assert (p.next_request(me) == beat) == (state is S.IN_TRANSACTION)
