@@ -49,7 +49,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,

@@ -64,6 +64,7 @@ from kipviz.cluster.world import Connection, World, broker_host, host_of, role_k
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import offsets_of
 from kipviz.views import due, membership
+from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.limits import time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
@@ -74,7 +75,6 @@ Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
 
 
-OF_COORDINATOR = [
     "InitProducerId",
     "InitProducerId2Pc",
     "AddPartitionsToTxn",
@@ -221,7 +221,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         yield "coordinator", "still reads its log"
     match type(message).__name__:
         case name if name in OF_COORDINATOR:
-            yield from _coordinator(role, message, model.spec.settings)
+            yield from of_coordinator(role, message, model.spec.settings)
         case "ListTransactions" | "DescribeTransactions" | "DescribeProducers":
             yield from asked(world, role, message)
         case "WriteTxnMarkers":
@@ -258,41 +258,6 @@ def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
             f"leader of {short_name(partition)}",
             who if leader == broker else f"{who}, not this one",
         )
-
-
-def _coordinator(
-    role: TransactionCoordinator, message: Any, settings: BrokerSettings
-) -> Iterator[Guard]:
-    known = role.transactions.get(message.transactional_id)
-    if known is None:
-        yield message.transactional_id, "not known yet"
-    else:
-        yield "state", known.state.value
-        yield "pending transition", known.pending_state.value if known.pending_state else "none"
-        theirs, ours = (message.producer_id, message.producer_epoch), known
-        if theirs[0] >= 0:
-            yield "producer id", both("request", theirs[0], "coordinator", ours.producer_id)
-        yield "epoch", both("request", theirs[1], "coordinator", ours.producer_epoch)
-        if known.is_kept:
-            yield "kept: it can be ended by", known.kept_for
-    match type(message).__name__:
-        case "InitProducerId":
-            most_ms = settings.transaction_max_timeout_ms
-            yield "transaction.timeout.ms", f"{message.transaction_timeout_ms} of at most {most_ms}"
-        case "InitProducerId2Pc":
-            yield "two-phase commit allowed", str(settings.two_phase_commit_enable).lower()
-            yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
-            yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
-        case "TxnHeartbeat":
-            yield "heartbeat interval", f"{known.heartbeat_interval_ms if known else 0} ms"
-        case "EndTxn":
-            yield "asked for", "COMMIT" if message.committed else "ABORT"
-        case "AddOffsetsToTxn":
-            yield "asked for", f"the offsets of {message.group_id}"
-        case _:
-            yield "asked for", listed(tuple(map(short_name, message.partitions)))
-    if known is not None:
-        yield "enlisted", listed(tuple(map(short_name, known.partitions)))
 
 
 def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
