@@ -14,7 +14,6 @@ from kipviz.brokers import share_partition_leader
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call
@@ -73,14 +72,6 @@ from kipviz.views.traffic import between, towards
 
 Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
-
-
-    "InitProducerId",
-    "InitProducerId2Pc",
-    "AddPartitionsToTxn",
-    "EndTxn",
-    "TxnHeartbeat",
-]
 
 
 def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
