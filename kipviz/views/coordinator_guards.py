@@ -15,6 +15,7 @@ OF_COORDINATOR = (
     "InitProducerId",
     "InitProducerId2Pc",
     "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
     "EndTxn",
     "TxnHeartbeat",
 )
