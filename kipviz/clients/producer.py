@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients import heartbeats, producer_state, topic_ids
+from kipviz.clients import producer_state, producer_timers, topic_ids
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.clients.topic_ids import BY_ID, TopicIds
@@ -120,11 +120,6 @@ class Producer(Part, frozen=True, dict=True):
     topics: TopicIds = TopicIds()
     newest_offset_commit: int = BY_ID
     heartbeat_interval_ms: int = 0
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a transaction is open that the application has not begun to end."""
-        return self.state in (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 
     @property
     def state_name(self) -> str:
@@ -477,24 +472,9 @@ def restarted(me: Producer, life: int) -> Producer:
     )
 
 
-def timers(me: Producer) -> tuple[str, ...]:
-    """Give the timers that are set: the heartbeat's, and those of who looks topics up."""
-    looking = topic_ids.timers(me.topics, idle=me.state is S.READY)
-    return (*heartbeats.timers(me), *looking)
-
-
-def on_timer(me: Producer, timer: str) -> Producer:
-    """Say that one is alive, try again, forget topics that nobody used, or give up waiting.
-
-    NOT MODELLED: that a transaction could go on after max.block.ms; here it has to be aborted.
-    """
-    if timer == heartbeats.TIMER:
-        return me.but(queue=(*me.queue, heartbeats.beat(me)))
-    me = me.but(topics=topic_ids.after(me.topics, timer))
-    if timer != topic_ids.MAX_BLOCK:
-        return me
-    why = f"TxnOffsetCommit: {EXPIRED.name}"
-    return _to(me, S.ABORTABLE_ERROR).but(queue=(), done=True, error=why)
+# What is due of itself, and what happens then.
+timers = producer_timers.timers
+on_timer = producer_timers.on_timer
 
 
 def _initialised(me: Producer, answer: InitProducerIdResponse) -> Producer:

@@ -25,7 +25,7 @@ KIP = Kip(
             "transaction.heartbeat.interval.ms",
             "0 is off; the interval goes to the coordinator with InitProducerId.",
             MODELLED,
-            "clients.heartbeats.timers",
+            "clients.producer_timers.timers",
             test="clients/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
             note="its place in the request, and that it is logged, are our inference",
         ),
