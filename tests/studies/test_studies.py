@@ -93,7 +93,7 @@ def test_an_abort_that_gives_the_delivery_back_loses_fewer_records() -> None:
 
 
 def test_every_question_from_b1_to_b34_has_an_answer_or_what_is_missing() -> None:
-    answered = {s.name for s in STUDIES} - {"sequences", "chaos", "cost"}
+    answered = {s.name for s in STUDIES if s.name[1:].isdigit()}
     missing = {n.name for n in NOT_YET}
     assert not answered & missing
     assert answered | missing == {f"B{number}" for number in range(1, 35)}
