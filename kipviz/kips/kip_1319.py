@@ -16,6 +16,7 @@ KIP = Kip(
             handler="messages.wire.groups.TXN_OFFSET_COMMIT_REQUEST",
             scenario="kip-1319-by-id",
             test="messages/test_wire_recorded.py::test_every_field_is_kafkas_version_by_version",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Broker-Side: topic ID resolution",
@@ -25,6 +26,7 @@ KIP = Kip(
             scenario="kip-1319-remade",
             test="brokers/test_offset_topics.py::test_an_id_is_resolved_before_a_partition_is_looked_for",
             note="authorization is asked before either",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Broker-Side: error mapping",
@@ -40,6 +42,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_offset_fetch",
             scenario="kip-1319-by-id",
             test="brokers/test_offset_topics.py::test_the_id_is_kept_with_the_offset_also_when_it_came_by_name",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: topic ID resolution",
@@ -48,6 +51,7 @@ KIP = Kip(
             handler="clients.topic_ids.missing",
             scenario="kip-1319-by-id",
             test="clients/test_topic_ids.py::test_the_first_commit_waits_for_the_id_and_the_second_does_not",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: fallback",
@@ -56,6 +60,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-v5",
             test="clients/test_topic_ids.py::test_a_request_is_built_by_ids_or_as_a_whole_by_names",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: error handling",
@@ -65,6 +70,7 @@ KIP = Kip(
             scenario="kip-1319-remade",
             test="clients/test_topic_ids.py::test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms",
             note="after max.block.ms the transaction has to be aborted here; in Java it could go on",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "What an id protects from",
@@ -73,6 +79,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-first",
             test="brokers/test_offset_topics.py::test_with_a_topic_goes_what_groups_had_of_it",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Rejected Alternatives",
@@ -82,6 +89,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.spoken_in",
             test="brokers/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",
             note="version 5 beside version 6 can be compared; no design has a third one",
+            page="25-kip-447-and-1319",
         ),
     ),
 )

@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_txn_offset_commit",
             scenario="kip-447-zombie",
             test="brokers/test_group_coordinator.py::test_the_member_is_checked_once_the_partition_is_enlisted",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "OffsetFetch: wait for pending offsets",
@@ -24,6 +25,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_offset_fetch",
             scenario="kip-447-race",
             test="brokers/test_group_coordinator.py::test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Motivation: one producer per partition fences by its name",
@@ -32,6 +34,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="kip-447-task-ids",
             test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Motivation and Rejected Alternatives, counted",
@@ -48,6 +51,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_error",
             scenario="kip-447-two-bounces",
             test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Two drafts: the group id as a producer config; initTransactions(consumer)",
@@ -58,6 +62,7 @@ KIP = Kip(
             test="studies/test_zombies.py::test_each_half_closes_a_window_of_its_own",
             note="InitProducerId does not carry the group, and the transaction coordinator keeps no "
             "generation; the 10 s time-out is a setting of the producer",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Generations of the classic protocol",
@@ -72,6 +77,7 @@ KIP = Kip(
             handler="studies.zombies.pauses",
             scenario="kip-447-race",
             test="studies/test_zombies.py::test_each_half_closes_a_window_of_its_own",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "ConsumerGroupMetadata with the group's id only",
@@ -80,6 +86,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_error",
             scenario="kip-447-group-id-only",
             test="brokers/test_consumer_group.py::test_who_may_commit",
+            page="25-kip-447-and-1319",
         ),
     ),
 )

@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-rebalance",
             test="brokers/test_group_membership.py::test_a_member_joins_at_the_group_s_next_epoch",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Assignment Process: the target",
@@ -25,6 +26,7 @@ KIP = Kip(
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
             note="uniform only, in the heartbeat; 4.3 may make it up to a second later",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Reconciliation of the group",
@@ -33,6 +35,7 @@ KIP = Kip(
             handler="brokers.consumer_group.reconciled",
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_a_partition_is_given_only_when_the_other_one_has_let_go",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Member Failures",
@@ -41,6 +44,7 @@ KIP = Kip(
             handler="brokers.group_membership.on_timer",
             scenario="kip-848-rebalance",
             test="brokers/test_group_membership.py::test_a_silent_member_is_taken_out_and_the_group_goes_on",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Member epochs fence",
@@ -49,6 +53,7 @@ KIP = Kip(
             handler="brokers.consumer_group.heartbeat_error",
             scenario="kip-447-zombie",
             test="brokers/test_consumer_group.py::test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Offsets in the name of a member",
@@ -57,6 +62,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_error",
             scenario="kip-848-no-listener",
             test="properties/test_promises.py::test_who_stages_offsets_is_a_member_that_has_the_partition",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Static members, regular expressions, client-side assignors, racks",
