@@ -5,6 +5,9 @@ shows what it is there for. Small fault budgets are searched first, so that the 
 smallest set of accidents that is needed. "Nothing up to this bound" is an answer, too, and says
 how far the search went.
 
+Where a search had to stop at its bound, seeded runs of the same scenario go on from there, if they are
+asked for: they prove nothing, but what they break is broken.
+
 A promise that the design breaks by itself under a budget is not asked there: the rule is not to
 blame for it.
 """
@@ -16,7 +19,9 @@ from itertools import combinations
 
 from kipviz.checking.budgets import budget_of, budget_words
 from kipviz.checking.explore import Search
+from kipviz.checking.faults import faults as faults_named
 from kipviz.checking.found import Bounds
+from kipviz.checking.task import Task, Verdict, run
 from kipviz.checking.verdicts import BREAKS, EVERY_PROPERTY, Cell, Judged, cells_of
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.values import Value
@@ -51,16 +56,34 @@ class Tried(Value, frozen=True):
         return f"{self.faults or 'no fault'}: {how} {self.states:,} states"
 
 
+class Sampled(Value, frozen=True):
+    """Seeded runs that were made because a search was too large; `broken` is the first that breaks."""
+
+    profile: str
+    runs: int
+    broken: Verdict | None = None
+
+    @property
+    def words(self) -> str:
+        """What came of them."""
+        if self.broken is None:
+            return f"{self.runs:,} seeded runs, {self.profile}: nothing breaks"
+        where = f"seed {self.broken.task.seed} of {self.profile}, step {self.broken.step}"
+        return f"{self.broken.broken}, in a seeded run ({where}): {self.broken.reason}"
+
+
 class Ablated(Value, frozen=True):
     """Some rules switched off, and what broke first; `first` is None if nothing did.
 
-    `held` are the budgets before that one, each with how far it was searched.
+    `held` are the budgets before that one, each with how far it was searched. `sampled` are the
+    seeded runs that were made where a search was not complete.
     """
 
     rules: tuple[str, ...]
     design: str
     first: Judged | None
     held: tuple[Tried, ...]
+    sampled: Sampled | None = None
 
     @property
     def cell(self) -> Cell | None:
@@ -80,22 +103,28 @@ def ablate(
     progress: Told | None = None,
     *,
     pairs: bool = True,
+    runs: int = 0,
+    profile: str = "hostile",
 ) -> Iterator[Ablated]:
     """Switch off each rule alone and then each pair of them, and give what breaks first.
 
-    The first row has nothing switched off. `progress` gets (design, states, depth); when it gives
-    False, what was searched so far is given and it ends.
+    The first row has nothing switched off. `progress` gets (design, states, depth), or (design,
+    seeded runs, 0); when it gives False, what was searched so far is given and it ends. With `runs`, where
+    nothing broke and a search was not complete, so many seeded runs under a fault profile follow.
 
     Raises:
         UnknownRule: if a rule is none of Kafka's; the message lists what there is.
-        ValueError: if scenario, design or a budget are unknown.
+        ValueError: if scenario, design, a budget or the profile are unknown, or runs is no number.
     """
     for rule in rules:
         if rule not in RULES:
             raise UnknownRule(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
     chosen = design_named(design)
     asked = tuple((budget_of(faults), EVERY_PROPERTY) for faults in budgets)
-    work = _Work(scenario, bounds, progress)
+    faults_named(profile)
+    if type(runs) is not int or runs < 0:
+        raise ValueError(f"runs is a whole number from 0, not {runs!r}")
+    work = _Work(scenario, bounds, progress, runs, profile)
     base, cells = work.base(chosen, asked)
     yield base
     asked = tuple(
@@ -112,10 +141,15 @@ def ablate(
 class _Work:
     """The searches of one ablation; they end together."""
 
-    def __init__(self, scenario: str, bounds: Bounds, progress: Told | None) -> None:
+    def __init__(
+        self, scenario: str, bounds: Bounds, progress: Told | None, runs: int, profile: str
+    ) -> None:
         self._scenario = scenario_named(scenario)
         self._bounds = bounds
         self._progress = progress
+        self._runs = runs
+        self._profile = profile
+        self._not_to_blame: set[str] | None = None
         self.stopped = False
 
     def base(
@@ -152,7 +186,28 @@ class _Work:
             held.append(_tried(judged))
             if self.stopped:
                 break
-        return Ablated(off, without.name, None, tuple(held))
+        sampled = None
+        if self._runs and not self.stopped and not all(each.complete for each in held):
+            sampled = self._sampled(design, without)
+        return Ablated(off, without.name, None, tuple(held), sampled)
+
+    def _sampled(self, design: Design, without: Design) -> Sampled:
+        """Make seeded runs until one breaks what the design itself keeps in all of them."""
+        if self._not_to_blame is None:
+            self._not_to_blame = {v.broken for v in self._seeded(design) if v.status == BREAKS}
+        made = 0
+        for verdict in self._seeded(without):
+            made += 1
+            if verdict.status == BREAKS and verdict.broken not in self._not_to_blame:
+                return Sampled(self._profile, made, verdict)
+        return Sampled(self._profile, made)
+
+    def _seeded(self, design: Design) -> Iterator[Verdict]:
+        for seed in range(self._runs):
+            if self._progress is not None and not self._progress(design.name, seed, 0):
+                self.stopped = True
+                return
+            yield run(Task(self._scenario.name, design.name, self._profile, seed))
 
     def _searched(
         self,

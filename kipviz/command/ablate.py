@@ -28,6 +28,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a fault budget to search; may be given again. Smaller ones first",
     )
     parser.add_argument("--alone", action="store_true", help="each rule alone, no pairs")
+    parser.add_argument(
+        "--runs",
+        type=count,
+        default=0,
+        metavar="N",
+        help="so many seeded runs where a search was too large and broke nothing; none if left out",
+    )
+    parser.add_argument(
+        "--profile", default="hostile", metavar="PROFILE", help="their fault profile (hostile)"
+    )
     parser.add_argument("--states-max", type=count, default=15_000, metavar="N")
     add_json(parser)
 
@@ -49,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
                 Bounds(states_max=arguments.states_max),
                 progress.designs,
                 pairs=not arguments.alone,
+                runs=arguments.runs,
+                profile=arguments.profile,
             )
             rows = tuple(searched)
     except ValueError as wrong:
@@ -73,6 +85,14 @@ def _document(row: Ablated) -> dict[str, Any]:
         "steps": None if cell is None else len(cell.actions),
         "faults": None if first is None else budget_words(first.budget),
         "reason": None if cell is None else cell.reason,
+        "sampled": None
+        if row.sampled is None
+        else {
+            "profile": row.sampled.profile,
+            "runs": row.sampled.runs,
+            "breaks": None if row.sampled.broken is None else row.sampled.broken.broken,
+            "seed": None if row.sampled.broken is None else row.sampled.broken.task.seed,
+        },
         "held": [
             {"faults": held.faults, "states": held.states, "complete": held.complete}
             for held in row.held

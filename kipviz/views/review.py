@@ -219,6 +219,8 @@ def ablation_page(rows: Sequence[Ablated]) -> str:
 
 def _without(row: Ablated) -> tuple[str, str, str]:
     off = " and ".join(row.rules) or "nothing"
+    if row.sampled is not None:
+        return off, row.sampled.words, row.sampled.profile if row.sampled.broken else ""
     if row.first is None or row.cell is None:
         return off, "nothing up to this bound", ""
     what = f"{row.cell.asked}, after {len(row.cell.actions)} steps: {row.cell.reason}"

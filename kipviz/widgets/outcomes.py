@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from kipviz.checking import ablation
 from kipviz.checking import outcomes as counted
 from kipviz.checking.ablation import BUDGETS, RULES, STATES_MAX, Ablated
+from kipviz.checking.breaking import breaking
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
+from kipviz.checking.runs import replay
 from kipviz.views.review import ablation_page, outcomes_page, told
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepper import Stepper
@@ -93,7 +95,11 @@ class Ablation:
         for row in self.rows:
             if set(row.rules) == set(rules) and row.first is not None and row.cell is not None:
                 return stepper_of(told(row.first, row.cell).run).last()
-        broken = "; ".join(" and ".join(r.rules) for r in self.rows if r.rules and r.first)
+            if set(row.rules) == set(rules) and row.sampled is not None and row.sampled.broken:
+                made = replay(row.sampled.broken.task)
+                return stepper_of(breaking(made, row.sampled.broken.broken).run).last()
+        found = (r for r in self.rows if r.first or (r.sampled and r.sampled.broken))
+        broken = "; ".join(" and ".join(r.rules) for r in found if r.rules)
         raise LookupError(
             f"Nothing broke without {' and '.join(rules)}; something broke without: "
             f"{broken or 'none'}."
@@ -115,6 +121,8 @@ def ablate(
     states_max: int = STATES_MAX,
     *,
     pairs: bool = True,
+    runs: int = 0,
+    profile: str = "hostile",
 ) -> Ablation:
     """Switch off Kafka's own rules, alone and in pairs, and find what breaks first.
 
@@ -125,11 +133,21 @@ def ablate(
         faults: fault budgets, the smaller ones first.
         states_max: when a search gives up.
         pairs: whether pairs are tried, too.
+        runs: so many seeded runs where a search was too large and broke nothing.
+        profile: the fault profile of those runs.
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
     bounds = Bounds(states_max=states_max)
-    return Ablation(
-        tuple(ablation.ablate(scenario, design, tuple(rules), tuple(faults), bounds, pairs=pairs))
+    searched = ablation.ablate(
+        scenario,
+        design,
+        tuple(rules),
+        tuple(faults),
+        bounds,
+        pairs=pairs,
+        runs=runs,
+        profile=profile,
     )
+    return Ablation(tuple(searched))

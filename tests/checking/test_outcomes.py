@@ -101,3 +101,56 @@ def test_a_log_that_looks_at_no_sequences_breaks_as_soon_as_a_connection_is_lost
     assert off.cell.asked == "atomic"
     assert "duplicated" in off.cell.reason
     assert set(RULES) >= {"sequence_check", "epoch_check"}
+
+
+def test_where_a_search_is_too_large_seeded_runs_go_on_and_what_they_break_is_opened() -> None:
+    bounds = Bounds(states_max=150)
+    rows = list(
+        ablate(
+            SMALL,
+            rules=("sequence_check",),
+            budgets=("lose_connection=1",),
+            bounds=bounds,
+            pairs=False,
+            runs=25,
+            profile="rough",
+        )
+    )
+    base, off = rows
+    assert base.sampled is None
+    assert off.first is None
+    assert off.sampled is not None
+    assert off.sampled.broken is not None
+    assert off.sampled.runs == off.sampled.broken.task.seed + 1
+    assert "duplicated" in off.sampled.words
+    assert off.sampled.words[:40] in ablation_page(rows)
+    assert runs.replay(off.sampled.broken.task).design.name == off.design
+
+
+def test_seeded_runs_that_break_nothing_are_told_with_their_number_and_can_be_stopped() -> None:
+    def sampled(progress=None):
+        _, off = ablate(
+            SMALL,
+            rules=("lock_timeout",),
+            budgets=("",),
+            bounds=Bounds(states_max=20),
+            pairs=False,
+            runs=3,
+            profile="calm",
+            progress=progress,
+        )
+        return off.sampled.words
+
+    assert sampled() == "3 seeded runs, calm: nothing breaks"
+    asked: list[int] = []
+
+    def until_the_third_run(name: str, at: int, depth: int) -> bool:
+        asked.append(at)
+        return not (depth == 0 and at == 2 and "lock_timeout" in name)
+
+    assert sampled(until_the_third_run) == "2 seeded runs, calm: nothing breaks"
+    assert asked
+    with pytest.raises(ValueError, match="runs is a whole number from 0, not -1"):
+        list(ablate(SMALL, runs=-1))
+    with pytest.raises(ValueError, match="there is no fault profile 'odd'"):
+        list(ablate(SMALL, runs=1, profile="odd"))

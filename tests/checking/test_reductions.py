@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import pytest
@@ -13,9 +13,10 @@ from kipviz.checking.found import Bounds, Explored
 from kipviz.checking.lone import LoneSteps
 from kipviz.checking.reductions import Reduction
 from kipviz.checking.symmetry import Renaming, Symmetry, interchangeable, renamed
+from kipviz.cluster.world import first_world
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import CATALOGUE, design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import (
     REDUCED,
@@ -251,3 +252,19 @@ def test_two_phase_commit_has_the_sizes_that_the_literature_gives() -> None:
 @pytest.mark.slow
 def test_two_phase_commit_with_five_resource_managers_too() -> None:
     assert explore(TwoPhaseCommit(5), properties=()).states == 8_832
+
+
+def test_no_story_has_two_brokers_that_could_be_exchanged() -> None:
+    """Why there is no symmetry of brokers (DECISIONS 20): whoever has a copy has a place in an order."""
+    for story in LIBRARY:
+        leaders = first_world(story.spec).image.leaders
+        places: dict[int, set[tuple[str, int]]] = {broker: set() for broker in story.spec.brokers}
+        for partition, held in leaders.items():
+            for place, broker in enumerate(held.replicas):
+                places[broker].add((partition, place))
+        spares = [
+            places[broker]
+            for broker in story.spec.brokers
+            if broker not in {held.leader for held in leaders.values()}
+        ]
+        assert all(one != other for one, other in combinations(spares, 2)), story.name

@@ -48,3 +48,21 @@ def test_nonsense_is_bad_input(kipviz, words, sentence):
     done = kipviz(*words)
     assert done.status == 2
     assert sentence in done.err
+
+
+def test_a_campaigns_run_that_breaks_says_which_single_decision_saves_it(kipviz):
+    words = ("replay", "--scenario", "kip-1289-two-members", "--design", "finding-D")
+    task = ("--faults", "rough", "--seed", "3", "--saves")
+    done = kipviz(*words, *task, "--json")
+    assert done.status == 1
+    savers = [d for d in done.document["decisions"] if d["on_this_course"] == "holds"]
+    assert {"lock_expiry"} <= {d["slot"] for d in savers}
+    told = kipviz(*words, *task)
+    assert "Which single decision saves this run?" in told.out
+
+
+def test_an_ablation_on_the_command_line_goes_on_with_seeded_runs(kipviz):
+    words = ("ablate", SMALL, "--rules", "sequence_check", "--faults", "lose_connection=1")
+    more = ("--alone", "--states-max", "150", "--runs", "25", "--profile", "rough")
+    _, off = kipviz(*words, *more, "--json").document["rows"]
+    assert off["sampled"]["breaks"] == "atomic"
