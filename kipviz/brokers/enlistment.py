@@ -104,12 +104,14 @@ def unguarded(
 ) -> tuple[Enlisting, ...]:
     """Take the guard from what waits for a transaction that a marker has just ended.
 
-    A marker with the very epoch that waits ended the transaction before it. Source:
+    Under transaction version 2 a marker with the very epoch that waits ended the transaction before
+    it; below, it is the one that ends this transaction. Source:
     ProducerStateManager.clearVerificationStateEntry.
     """
     return tuple(
         w.but(guarded=False)
-        if w.producer_id == producer_id and w.producer_epoch != marker_epoch
+        if w.producer_id == producer_id
+        and not (w.producer_epoch == marker_epoch and enlists(w.request))
         else w
         for w in waiting
     )

@@ -16,6 +16,7 @@ from kipviz.cluster.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.agreement import Agreement, OneOutcome
+from kipviz.properties.asked import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.promises import PROMISES
 from kipviz.properties.verdict import Property
@@ -28,7 +29,7 @@ BREAKS = "breaks"
 
 EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES, Agreement(), OneOutcome())
 # Asked by name only: below a state in which one of these is broken nothing more would be asked.
-ASKED_BY_NAME: tuple[Property, ...] = EXPECTATIONS
+ASKED_BY_NAME: tuple[Property, ...] = (*EXPECTATIONS, CommitsAsAsked())
 
 
 class UnknownProperty(ValueError):

@@ -22,9 +22,9 @@ class Facts(Part, frozen=True, dict=True):
     promise.
 
     Below transaction version 2 an epoch lasts for many transactions, so that the last three are
-    needed: `due` are the (partition, producer id) that wait for a marker, `rounds` how many
-    transactions of a producer id were decided, `sent_in` in which of them a batch was first sent,
-    by (partition, producer id, epoch, sequence).
+    needed: `due` are the (partition, producer id) that wait for a marker, true as long as nothing is
+    decided, `rounds` how many transactions of a producer id have begun, `sent_in` in which of them a
+    batch was first sent, by (partition, producer id, epoch, sequence).
     """
 
     owners: Table[str, str] = Table.of()

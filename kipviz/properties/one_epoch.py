@@ -22,15 +22,20 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
             place = (pid, event.producer_epoch)
             if event.before is not TransactionState.ONGOING:
                 facts = facts.but(
-                    decided=facts.decided.without(place), markers=facts.markers.without(place)
+                    decided=facts.decided.without(place),
+                    markers=facts.markers.without(place),
+                    rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1),
                 )
             due = facts.due
             for partition in event.partitions:
                 due = due.set((partition, pid), True)
             return facts.but(due=due)
         case TransactionDecided(producer_id=pid):
-            rounds = facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1)
-            return facts.but(rounds=rounds)
+            due = facts.due
+            for waiting, _ in facts.due.items():
+                if waiting[1] == pid:
+                    due = due.set(waiting, False)
+            return facts.but(due=due)
         case MessageSent(message=Produce() as batch):
             key = (batch.partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
             if key in facts.sent_in:
@@ -38,7 +43,9 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
             now = facts.rounds.get(batch.producer_id, 0)
             return facts.but(sent_in=facts.sent_in.set(key, now))
         case BatchAppended(partition=partition, producer_id=pid) if event.control:
-            return facts.but(due=facts.due.without((partition, pid)))
+            # A marker that comes late, in the middle of a transaction, is not the one that is due.
+            undecided = facts.due.get((partition, pid), False)
+            return facts if undecided else facts.but(due=facts.due.without((partition, pid)))
         case _:
             return facts
 

@@ -242,7 +242,7 @@ def _joins_another(facts: Facts, event: Event, world: World) -> str:
         return ""
     return (
         f"{event.partition} took a batch that producer {event.producer_id} sent in its transaction "
-        f"{sent + 1}, and it will end with transaction {now + 1}"
+        f"{sent}, and it will end with transaction {now}"
     )
 
 

@@ -126,6 +126,19 @@ SHARE_READ: tuple[Line, ...] = (
     Line("records = shareConsumer.poll(Duration.ofSeconds(5)); process(records);", C.POLL, then=0),
 )
 
+# Two transactions, the second of which is given up: what is late of the first may end it.
+COMMIT_THEN_ABORT: tuple[Line, ...] = (
+    INIT,
+    Line(GROUP_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND, on_error=5),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=6, on_error=5),
+    Line("} catch (KafkaException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND, on_error=8),
+    Line("producer.abortTransaction();", C.ABORT_TRANSACTION),
+)
+
 # A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
 READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
 COPY: tuple[Line, ...] = (

@@ -13,6 +13,7 @@ from kipviz.studies import chaos, cost, counted, producers, share_counts, two_ph
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
+from kipviz.studies.versions import VERSION_STUDIES
 
 ATOMIC = "atomic"
 LIVE = "nothing pending for ever"
@@ -343,6 +344,7 @@ STUDIES: tuple[Study, ...] = (
         counting=_repetitions,
     ),
     *two_phase.STUDIES,
+    *VERSION_STUDIES,
     *SESSION_STUDIES,
 )
 

@@ -10,7 +10,6 @@ from kipviz.core.values import Value
 
 SESSION = "TransactionSession (KIP-1310)"
 TWO_PHASE = "prepared transactions and an external database (KIP-939)"
-OLDER = "transaction versions 0 and 1: version 2 is what is modelled"
 
 
 class NotYet(Value, frozen=True):
@@ -24,15 +23,4 @@ class NotYet(Value, frozen=True):
 NOT_YET: tuple[NotYet, ...] = (
     NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
     NotYet("B21", "Is one time-out enough, or does a session need a heartbeat?", SESSION),
-    NotYet("B26", "Can a delayed commit end the next transaction?", OLDER),
-    NotYet(
-        "B27",
-        "Which version leaves transactions hanging?",
-        f"{OLDER} (B23 asks it of version 2)",
-    ),
-    NotYet(
-        "B34",
-        "What if the version goes up between prepare and commit?",
-        f"{OLDER}; {TWO_PHASE}",
-    ),
 )

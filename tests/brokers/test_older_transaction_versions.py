@@ -6,14 +6,15 @@ import pytest
 
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import transaction_coordinator as tc
-from kipviz.brokers.context import Context
+from kipviz.brokers.context import Context, ReplyTo
+from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata, end_txn_error_below_5
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.features import Features
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -221,6 +222,18 @@ def test_a_leader_asks_whether_the_client_has_added_its_partition(leader, said, 
     assert verified(leader, said).verify_only
     assert leader.last.error is answer
     assert leader.logs["out-0"].end_offset == (1 if answer is Errors.NONE else 0)
+
+
+def test_a_yes_that_comes_after_the_abort_marker_is_too_late_though_the_epoch_is_the_same(leader):
+    """Found by search: below version 2 the marker of this very transaction has its epoch."""
+    assert produce(leader) is None
+    ticket = ReplyTo("B5/markers", 1, 0)
+    leader.do(
+        pl.on_write_marker(leader.role, WriteMarker(ticket, "out-0", 9, 0, False, 3, 0), leader.on)
+    )
+    verified(leader, Errors.NONE)
+    answers = [m for _, m in leader.replies if isinstance(m, ProduceResponse)]
+    assert [answer.error for answer in answers] == [Errors.INVALID_TXN_STATE]
 
 
 def test_a_leader_that_is_told_not_to_verify_appends_at_once(leader):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.budgets import budget_of
-from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.checking.verdicts import ASKED_BY_NAME, EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study
@@ -28,9 +28,13 @@ ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B23": ((0,), (0,), (0,), (22,)),
     "B14": ((0,), (52,), (0,)),
     "B22": ((0,), (24,), (0,)),
+    "B26": ((35,), (37,), (0,)),
+    "B27": ((36,), (0,), (38,), (0,)),
+    "late record": ((37,), (0,), (0,)),
+    "B34": ((0, 0), (0, 0)),
     "B29": ((0,), (27,), (35,), (25,), (0,)),
 }
-QUICK = ("B1", "B2", "B8", "B15", "B17", "B18", "B19", "B29")
+QUICK = ("B1", "B2", "B8", "B15", "B26", "B17", "B18", "B19", "B29")
 
 
 def breaks(found: Answer) -> tuple[tuple[int, ...], ...]:
@@ -116,7 +120,7 @@ def test_a_campaign_breaks_the_second_rival_and_not_the_first(name: str) -> None
 def test_a_study_can_be_asked(asked: Study) -> None:
     assert asked.question.endswith("?")
     assert asked.source
-    names = {prop.name for prop in EVERY_PROPERTY}
+    names = {prop.name for prop in (*EVERY_PROPERTY, *ASKED_BY_NAME)}
     assert set(asked.properties) <= names
     for rival in asked.rivals:
         where = rival.scenario or asked.scenario

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.spec import ClusterSpec
+from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
@@ -300,4 +301,27 @@ LATE_COMMIT = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (HANGING, LATE_RECORD, LATE_COMMIT)
+SMALL = Scenario(
+    "kip-890-small",
+    "One record, two transactions: small enough to search",
+    "A producer commits one transaction and gives the next one up; made for exhaustive search with late "
+    "requests.",
+    "KIP-890 Motivation, late messages",
+    group_spec(group_app(max_records=1, program=programs.COMMIT_THEN_ABORT)).but(
+        budget=LATE, records=(("src-0", 100, ("a",)),)
+    ),
+    (),
+    ("app-1", "B1", "B3"),
+    EVERY_VERSION,
+    watch=(
+        Watch(0, "Give a request up while the broker has not read it: its arrow does not end."),
+        Watch(0, "Let it arrive in the second transaction, and behind it."),
+    ),
+    checkpoints=(
+        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+        Checkpoint("saw a transaction end that nobody asked to end", "ended by a late one"),
+        Checkpoint("saw a transaction that nobody will end", "hangs"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (HANGING, LATE_RECORD, LATE_COMMIT, SMALL)

@@ -1,0 +1,61 @@
+"""A transaction commits because its application has asked for it, once for each transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.core.model import Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.events import CallStarted, TransactionDecided
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+
+COMMITS = ("commitTransaction",)
+
+
+class Asked(Part, frozen=True, dict=True):
+    """How often commitTransaction() was called with a producer id, and what was committed of it."""
+
+    calls: Table[int, int] = Table.of()
+    commits: Table[int, int] = Table.of()
+    broken: str = ""
+
+
+class CommitsAsAsked:
+    """The property: never more commits of a producer id than calls.
+
+    A repeated request is one call; a commit that ends the transaction after its own is one too many.
+    The identity of an epoch would not tell them apart where one epoch lasts for many transactions.
+    """
+
+    name = "commits as asked"
+    sentence = "A transaction is committed only if its application has called commitTransaction()."
+
+    def initial(self, world: Any) -> Asked:
+        """Start with nothing asked."""
+        return Asked()
+
+    def observe(self, state: Asked, action: Any, outcome: Outcome) -> Asked:
+        """Take in one step."""
+        for event in outcome.events:
+            match event:
+                case CallStarted(application=name, call=call) if call in COMMITS:
+                    app = outcome.world.applications[name]
+                    pid = app.producer.producer_id
+                    state = state.but(calls=state.calls.set(pid, state.calls.get(pid, 0) + 1))
+                case TransactionDecided(producer_id=pid, committed=True):
+                    count = state.commits.get(pid, 0) + 1
+                    state = state.but(commits=state.commits.set(pid, count))
+                    if count > state.calls.get(pid, 0) and not state.broken:
+                        state = state.but(
+                            broken=f"{event.transactional_id} has {count} committed transactions of "
+                            f"producer {pid}, and commitTransaction() was called "
+                            f"{state.calls.get(pid, 0)} times"
+                        )
+                case _:
+                    pass
+        return state
+
+    def finding(self, state: Asked) -> Finding:
+        """Say whether it still holds."""
+        return Finding(BROKEN, state.broken) if state.broken else Finding(HOLDS)
