@@ -32,7 +32,7 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
             return facts.but(due=due)
         case TransactionDecided(producer_id=pid):
             due = facts.due
-            for waiting, _ in facts.due.items():
+            for waiting in facts.due:
                 if waiting[1] == pid:
                     due = due.set(waiting, False)
             return facts.but(due=due)
