@@ -39,6 +39,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.record_of",
             scenario="kip-890-overflow",
             test="brokers/test_transaction_metadata.py::test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_completion",
+            page="20-kip-890",
         ),
         Row(
             "Part 1: verification of old clients",
@@ -47,6 +48,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.verify_error",
             scenario="kip-890-hanging",
             test="brokers/test_older_transaction_versions.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
+            page="20-kip-890",
         ),
         Row(
             "Motivation: messages that arrive late",
@@ -55,6 +57,7 @@ KIP = Kip(
             handler="cluster.turn.Turn.lose",
             scenario="kip-890-hanging",
             test="scenarios/test_kip_890.py::test_a_late_batch_hangs_only_where_nobody_is_asked",
+            page="20-kip-890",
         ),
         Row(
             "Motivation: one epoch for many transactions",
@@ -63,6 +66,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.end_txn_error_below_5",
             scenario="kip-890-late-commit",
             test="scenarios/test_kip_890.py::test_a_late_commit_ends_the_next_transaction_only_where_both_have_one_epoch",
+            page="20-kip-890",
         ),
         Row(
             "Motivation: a late record of an aborted transaction",
@@ -71,6 +75,7 @@ KIP = Kip(
             handler="brokers.partition_log.append",
             scenario="kip-890-late-record",
             test="scenarios/test_kip_890.py::test_a_late_record_is_committed_with_the_next_transaction_where_nobody_is_asked",
+            page="20-kip-890",
         ),
         Row(
             "Part 2: a retry of EndTxn is told from a new one",
@@ -79,6 +84,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.is_end_txn_retry",
             scenario="kip-890-too-late",
             test="scenarios/test_kip_890.py::test_a_commit_after_the_time_out_is_never_a_success",
+            page="20-kip-890",
         ),
         Row(
             "Upgrade and downgrade of clients",
@@ -88,6 +94,7 @@ KIP = Kip(
             handler="clients.producer.connected",
             scenario="kip-890-upgrade",
             test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
+            page="20-kip-890",
         ),
     ),
 )

@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_new_name_gets_a_new_producer_id_and_epoch_0",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Transaction coordinator, transaction log",
@@ -24,6 +25,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_replicated",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_nothing_is_answered_before_the_record_is_replicated",
+            page="10-kip-98-transactions",
         ),
         Row(
             "AddPartitionsToTxnRequest",
@@ -32,6 +34,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_add_partitions",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_partitions_are_logged_once_and_answered_when_replicated",
+            page="10-kip-98-transactions",
         ),
         Row(
             "EndTxnRequest",
@@ -40,6 +43,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_metadata.py::test_end_txn_answers_as_the_table_says",
+            page="10-kip-98-transactions",
         ),
         Row(
             "WriteTxnMarkerRequest",
@@ -48,6 +52,7 @@ KIP = Kip(
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_is_over_when_every_partition_has_its_marker",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Coordinator failover",
@@ -63,6 +68,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_timeout",
             scenario="kip-98-stuck-lso",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
+            page="10-kip-98-transactions",
             note="the 10 s scan is one action",
         ),
         Row(
@@ -79,6 +85,7 @@ KIP = Kip(
             handler="brokers.partition_leader.on_fetch",
             scenario="kip-98-stuck-lso",
             test="brokers/test_partition_leader.py::test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted",
+            page="10-kip-98-transactions",
         ),
         Row(
             "TxnOffsetCommitRequest",
@@ -87,6 +94,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_txn_offset_commit",
             scenario="kip-1289-group-commit",
             test="brokers/test_group_coordinator.py::test_the_marker_commits_or_drops_what_was_pending",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Producer API: states and errors",
@@ -95,6 +103,7 @@ KIP = Kip(
             handler="clients.producer.on_response",
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
+            page="10-kip-98-transactions",
             note="time limits of the client are not there",
         ),
         Row(
@@ -112,6 +121,7 @@ KIP = Kip(
             handler="brokers.partition_log.is_fenced",
             scenario="kip-98-zombie",
             test="scenarios/test_kip_890.py::test_a_producer_that_wakes_up_is_fenced_and_the_work_is_done_once",
+            page="10-kip-98-transactions",
         ),
         Row(
             "transactional.id.expiration.ms",
