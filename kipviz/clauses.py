@@ -77,6 +77,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "OffsetMetadataManager.fetchOffsets",
     ),
+    "OffsetCommit": Clause(
+        "on_offset_commit",
+        "KIP-848 OffsetCommit",
+        SHIPPED,
+        "OffsetMetadataManager.commitOffset",
+    ),
     "TxnOffsetCommit": Clause(
         "on_txn_offset_commit",
         "KIP-447; KIP-890 part 2, TxnOffsetCommit version 5",
@@ -299,6 +305,7 @@ TAKEN_BY: dict[str, str] = {
     "Produce": "Sender.handleProduceResponse",
     "Fetch": "AbstractFetch.handleFetchSuccess",
     "OffsetFetch": "CommitRequestManager",
+    "OffsetCommit": "CommitRequestManager",
     "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
     "Metadata": "ProducerMetadata.update",
     "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",

@@ -120,6 +120,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "Produce": (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
     "Fetch": (READ_TOPIC,),
     "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
+    "OffsetCommit": (READ_GROUP, READ_TOPIC),
     "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_TOPIC),
     "ConsumerGroupHeartbeat": (READ_GROUP,),
     "Metadata": (Need(Op.DESCRIBE, R.TOPIC),),

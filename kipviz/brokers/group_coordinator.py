@@ -5,7 +5,7 @@ WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataMa
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 PARTS: `group_state` holds what it knows, `group_membership` says who is in a group.
-NOT MODELLED: classic groups, OffsetCommit outside transactions, expiry and deletion of offsets and
+NOT MODELLED: classic groups, expiry and deletion of offsets and
   of groups; a fetch that does not require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """
@@ -27,8 +27,11 @@ from kipviz.brokers.replication import (
     resigned,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import OffsetResolved, OffsetStaged
+from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
 from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
     RefusedOffset,
@@ -76,6 +79,39 @@ def on_offset_fetch(
             answer = OffsetFetchResponse(refusal, request.partition)
     waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+
+
+def on_offset_commit(
+    me: GroupCoordinator, request: OffsetCommit, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Commit a group's offsets at once, outside any transaction.
+
+    WHEN: commitSync(). CHECKS: the topics are there; a member is one, at its epoch, and only a group
+      without members takes offsets from somebody without a name.
+    DOES: one record for each partition. What is pending in a transaction for the same partition stays
+      so, and counts if it is later in the log. ANSWERS: when the records are replicated.
+    Clause: KIP-848 "OffsetCommit"; OffsetMetadataManager.commitOffset.
+    """
+    lost = _not_there(request.offsets, {}, on)
+    if lost and len(lost) == len(request.offsets):
+        return _said(me, reply_to, lost[0].error)
+    if me.loading:
+        return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
+    who = (request.group_id, request.member_id, request.member_epoch)
+    error = _member_error(me, who, offsets, transactional=False)
+    if error is not Errors.NONE:
+        return _said(me, reply_to, error)
+    log = on.log(me.shard)
+    records = _records(request.group_id, offsets, on)
+    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
+    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
+    committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, WaitingForReplicas(batch.last_offset, answer))),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *committed),
+    )
 
 
 def on_txn_offset_commit(
@@ -189,18 +225,13 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     lost = unresolved(request, on)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
-    error = on.rules.zombie_offsets(spoken_in(request.version, _member_error(me, request)))
+    who = (request.group_id, request.member_id, request.member_epoch)
+    error = on.rules.zombie_offsets(
+        spoken_in(request.version, _member_error(me, who, request.offsets, transactional=True))
+    )
     batch = Batch(
         log.end_offset,
-        tuple(
-            OffsetCommitRecord(
-                request.group_id,
-                o.partition,
-                o.offset,
-                on.image.topic_id_of(topic_of(o.partition)),
-            )
-            for o in request.offsets
-        ),
+        _records(request.group_id, request.offsets, on),
         request.producer_id,
         request.producer_epoch,
         COORDINATOR_SEQUENCE,
@@ -232,28 +263,42 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     )
 
 
-def _member_error(me: GroupCoordinator, request: TxnOffsetCommit) -> Errors:
-    """Check the member as a group of the consumer protocol does (KIP-848, KIP-1319).
+def _records(
+    group_id: str, offsets: tuple[GroupOffset, ...], on: Context
+) -> tuple[OffsetCommitRecord, ...]:
+    """Give what is kept: with the id of the topic, also when it came by name."""
+    return tuple(
+        OffsetCommitRecord(
+            group_id, o.partition, o.offset, on.image.topic_id_of(topic_of(o.partition))
+        )
+        for o in offsets
+    )
+
+
+def _member_error(
+    me: GroupCoordinator,
+    who: tuple[str, str, int],
+    offsets: tuple[GroupOffset, ...],
+    *,
+    transactional: bool,
+) -> Errors:
+    """Check a group's member as a group of the consumer protocol does (KIP-848, KIP-1319).
 
     A member that was there before the run has its partitions since its only epoch.
     """
-    group = me.groups.get(request.group_id)
+    group_id, member_id, epoch = who
+    group = me.groups.get(group_id)
     if group is not None:
+        partitions = tuple(o.partition for o in offsets)
         return consumer_group.commit_error(
-            group,
-            request.member_id,
-            request.member_epoch,
-            tuple(o.partition for o in request.offsets),
-            transactional=True,
+            group, member_id, epoch, partitions, transactional=transactional
         )
-    if not any(group_id == request.group_id for group_id, _ in me.members):
-        return Errors.NONE if request.member_epoch < 0 else Errors.GROUP_ID_NOT_FOUND
-    epoch = me.members.get((request.group_id, request.member_id))
-    if epoch is None:
+    if not any(known == group_id for known, _ in me.members):
+        return Errors.NONE if epoch < 0 else Errors.GROUP_ID_NOT_FOUND
+    known_epoch = me.members.get((group_id, member_id))
+    if known_epoch is None:
         return Errors.UNKNOWN_MEMBER_ID
-    if epoch != request.member_epoch:
-        return Errors.STALE_MEMBER_EPOCH
-    return Errors.NONE
+    return Errors.NONE if known_epoch == epoch else Errors.STALE_MEMBER_EPOCH
 
 
 def unresolved(request: TxnOffsetCommit, on: Context) -> tuple[RefusedOffset, ...]:
@@ -264,9 +309,15 @@ def unresolved(request: TxnOffsetCommit, on: Context) -> tuple[RefusedOffset, ..
     two there, and before both here.
     """
     said = dict(request.topic_ids) if request.version >= BY_ID else {}
+    return _not_there(request.offsets, said, on)
+
+
+def _not_there(
+    offsets: tuple[GroupOffset, ...], said: dict[str, str], on: Context
+) -> tuple[RefusedOffset, ...]:
     known = {topic_of(partition): True for partition in on.image.leaders}
     found = []
-    for offset in request.offsets:
+    for offset in offsets:
         topic = topic_of(offset.partition)
         if topic in said and said[topic] != on.image.topic_ids.get(topic):
             found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_ID))
@@ -325,3 +376,7 @@ def _reader_error(me: GroupCoordinator, request: OffsetFetch) -> Errors:
 
 def _answer(me: GroupCoordinator, reply_to: ReplyTo, error: Errors) -> Effects:
     return Effects(me, replies=(Reply(reply_to, TxnOffsetCommitResponse(error)),))
+
+
+def _said(me: GroupCoordinator, reply_to: ReplyTo, error: Errors) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, OffsetCommitResponse(error)),))

@@ -276,6 +276,8 @@ def _acknowledge(me: Application, line: Line, rules: ClientRules) -> Application
 
 def _commit_sync(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = client_of(me, line)
+    if isinstance(consumer, GroupConsumer):
+        return me.with_client(member.commit_sync(consumer))
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     return me.with_client(sharing.commit_sync(consumer))
 

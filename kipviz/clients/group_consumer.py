@@ -17,7 +17,13 @@ from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+)
 from kipviz.messages.membership import (
     JOINING,
     LEAVING,
@@ -76,7 +82,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     `owned` what it has taken over of it, `told` what of that it told the coordinator (None: tell
     all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
     records of the last poll() are from. `offset_fetch_version` is the newest OffsetFetch that the
-    client knows.
+    client knows, `committing` what commitSync() waits for.
     """
 
     source: str
@@ -102,6 +108,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     done: bool = False
     error: str = ""
     offset_fetch_version: int = 10
+    committing: tuple[GroupOffset, ...] = ()
 
     @property
     def position(self) -> int:
@@ -126,6 +133,12 @@ def poll(me: GroupConsumer) -> GroupConsumer:
     return _reconcile(me)
 
 
+def commit_sync(me: GroupConsumer) -> GroupConsumer:
+    """Say how far everything that poll() gave was read, and wait for the answer. Blocks."""
+    offsets = tuple(GroupOffset(p, at) for p, at in me.positions.items())
+    return me.but(committing=offsets, done=not offsets, error="")
+
+
 def unsubscribe(me: GroupConsumer) -> GroupConsumer:
     """Give everything up and leave the group. Blocks until the coordinator knows."""
     me = me.but(owned=(), target=(), positions=Table.of(), resting=(), records=())
@@ -148,6 +161,8 @@ def next_request(me: GroupConsumer) -> Message | None:
         return None
     if me.beat:
         return _heartbeat(me)
+    if me.committing:
+        return OffsetCommit(me.group_id, me.member_id, me.member_epoch, me.committing)
     if not me.polling or me.backing_off:
         return None
     for partition in me.owned:
@@ -181,6 +196,8 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
         case OffsetFetchResponse() | FetchResponse() if answer.error in NOT_ALLOWED:
             request = type(answer).__name__.removesuffix("Response")
             return me.but(polling=False, done=True, error=f"{request}: {answer.error.name}")
+        case OffsetCommitResponse():
+            return _on_committed(me, answer)
         case OffsetFetchResponse():
             return _on_offset(me, answer)
         case FetchResponse():
@@ -316,6 +333,15 @@ def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
     if answer.error in RETRIABLE:
         return me
     return me.but(backing_off=True, beat=True)  # a stale member: the heartbeat finds out
+
+
+def _on_committed(me: GroupConsumer, answer: OffsetCommitResponse) -> GroupConsumer:
+    """Come back, ask again, or throw CommitFailedException: the partitions are somebody else's."""
+    if answer.error in RETRIABLE:
+        return me
+    failed = answer.error is not Errors.NONE
+    error = f"OffsetCommit: {answer.error.name}" if failed else ""
+    return me.but(committing=(), done=True, error=error)
 
 
 def _on_records(me: GroupConsumer, answer: FetchResponse) -> GroupConsumer:

@@ -44,6 +44,8 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
+    OffsetCommit,
+    OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
     TxnOffsetCommit,
@@ -107,6 +109,7 @@ HANDLERS: dict[type[Message], Handler] = {
     Produce: partition_leader.on_produce,
     Fetch: partition_leader.on_fetch,
     OffsetFetch: group_coordinator.on_offset_fetch,
+    OffsetCommit: group_coordinator.on_offset_commit,
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
     Metadata: kafka_apis.on_metadata,
     ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
@@ -160,6 +163,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     Produce: _by_partition,
     Fetch: _by_partition,
     OffsetFetch: _by_group,
+    OffsetCommit: _by_group,
     TxnOffsetCommit: _by_group,
     ConsumerGroupHeartbeat: _by_group,
     Metadata: _by_anybody,
@@ -240,6 +244,8 @@ def not_here(message: Message) -> Message:
             return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)
         case ConsumerGroupHeartbeat():
             return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
+        case OffsetCommit():
+            return OffsetCommitResponse(Errors.NOT_COORDINATOR)
         case OffsetFetch():
             return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
         case Produce():

@@ -65,6 +65,14 @@ KIP = Kip(
             page="25-kip-447-and-1319",
         ),
         Row(
+            "Offsets beside the transaction",
+            "commitSync() after commitTransaction(): at least once.",
+            MODELLED,
+            handler="brokers.group_coordinator.on_offset_commit",
+            scenario="kip-447-offsets-beside",
+            test="brokers/test_offset_commit.py::test_an_offset_is_committed_at_once_in_the_name_of_a_member",
+        ),
+        Row(
             "Generations of the classic protocol",
             "JoinGroup, SyncGroup, ILLEGAL_GENERATION while a group rebalances.",
             OPEN,

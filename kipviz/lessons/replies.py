@@ -68,6 +68,14 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.COORDINATOR_LOAD_IN_PROGRESS,
         E.TRANSACTION_ABORTABLE,
     ),
+    "OffsetCommit": (
+        E.NONE,
+        E.UNKNOWN_MEMBER_ID,
+        E.STALE_MEMBER_EPOCH,
+        E.GROUP_ID_NOT_FOUND,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
     "OffsetFetch": (
         E.NONE,
         E.UNSTABLE_OFFSET_COMMIT,

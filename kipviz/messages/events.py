@@ -160,6 +160,14 @@ class OffsetStaged(Event, frozen=True):
     member_id: str = ""
 
 
+class OffsetCommitted(Event, frozen=True):
+    """A group's offset was committed outside any transaction."""
+
+    group_id: str
+    partition: str
+    offset: int
+
+
 class OffsetResolved(Event, frozen=True):
     """A pending offset was committed or dropped."""
 

@@ -58,6 +58,30 @@ class TxnOffsetCommitResponse(Message, frozen=True):
     refused: tuple[RefusedOffset, ...] = ()
 
 
+class OffsetCommit(Message, frozen=True):
+    """A consumer says how far its group has read, outside any transaction.
+
+    Its own member is asked for; an epoch of -1 is somebody who is in no group, such as an operator.
+    """
+
+    API_KEY: ClassVar[int] = 8
+    VERSION: ClassVar[int] = 10
+    group_id: str
+    member_id: str
+    member_epoch: int
+    offsets: tuple[GroupOffset, ...]
+
+
+class OffsetCommitResponse(Message, frozen=True):
+    """The offsets are committed, or why not; `refused` are partitions with an error of their own."""
+
+    API_KEY: ClassVar[int] = 8
+    VERSION: ClassVar[int] = 10
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    refused: tuple[RefusedOffset, ...] = ()
+
+
 class OffsetFetch(Message, frozen=True):
     """A consumer asks where its group left off; the Java consumer always requires stable offsets.
 

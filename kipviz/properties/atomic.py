@@ -11,6 +11,7 @@ from kipviz.core.values import Part
 from kipviz.messages.events import (
     BatchAppended,
     LeaderMoved,
+    OffsetCommitted,
     OffsetResolved,
     RecordsMoved,
     SharePartitionLoaded,
@@ -94,7 +95,7 @@ class Atomic:
                     ledger = _loaded(ledger, event)
                 case TopicRemade(topic=topic):
                     ledger = _made_again(ledger, topic)
-                case OffsetResolved(committed=True):
+                case OffsetResolved(committed=True) | OffsetCommitted():
                     ledger = _read(ledger, event)
                 case LeaderMoved(partition=partition):
                     ledger = _truncated(ledger, partition, outcome.world)
@@ -287,7 +288,7 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     return ledger.but(committed=committed, open=opened, read_to=read_to, starts=starts)
 
 
-def _read(ledger: Ledger, event: OffsetResolved) -> Ledger:
+def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted) -> Ledger:
     place = (event.group_id, event.partition)
     before = ledger.read_to.get(place, ledger.starts.get(event.partition, 0))
     for offset in range(before, event.offset):

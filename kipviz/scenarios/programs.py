@@ -322,3 +322,14 @@ def per_thread(partitions: int) -> tuple[Line, ...]:
     work = (poll, send) * (partitions - 1)
     stage = stage.but(target=EVERY_PARTITION)
     return (INIT, poll, begin, send, *work, stage, commit)
+
+
+# Outputs in a transaction, offsets beside it: at least once.
+COPY_AND_COMMIT: tuple[Line, ...] = (
+    INIT,
+    Line(GROUP_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
+    Line("producer.send(output(records));", C.SEND),
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
+    Line("consumer.commitSync();", C.COMMIT_SYNC, then=1),
+)

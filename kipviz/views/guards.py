@@ -225,7 +225,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.topics(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
-        case "OffsetFetch" | "TxnOffsetCommit":
+        case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":
             yield from membership.offsets(world, role, message)
         case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
             yield from _share(world, role, message)

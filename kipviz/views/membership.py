@@ -60,6 +60,9 @@ def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
         committed = role.offsets.get((message.group_id, message.partition))
         yield "committed offset", number(committed.offset if committed else -1)
         yield "only stable ones", "yes" if message.require_stable else "no"
+    elif type(message).__name__ == "OffsetCommit":
+        known = epoch_of(role, message.group_id, message.member_id)
+        yield "member epoch", both("request", message.member_epoch, "group", known)
     else:
         entry = world.logs[role.shard].producers.get(message.producer_id)
         known = epoch_of(role, message.group_id, message.member_id)

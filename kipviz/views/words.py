@@ -51,6 +51,7 @@ from kipviz.messages.events import (
     LeftOnItsWay,
     LockRenewed,
     MessageSent,
+    OffsetCommitted,
     OffsetResolved,
     OffsetStaged,
     RecordsMoved,
@@ -345,8 +346,9 @@ def _fact(event: Event) -> str:
             if control:
                 return f"{'An' if control == ABORT else 'A'} {control} marker stands in {partition} at offset {offset}."
             return f"{partition} grows to offset {offset + max(len(event.records), 1) - 1}."
-        case OffsetStaged(group_id=group, partition=partition, offset=offset):
-            return f"Offset {offset} of {group} for {partition} is pending."
+        case OffsetStaged() | OffsetCommitted():
+            how = "pending" if isinstance(event, OffsetStaged) else "committed"
+            return f"Offset {event.offset} of {event.group_id} for {event.partition} is {how}."
         case OffsetResolved(group_id=group, partition=partition, offset=offset):
             word = "committed" if event.committed else "dropped"
             return f"The pending offset {offset} of {group} for {partition} is {word}."

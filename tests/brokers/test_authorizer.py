@@ -27,7 +27,13 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchResponse,
+    TxnOffsetCommit,
+)
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.metadata import Metadata
@@ -71,6 +77,7 @@ REQUESTS = {
         Produce("t", "out-0", 9, 0, 0, ()),
         Fetch("out-0", 0, 1, read_committed=True),
         OffsetFetch("g", "out-0"),
+        OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1),
         Metadata(("out",)),

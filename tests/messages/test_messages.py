@@ -53,6 +53,7 @@ REQUESTS = [cls for cls in ALL if not cls.IS_RESPONSE]
 KAFKA_4_4 = {
     "Produce": (0, 13),
     "Fetch": (1, 18),
+    "OffsetCommit": (8, 10),
     "OffsetFetch": (9, 10),
     "InitProducerId": (22, 5),
     "AddPartitionsToTxn": (24, 5),

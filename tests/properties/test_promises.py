@@ -225,7 +225,7 @@ def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
 
 
 # Stories in which the application itself gives up what keeps the promise.
-MISUSED = ("kip-447-group-id-only", "kip-848-no-listener")
+MISUSED = ("kip-447-group-id-only", "kip-848-no-listener", "kip-447-offsets-beside")
 
 
 def broken_by(name: str, seeds: range) -> set[str]:

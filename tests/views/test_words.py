@@ -196,6 +196,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "The pending offset 102 of cg for src-0 is dropped.",
     ),
     (
+        events.OffsetCommitted("cg", "src-0", 102),
+        "Offset 102 of cg for src-0 is committed.",
+    ),
+    (
         events.TopicRemade("src", "A", "B"),
         "src has the id B now, not A any more, and other records.",
     ),

@@ -70,6 +70,64 @@ TXN_OFFSET_COMMIT_RESPONSE = Schema(
     ),
 )
 
+OFFSET_COMMIT_REQUEST = Schema(
+    "OffsetCommitRequest",
+    8,
+    "2-10",
+    "8+",
+    (
+        Field("GroupId", "string"),
+        Field("GenerationIdOrMemberEpoch", "int32", "1+", default="-1"),
+        Field("MemberId", "string", "1+"),
+        Field("GroupInstanceId", "string", "7+", default="null", nullable="7+"),
+        Field("RetentionTimeMs", "int64", "2-4", default="-1"),
+        Field(
+            "Topics",
+            "[]OffsetCommitRequestTopic",
+            fields=(
+                Field("Name", "string", "0-9"),
+                Field("TopicId", "uuid", "10+"),
+                Field(
+                    "Partitions",
+                    "[]OffsetCommitRequestPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("CommittedOffset", "int64"),
+                        Field("CommittedLeaderEpoch", "int32", "6+", default="-1"),
+                        Field("CommittedMetadata", "string", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+OFFSET_COMMIT_RESPONSE = Schema(
+    "OffsetCommitResponse",
+    8,
+    "2-10",
+    "8+",
+    (
+        Field("ThrottleTimeMs", "int32", "3+"),
+        Field(
+            "Topics",
+            "[]OffsetCommitResponseTopic",
+            fields=(
+                Field("Name", "string", "0-9"),
+                Field("TopicId", "uuid", "10+"),
+                Field(
+                    "Partitions",
+                    "[]OffsetCommitResponsePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
 OFFSET_FETCH_REQUEST = Schema(
     "OffsetFetchRequest",
     9,
@@ -220,6 +278,38 @@ def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
     }
 
 
+def _said(m: model.OffsetCommit, around: Around) -> Struct:
+    offsets = (
+        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
+        for o in m.offsets
+    )
+    return {
+        "GroupId": m.group_id,
+        "GenerationIdOrMemberEpoch": m.member_epoch,
+        "MemberId": m.member_id,
+        "Topics": topics(
+            offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+        ),
+    }
+
+
+def _heard(m: model.OffsetCommitResponse, around: Around) -> Struct:
+    asked = around.request.offsets if isinstance(around.request, model.OffsetCommit) else ()
+    own = {r.partition: r.error for r in m.refused}
+    results = (
+        (
+            o.partition,
+            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
+        )
+        for o in asked
+    )
+    return {
+        "Topics": topics(
+            results, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+        )
+    }
+
+
 def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
     named: Struct = {"Name": topic_of(m.partition)}
     if m.version >= 10:
@@ -255,6 +345,8 @@ def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
 KINDS: dict[type[Message], Kind] = {
     model.TxnOffsetCommit: Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
     model.TxnOffsetCommitResponse: Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
+    model.OffsetCommit: Kind(OFFSET_COMMIT_REQUEST, _said),
+    model.OffsetCommitResponse: Kind(OFFSET_COMMIT_RESPONSE, _heard),
     model.OffsetFetch: Kind(OFFSET_FETCH_REQUEST, _fetch),
     model.OffsetFetchResponse: Kind(OFFSET_FETCH_RESPONSE, _fetched),
 }

@@ -384,4 +384,69 @@ TWO_BOUNCES = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (RACE, ZOMBIE, NO_METADATA, TASK_IDS, TWO_BOUNCES)
+BESIDE = member("app-1", program=programs.COPY_AND_COMMIT)
+OFFSETS_BESIDE = Scenario(
+    "kip-447-offsets-beside",
+    "Outputs in a transaction, offsets beside it: at least once",
+    "An application commits its outputs in a transaction, and calls commitSync() afterwards. It dies "
+    "between the two.",
+    "KIP-98 sendOffsetsToTransaction; OffsetCommit",
+    spec_of(BESIDE, member("app-2", program=programs.COPY_AND_COMMIT)),
+    (
+        APP_1_READS,
+        Beat(
+            "app-1 commits its transaction",
+            "The outputs of a and b are visible. __consumer_offsets is no participant: the group's "
+            "offset is as it was.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-1 dies before commitSync()",
+            "Nobody knows that a and b are done. Its session runs out.",
+            ("app-1 crashes", "the session of C1 in * runs out at B4"),
+        ),
+        Beat(
+            "app-2 takes over and begins at a",
+            "There is no committed offset, and none is pending: nothing to wait for.",
+            up_to_send("app-2"),
+        ),
+        Beat(
+            "app-2 commits its transaction",
+            "The outputs of a and b are committed for the second time.",
+            ("app-2 goes on", "quiet", "app-2 goes on"),
+        ),
+        Beat(
+            "app-2 calls commitSync()",
+            "OffsetCommit in the name of C2: a record without a transaction, valid at once.",
+            ("app-2 goes on", "quiet", "app-2 goes on"),
+        ),
+    ),
+    LANES,
+    ("kafka",),
+    Question(
+        3,
+        "app-1 has committed its transaction and died. Where does app-2 begin?",
+        (
+            Choice("behind b", False, "The transaction did not contain the offset."),
+            Choice("at a", True, "Right: the group has never said that it read anything."),
+            Choice("it has to wait", False, "Only for pending offsets, and there is none."),
+        ),
+    ),
+    watch=(
+        Watch(1, "The participants of the transaction: output-A-0 and nothing else."),
+        Watch(5, "TxnOffsetCommit and OffsetCommit write the same record; only the batch differs."),
+    ),
+    checkpoints=(
+        SAW_GONE,
+        Checkpoint("saw the last stable offset held back", "lso held back"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (
+    RACE,
+    ZOMBIE,
+    NO_METADATA,
+    OFFSETS_BESIDE,
+    TASK_IDS,
+    TWO_BOUNCES,
+)

@@ -36,7 +36,8 @@ public final class WireRecorder {
         "ReadShareGroupState", "WriteShareGroupState",
         "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn",
         "ConsumerGroupHeartbeat",
-        "Metadata");
+        "Metadata",
+        "OffsetCommit");
     private static final int EXAMPLES_OF_THE_LAST_VERSION = 4;
     private static final ObjectMapper JSON =
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);

@@ -1,0 +1,121 @@
+"""Offsets that a consumer commits itself, outside any transaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.group_membership import on_consumer_group_heartbeat
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.clients import group_consumer as member
+from kipviz.clients.group_consumer import GroupConsumer, MemberState
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import OffsetCommitted
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    RefusedOffset,
+)
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from tests.brokers.desk import Desk
+
+HERE = "__consumer_offsets-0"
+E = Errors
+
+
+@pytest.fixture
+def desk():
+    desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
+    join = ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    desk.ask(on_consumer_group_heartbeat, join)
+    return desk
+
+
+def commit(desk, *partitions, name="C1", epoch=2, group="g"):
+    offsets = tuple(GroupOffset(p, 7) for p in partitions)
+    return desk.ask(gc.on_offset_commit, OffsetCommit(group, name, epoch, offsets))
+
+
+def test_an_offset_is_committed_at_once_in_the_name_of_a_member(desk):
+    assert commit(desk, "src-0").error is E.NONE
+    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == 7
+    assert desk.events[-1] == OffsetCommitted("g", "src-0", 7)
+    assert not desk.logs[HERE].batches[-1].transactional
+    assert not desk.role.pending
+
+
+@pytest.mark.parametrize(
+    ("name", "epoch", "group", "error"),
+    [
+        ("C1", 3, "g", E.STALE_MEMBER_EPOCH),
+        ("C1", 1, "g", E.STALE_MEMBER_EPOCH),
+        ("C9", 2, "g", E.UNKNOWN_MEMBER_ID),
+        ("", -1, "g", E.UNKNOWN_MEMBER_ID),  # in a transaction this is accepted
+        ("C1", 2, "nobody's", E.GROUP_ID_NOT_FOUND),
+        ("", -1, "nobody's", E.NONE),
+    ],
+)
+def test_who_is_no_member_commits_only_where_nobody_is_one(desk, name, epoch, group, error):
+    assert commit(desk, "src-0", name=name, epoch=epoch, group=group).error is error
+
+
+def test_partitions_that_are_not_there_are_refused_alone(desk):
+    answer = commit(desk, "src-0", "src-9")
+    refused = (RefusedOffset("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
+    assert (answer.error, answer.refused) == (E.NONE, refused)
+    assert commit(desk, "src-9").error is E.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_the_answer_waits_for_the_replicas_and_a_loading_coordinator_takes_nothing(desk):
+    desk.instant = False
+    assert commit(desk, "src-0") is None
+    desk.replicate()
+    assert desk.last.error is E.NONE
+    desk.role = desk.role.but(loading=True)
+    assert commit(desk, "src-0").error is E.COORDINATOR_LOAD_IN_PROGRESS
+
+
+# -- the consumer -----------------------------------------------------------------------------------
+
+
+def reader(**positions):
+    return GroupConsumer(
+        "app-1/consumer",
+        "g",
+        "C1",
+        "src",
+        "src-0",
+        2,
+        state=MemberState.STABLE,
+        member_epoch=2,
+        positions=Table.of({p.replace("_", "-"): at for p, at in positions.items()}),
+    )
+
+
+def committing():
+    me = member.commit_sync(reader(src_0=102, src_1=200))
+    return member.sent(me, member.next_request(me), 4)
+
+
+def test_commit_sync_says_every_position_and_waits():
+    me, request = committing()
+    offsets = (GroupOffset("src-0", 102), GroupOffset("src-1", 200))
+    assert request == OffsetCommit("g", "C1", 2, offsets)
+    assert not me.done
+    me = member.on_response(me, OffsetCommitResponse(E.NONE))
+    assert (me.done, me.committing, me.error) == (True, (), "")
+
+
+def test_without_a_position_there_is_nothing_to_commit():
+    assert member.commit_sync(reader()).done
+
+
+def test_a_retriable_error_is_asked_again_and_another_one_is_thrown():
+    me, request = committing()
+    again = member.on_response(me, OffsetCommitResponse(E.NOT_COORDINATOR))
+    assert member.next_request(again) == request
+    failed = member.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
+    assert (failed.done, failed.error) == (True, "OffsetCommit: UNKNOWN_MEMBER_ID")
