@@ -112,3 +112,7 @@ class BrokerRules(Value, frozen=True):
     liveness: Callable[[bool], bool]
     """Is a transaction aborted because its producer was silent for three heartbeat intervals: (is
     it part of a two-phase commit)? (KIP-1309, draft.)"""
+
+    marker_below_level: Callable[[bool], bool]
+    """Does a marker's hook run: (is the level of share.version finalized that KIP-1289 adds)?
+    (KIP-1289 "Downgrade"; finding S.)"""

@@ -19,6 +19,7 @@ from kipviz.brokers import (
     share_acquiring,
     share_partition,
     share_sessions,
+    share_staging,
     share_writes,
 )
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
@@ -33,6 +34,7 @@ from kipviz.brokers.share_partition import (
 )
 from kipviz.brokers.share_sessions import FINAL_EPOCH
 from kipviz.messages.errors import Errors
+from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
@@ -46,17 +48,10 @@ from kipviz.messages.share_groups import (
     offsets_of,
 )
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
-from kipviz.records.placement import (
-    CONSUMER_OFFSETS,
-    SHARE_GROUP_STATE,
-    index_of,
-    share_partition_key,
-    topic_of,
-)
+from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
-STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
 
 # -- handlers, in protocol order --------------------------------------------------------------
@@ -174,12 +169,7 @@ def on_txn_share_acknowledge(
         answer = TxnShareAcknowledgeResponse(error, request.partition)
         return Effects(me, replies=(Reply(reply_to, answer),))
 
-    if on.image.leader_of(request.partition) != on.broker:
-        return refuse(Errors.NOT_LEADER_OR_FOLLOWER)
-    if any(b.type not in STAGEABLE for b in request.acknowledgements):
-        return refuse(Errors.INVALID_RECORD_STATE)
-    home = on.image.leader_of(on.image.home_of(CONSUMER_OFFSETS, request.group_id))
-    error = on.rules.member_check(on.broker, home)
+    error = share_staging.refused_at_once(request, on)
     if error is not Errors.NONE:
         return refuse(error)
     share = me.shares.get(key_of(request.group_id, request.partition, on))
@@ -262,8 +252,11 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
     """The hook of KIP-1289: resolve matching votes in memory, on whichever share-partitions.
 
-    OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target.
+    OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target,
+    marker_below_level (after a downgrade).
     """
+    if not on.rules.marker_below_level(on.image.features.share_version >= STAGING_LEVEL):
+        return Effects(me)
     parts = []
     for key in on.rules.marker_reach(tuple(me.shares)):
         resolved = share_writes.apply_marker(me.shares[key], marker, on)

@@ -27,6 +27,7 @@ from kipviz.messages.features import (
     LAST_END_TXN,
     LAST_PRODUCE,
     LAST_TXN_OFFSET_COMMIT,
+    STAGING_LEVEL,
     Features,
 )
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
@@ -90,7 +91,8 @@ class Producer(Part, frozen=True, dict=True):
     one in which the present transaction is carried out: it changes between two transactions only.
     Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
     that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
-    of topics that it has looked up, `newest_offset_commit` the version that the brokers know.
+    of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
+    `share_version` the level of that feature that the last new connection told.
     """
 
     source: str
@@ -120,6 +122,7 @@ class Producer(Part, frozen=True, dict=True):
     topics: TopicIds = TopicIds()
     newest_offset_commit: int = BY_ID
     heartbeat_interval_ms: int = 0
+    share_version: int = STAGING_LEVEL
 
     @property
     def state_name(self) -> str:
@@ -214,15 +217,9 @@ def send_share_acknowledgements(
     Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
     that a transaction of acknowledgements alone would never send EndTxn (finding X11).
     """
+    mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
     request = TxnShareAcknowledge(
-        me.transactional_id,
-        group_id,
-        me.producer_id,
-        me.producer_epoch,
-        member_id,
-        member_epoch,
-        partition,
-        acknowledgements,
+        me.transactional_id, group_id, *mine, *member, partition, acknowledgements
     )
     started = starts or me.transaction_started
     return me.but(queue=(*me.queue, request), transaction_started=started)
@@ -279,9 +276,10 @@ def _with_finalized(me: Producer) -> Producer:
 
 def connected(me: Producer, features: Features) -> Producer:
     """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
-    level, newest = features.transaction_version, features.txn_offset_commit
-    same = (me.finalized, me.newest_offset_commit) == (level, newest)
-    return me if same else me.but(finalized=level, newest_offset_commit=newest)
+    told = (features.transaction_version, features.txn_offset_commit, features.share_version)
+    if told == (me.finalized, me.newest_offset_commit, me.share_version):
+        return me
+    return me.but(finalized=told[0], newest_offset_commit=told[1], share_version=told[2])
 
 
 # -- the sender ---------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
+from kipviz.messages.features import STAGING_LEVEL
 
 # The calls of a share consumer in which its callback is called.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
@@ -75,6 +76,11 @@ def _raised_on_entry(me: Application, line: Line) -> str:
         and not calling.always_illegal
     ):
         return client.error
+    if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS and client.share_version < STAGING_LEVEL:
+        return (
+            "UnsupportedVersionException: no connection has told of share.version "
+            f"{STAGING_LEVEL}; nothing is sent"
+        )
     return ""
 
 

@@ -16,6 +16,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
+from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
 from kipviz.records.placement import topic_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
@@ -150,6 +151,8 @@ class ClusterSpec(Value, frozen=True):
     internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
     that allow it (errors.deadletterqueue.group.enable); share version 1 has no dead-letter queues.
     `transaction_version` is the finalized level of the feature transaction.version.
+    `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2 or
+    3; 0 is no rollout: what the draft adds is there.
     Without `acls` everything is allowed, with some only what they allow. `transactions` is what
     earlier producers have left in `__transaction_state`.
     """
@@ -176,6 +179,7 @@ class ClusterSpec(Value, frozen=True):
     look_up_topics: bool = False
     txn_offset_commit: int = 6
     remade: tuple[Remade, ...] = ()
+    share_rollout: int = 0
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -221,8 +225,7 @@ def check(spec: ClusterSpec) -> None:
             f"transaction.version is one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
             f"not {spec.transaction_version}"
         )
-    if spec.share_version not in (1, SHARE_VERSION):
-        raise BadSpec(f"share version is 1 or {SHARE_VERSION}, not {spec.share_version}")
+    _check_share_versions(spec)
     for config in spec.group_configs:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
@@ -253,6 +256,16 @@ def _check_acls(spec: ClusterSpec) -> None:
             raise BadSpec(
                 f"an ACL of a {acl.resource.value} is for {known}, not for {acl.operation.value}"
             )
+
+
+def _check_share_versions(spec: ClusterSpec) -> None:
+    if spec.share_version not in (1, SHARE_VERSION):
+        raise BadSpec(f"share version is 1 or {SHARE_VERSION}, not {spec.share_version}")
+    if spec.share_rollout not in (0, STAGING_LEVEL - 1, STAGING_LEVEL):
+        raise BadSpec(
+            f"a rollout of KIP-1289 begins at share.version {STAGING_LEVEL - 1} or "
+            f"{STAGING_LEVEL}, or is none (0), not at {spec.share_rollout}"
+        )
 
 
 def _check_topics(spec: ClusterSpec) -> None:

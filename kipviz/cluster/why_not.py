@@ -46,6 +46,7 @@ from kipviz.cluster.labels import label
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
 from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import Connection, World, broker_host, host_of
+from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import (
@@ -280,6 +281,10 @@ def _no_expired_batch(model: Knows, world: World, a: ExpireBatch) -> str | None:
 
 def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
     """Give the levels that an operator may finalize; staged acknowledgements take version 2."""
+    if spec.share_rollout:
+        for level in (STAGING_LEVEL - 1, STAGING_LEVEL):
+            if level != world.image.features.share_version:
+                yield UpgradeFeature("share_version", level)
     if any(line.call in STAGING for app in spec.applications for line in app.program):
         return
     now = world.image.features.transaction_version
@@ -291,6 +296,9 @@ def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
 def _no_upgrade(model: Knows, world: World, a: UpgradeFeature) -> str | None:
     if a in upgrades(model.spec, world):
         return None
+    if a.feature == "share_version":
+        levels = f"{STAGING_LEVEL - 1} or {STAGING_LEVEL}"
+        return f"share.version goes to {levels} in a rollout (setting share_rollout), if it is not there"
     if a.feature != "transaction_version" or a.level not in TRANSACTION_VERSIONS:
         levels = ", ".join(map(str, TRANSACTION_VERSIONS))
         return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"

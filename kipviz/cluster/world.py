@@ -33,7 +33,7 @@ from kipviz.cluster.clock import Deadline
 from kipviz.cluster.spec import SESSION, ApplicationSpec, ClusterSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.features import Features
+from kipviz.messages.features import STAGING_LEVEL, Features
 from kipviz.messages.message import Message
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
@@ -145,7 +145,11 @@ def first_world(spec: ClusterSpec) -> World:
         spec.group_configs,
         spec.dead_letter_topics,
         spec.share_version,
-        Features(spec.transaction_version, spec.txn_offset_commit),
+        Features(
+            spec.transaction_version,
+            spec.txn_offset_commit,
+            spec.share_rollout or STAGING_LEVEL,
+        ),
         spec.look_up_topics and spec.txn_offset_commit >= BY_ID,
         spec.acls,
     )

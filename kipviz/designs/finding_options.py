@@ -93,6 +93,19 @@ def epoch_at_the_own_broker(own: int, coordinator: int) -> Errors:
     return Errors.NONE if own == coordinator else Errors.NOT_COORDINATOR
 
 
+# -- marker_below_level: does a marker resolve votes after a downgrade? ----------------------------
+
+
+def still_resolves(finalized: bool) -> bool:
+    """Yes: what was staged before the downgrade is resolved after it."""
+    return True
+
+
+def not_known_any_more(finalized: bool) -> bool:
+    """No: the hook is part of the feature, and is gone with it."""
+    return finalized
+
+
 FINDING_SLOTS: tuple[Slot, ...] = (
     Slot(
         "commit_target",
@@ -175,6 +188,21 @@ FINDING_SLOTS: tuple[Slot, ...] = (
         ),
     ),
     Slot(
+        "marker_below_level",
+        "Does a marker resolve votes in memory when the feature is downgraded?",
+        "S",
+        True,
+        (
+            Option("still_resolves", still_resolves, OURS, "finding S"),
+            Option(
+                "not_known_any_more",
+                not_known_any_more,
+                DRAFT,
+                "KIP-1289 Phase 1, 'code is dormant'; Downgrade",
+            ),
+        ),
+    ),
+    Slot(
         "staging_starts",
         "Does staging an acknowledgement start the producer's transaction?",
         "X11",
@@ -202,5 +230,6 @@ WRITTEN: dict[str, str] = {
     "state_marker": "through_the_coordinator",
     "outcome_join": "joined_with_the_vote",
     "member_check": "whoever_holds_the_record",
+    "marker_below_level": "not_known_any_more",
     "staging_starts": "staging_counts",
 }

@@ -75,6 +75,12 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"next_poll": "accept_all"},
     ),
     (
+        "finding-S",
+        "repaired, but a downgrade takes the hook along",
+        "A vote in memory is staged, the feature is downgraded, and its marker means nothing.",
+        IN_MEMORY | {"marker_below_level": "not_known_any_more"},
+    ),
+    (
         "finding-X1",
         "repaired, but the next poll() accepts what is not committed",
         "In implicit mode the next poll() accepts the whole batch, whatever became of it.",

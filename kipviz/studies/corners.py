@@ -110,6 +110,15 @@ def delivered_again(trace: Trace, events: Events) -> bool:
     )
 
 
+def thrown_and_not_sent(trace: Trace, events: Events) -> bool:
+    """The staging call throws UnsupportedVersionException, and no staging is on any wire."""
+    thrown = any(
+        isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        for event in events
+    )
+    return thrown and not _answers(events)
+
+
 CORNERS: tuple[Corner, ...] = (
     Corner(
         1,
@@ -164,7 +173,8 @@ CORNERS: tuple[Corner, ...] = (
         9,
         "Mixed-version cluster",
         "The call throws UnsupportedVersionException before a byte is sent.",
-        needs="brokers of several versions in one cluster",
+        "kip-1289-corner-9",
+        thrown_and_not_sent,
     ),
     Corner(
         10,

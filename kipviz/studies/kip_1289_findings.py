@@ -158,8 +158,8 @@ FINDINGS: tuple[Finding, ...] = (
         "A call over several partitions is all or nothing.",
         "Corner case 11",
         "Two partitions may have two leaders, and none of them can undo the other's part.",
-        because="a consumer that holds records of several partitions at once",
-        needs=True,
+        because="one request goes to each leader; what becomes of the half that was staged is "
+        "study B25",
     ),
     Finding(
         "R",
@@ -175,8 +175,10 @@ FINDINGS: tuple[Finding, ...] = (
         "A downgrade is refused while any record is TX_PENDING in memory.",
         "Downgrade",
         "The controller decides on downgrades, and has no share-partition to look at.",
-        because="feature levels that change while the cluster runs",
-        needs=True,
+        "finding-S",
+        "kip-1289-small-downgrade",
+        "upgrade=1",
+        LIVE,
     ),
     Finding(
         "X1",
@@ -336,9 +338,10 @@ FINDINGS: tuple[Finding, ...] = (
         "X19",
         "The call throws at once if any broker lacks the request.",
         "Corner case 9",
-        "A client knows the versions of brokers that it is connected to, and of no others.",
-        because="brokers of different versions in one cluster",
-        needs=True,
+        "A client knows what its last connection told it, and nothing that was finalized since.",
+        "repaired",
+        "kip-1289-rollout",
+        look=looks.unsupported_though_finalized,
     ),
     Finding(
         "X20",
@@ -352,8 +355,8 @@ FINDINGS: tuple[Finding, ...] = (
         "The principal needs Write on the share group.",
         "javadoc, GroupAuthorizationException",
         "ShareAcknowledge and TxnOffsetCommit need Read; any principal may quote a member's id.",
-        because="an authorizer",
-        needs=True,
+        because="AclEntry has no WRITE of a group, so what the text asks for cannot be granted; "
+        "kip-1289 stories with ACLs give READ",
     ),
     Finding(
         "X22",

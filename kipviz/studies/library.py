@@ -9,7 +9,16 @@ from __future__ import annotations
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import chaos, cost, counted, producers, share_counts, two_phase, zombies
+from kipviz.studies import (
+    chaos,
+    cost,
+    counted,
+    producers,
+    rollout,
+    share_counts,
+    two_phase,
+    zombies,
+)
 from kipviz.studies.not_yet import NOT_YET
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
@@ -318,6 +327,15 @@ STUDIES: tuple[Study, ...] = (
         "The commit flow is played, and at each of its steps from the staging to the end each broker "
         "crashes once, in a run of its own; then everything goes on by itself.",
         counting=chaos.table,
+    ),
+    Study(
+        "rollout",
+        "Which client works with which cluster?",
+        "KIP-1289 'Cross-Version Client/Broker Matrix'",
+        "Each cell is a run of one round. A broker without the code and one below the level look the "
+        "same to a client; a client that was connected before the level was finalized is the cell "
+        "that the text does not have.",
+        counting=rollout.matrix,
     ),
     Study(
         "cost",

@@ -12,6 +12,7 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
 from kipviz.records.share_group_state import RecordState
 
@@ -68,6 +69,14 @@ def complete_but_open(world: World, events: Sequence[Event]) -> bool:
         if known.state in COMPLETED
     }
     return any(pid in done for log in world.logs.values() for _, pid in log.open)
+
+
+def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a staging has just thrown although the feature is finalized."""
+    return world.image.features.share_version >= STAGING_LEVEL and any(
+        isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        for event in events
+    )
 
 
 def _shares(world: World) -> Iterator[Any]:

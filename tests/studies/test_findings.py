@@ -43,6 +43,7 @@ STEPS = {
     "I": 21,
     "K": 21,
     "M": 35,
+    "S": 21,
     "X1": 24,
     "X3": 21,
     "X4": 22,
@@ -53,7 +54,7 @@ STEPS = {
     "X24": 41,
 }
 # What is not a search that breaks something: how often the word comes, and what for.
-SEEN_AFTER = {"H": 45, "P": 35, "R": 29, "X7": 32, "X10": 23}
+SEEN_AFTER = {"H": 45, "P": 35, "R": 29, "X7": 32, "X10": 23, "X19": 43}
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
 # What the repaired design has, too: the finding says so itself.

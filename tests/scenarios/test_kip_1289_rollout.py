@@ -1,0 +1,93 @@
+"""The rollout of KIP-1289: who hears of the level when, the matrix, and a downgrade in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.actions import UpgradeFeature
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.studies import rollout
+from tests.scenarios.story import committed_outputs, nodes, played, states_of
+
+S = RecordState
+
+
+def test_a_client_that_was_there_before_hears_of_the_level_with_its_next_connection() -> None:
+    trace, chapters = played("kip-1289-rollout", "repaired")
+    finalized = next(c for c in chapters if c.title.startswith("Phase 3")).end
+    thrown = [
+        step
+        for step, node in enumerate(nodes(trace))
+        for event in node.events
+        if isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+    ]
+    assert len(thrown) == 2
+    assert thrown[0] < finalized < thrown[1]
+    assert committed_outputs(trace.world) == {"src-0@100": 1}
+
+
+def test_every_cell_of_the_matrix_is_as_the_text_has_it() -> None:
+    cells = {row[0]: row[1:] for row in rollout.matrix()[1]}
+    refused = "throws UnsupportedVersionException, after no stagings on the wire"
+    assert cells["the level finalized"] == ("works", "works")
+    assert cells["the code, below the level"] == (refused, "works")
+    assert cells["no code"] == (refused, "works")
+
+
+def test_a_level_that_is_taken_back_is_told_by_a_broker_and_ends_the_producer() -> None:
+    """Not synchronously, and not without a byte on the wire: the client believes what it was told."""
+    cells = {row[0]: row[1:] for row in rollout.matrix()[1]}
+    new, old = cells["taken back while the client is connected"]
+    assert new == "throws TxnShareAcknowledge: UNSUPPORTED_VERSION, after 1 staging on the wire"
+    assert old == "works"
+
+
+def test_below_the_level_nothing_is_sent_and_the_output_is_aborted() -> None:
+    trace, _ = played("kip-1289-corner-9", "as-written")
+    sent = [e for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
+    assert not any(isinstance(event.message, TxnShareAcknowledge) for event in sent)
+    assert committed_outputs(trace.world) == {}
+    assert not trace.world.logs["output-A-0"].open
+
+
+@pytest.mark.parametrize(
+    ("under", "path"),
+    [
+        ("repaired", [S.ACQUIRED, S.TX_PENDING, S.ACKNOWLEDGED]),
+        ("finding-S", [S.ACQUIRED, S.TX_PENDING]),
+    ],
+)
+def test_a_vote_in_memory_outlives_its_hook_and_a_durable_one_does_not_need_it(
+    under: str, path: list[RecordState]
+) -> None:
+    trace, _ = played("kip-1289-small-downgrade", under)
+    assert states_of(trace, 100) == path
+    assert committed_outputs(trace.world) == {"src-0@100": 1}
+
+
+def test_the_level_changes_in_a_rollout_only() -> None:
+    plain = scenario("kip-1289-small").model(design("repaired"))
+    why = plain.why_not(plain.initial(), UpgradeFeature("share_version", 2))
+    assert why is not None
+    running = scenario("kip-1289-corner-9").model(design("repaired"))
+    world = running.initial()
+    assert running.why_not(world, UpgradeFeature("share_version", 3)) is None
+    why = running.why_not(world, UpgradeFeature("share_version", 2))
+    assert why == (
+        "share.version goes to 2 or 3 in a rollout (setting share_rollout), if it is not there"
+    )
+
+
+def test_a_rollout_from_another_level_is_refused() -> None:
+    spec = scenario("kip-1289-corner-9").spec.but(share_rollout=1)
+    chosen = design("repaired")
+    with pytest.raises(
+        BadSpec, match=r"begins at share.version 2 or 3, or is none \(0\), not at 1"
+    ):
+        ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
