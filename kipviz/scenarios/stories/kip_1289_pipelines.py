@@ -137,7 +137,7 @@ DEAD_LETTER_LOOP: tuple[Line, ...] = (
     Line(programs.SHARE_POLL, Call.POLL),
     Line("producer.beginTransaction();", Call.BEGIN_TRANSACTION, on_error=6),
     Line(
-        'producer.send(new ProducerRecord<>("letters", record)); // the record is bad',
+        'producer.send("letters", record); // the record is bad',
         Call.SEND,
         on_error=6,
         target=LETTERS,
