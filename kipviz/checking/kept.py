@@ -17,6 +17,7 @@ import msgspec
 from kipviz.checking.explore import Search
 from kipviz.checking.graph import Graph
 from kipviz.checking.reductions import Reduction
+from kipviz.core import whole_file
 from kipviz.core.model import Model
 from kipviz.core.values import DIGEST_SIZE
 from kipviz.properties.verdict import Property
@@ -53,13 +54,7 @@ def save(search: Search, path: str | os.PathLike[str]) -> None:
         next_up,
         search.graph.packed(),
     )
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-    try:
-        draft.write_bytes(msgspec.msgpack.encode(kept))
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    whole_file.write(path, msgspec.msgpack.encode(kept))
 
 
 def load(

@@ -37,9 +37,7 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
 from kipviz.core.values import Value, fingerprint
 from kipviz.designs.catalogue import design as design_named
-from kipviz.designs.design import Design
-from kipviz.designs.options import SLOTS
-from kipviz.scenarios.changes import changed
+from kipviz.scenarios.changes import under
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
@@ -109,18 +107,6 @@ def head_of(run: Run) -> str:
         run.settings,
     )
     return _encode(head).decode()
-
-
-def under(story: Scenario, design: Design, settings: tuple[str, ...]) -> Scenario:
-    """Give a scenario with some settings changed; those of a design are in its name already.
-
-    Raises:
-        ValueError: if there is no such setting, or it cannot have that value.
-    """
-    slots = [slot.name for slot in SLOTS]
-    own = [change for change in settings if change.partition("=")[0].strip() not in slots]
-    spec, _ = changed(story.spec, design, own)
-    return story.but(spec=spec.but(budget=story.spec.budget))
 
 
 def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:

@@ -27,16 +27,13 @@ from kipviz.core.tracefile import Loaded, TraceFileError
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
-from kipviz.designs.options import SLOTS, UnknownDesign
+from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
-from kipviz.scenarios.changes import BadChange, changed
+from kipviz.scenarios.changes import BadChange, changed, under
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import Chapter
-
-# What is changed in a design is in its name already.
-_OF_DESIGNS = tuple(slot.name for slot in SLOTS)
 
 
 class KeptLine(Value, frozen=True):
@@ -349,8 +346,7 @@ def _opened(
     try:
         origin = msgspec.convert(said, _Origin)
         scenario, design = scenario_named(origin.scenario), design_named(origin.design)
-        limits = [c for c in origin.settings if c.partition("=")[0] not in _OF_DESIGNS]
-        scenario = scenario.but(spec=changed(scenario.spec, design, limits)[0])
+        scenario = under(scenario, design, origin.settings)
         model = scenario.model(design, FaultBudget(**origin.budget))
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None

@@ -59,10 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
             result = work.run(progress.runs)
             if arguments.events is not None:
                 _write_events(arguments, work, progress)
-        broken = [row for row in result.table.to_pylist() if row["status"] != "holds"]
+        rows = result.table.to_pylist()
+        broken = _broken(rows)
         stories = _stories(broken, arguments.steps_max) if arguments.shrink else []
         coverage = _coverage(result, progress) if arguments.coverage else None
-    document, lines = _document(arguments, result, broken), [*_lines(result, broken)]
+    document, lines = _document(arguments, result, rows), [*_lines(result, broken)]
     if arguments.shrink:
         document["stories"] = stories
         lines += [line for story in stories for line in _story_lines(story)]
@@ -126,18 +127,22 @@ def _write_events(arguments: argparse.Namespace, work: Campaign, progress: Progr
     )
 
 
+def _broken(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["status"] != "holds"]
+
+
 def _document(
-    arguments: argparse.Namespace, result: CampaignResult, broken: list[dict[str, Any]]
+    arguments: argparse.Namespace, result: CampaignResult, rows: list[dict[str, Any]]
 ) -> dict[str, Any]:
     import msgspec
+
+    broken = _broken(rows)
 
     return {
         "plan": str(result.plan),
         "runs": result.plan.jobs,
         "summary": msgspec.to_builtins(result.summary()),
-        "verdicts": [
-            {k: v for k, v in row.items() if k != "job"} for row in result.table.to_pylist()
-        ],
+        "verdicts": [{k: v for k, v in row.items() if k != "job"} for row in rows],
         "broken": [replay_words(row, arguments.steps_max) for row in broken],
         "events": arguments.events,
         "holds": not broken,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +123,8 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     lines += [] if rows else ["No last stable offset is behind its high watermark."]
     answer(document, [*lines, "", f"{to}: step {run.trace.depth}"], as_json=arguments.json)
     if not arguments.no_browser:
+        import webbrowser
+
         webbrowser.open(Path(to).resolve().as_uri())
     return int(bool(rows))
 

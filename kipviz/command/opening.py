@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import webbrowser
 from pathlib import Path
 
 from kipviz.command.arguments import add_run
@@ -46,5 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     lines = [*(f"changed: {change}" for change in told.changes), f"{to}: step {step}"]
     answer(document, lines, as_json=arguments.json)
     if not arguments.no_browser:
+        import webbrowser
+
         webbrowser.open(Path(to).resolve().as_uri())
     return 0

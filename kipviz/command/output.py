@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kipviz.command.refused import Refused
+from kipviz.core import whole_file
 
 _SECONDS_BETWEEN = 2.0
 
@@ -107,12 +108,7 @@ def write_whole(path: str, text: str) -> None:
     Raises:
         Refused: if it cannot be written.
     """
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
     try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(target)
+        whole_file.write(path, text.encode())
     except OSError as error:
         raise Refused(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        draft.unlink(missing_ok=True)

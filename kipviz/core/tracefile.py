@@ -29,6 +29,7 @@ from typing import Any
 import msgspec
 
 import kipviz
+from kipviz.core import whole_file
 from kipviz.core.model import Model, NotEnabled
 from kipviz.core.trace import Observer, Trace
 from kipviz.core.values import Value, digest_of, fingerprint
@@ -203,18 +204,10 @@ def _parts(world: Any) -> dict[str, str]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there, so that nobody sees half of it."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        whole_file.write(path, data)
     except OSError as error:
         raise TraceFileError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # --- reading ---------------------------------------------------------------------------------------

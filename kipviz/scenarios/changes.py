@@ -27,6 +27,7 @@ from kipviz.cluster.spec import (
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import SLOTS
+from kipviz.scenarios.scenario import Scenario
 
 KAFKA_NAMES = {
     "group.share.delivery.count.limit": "delivery_count_limit",
@@ -132,6 +133,20 @@ def changed(
     except BadSpec as wrong:
         raise BadChange(str(wrong)) from wrong
     return spec, design
+
+
+def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
+    """Give a scenario with some settings changed; those of a design are in its name already.
+
+    Its budget stays its own: a run says by itself which faults it allows.
+
+    Raises:
+        BadChange: if there is no such setting, or it cannot have that value.
+    """
+    slots = [slot.name for slot in SLOTS]
+    own = [change for change in settings if change.partition("=")[0].strip() not in slots]
+    spec, _ = changed(story.spec, design, own)
+    return story.but(spec=spec.but(budget=story.spec.budget))
 
 
 def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[ClusterSpec, Design]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as joined
 from typing import Any, TypeAlias
 
+from kipviz.checking.course import Wire
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -38,7 +39,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
+from kipviz.messages.events import MessageSent
 
 # A cell of the world: the table it is in, and its key there.
 Place: TypeAlias = tuple[str, Any]
@@ -124,7 +125,8 @@ class Causes:
         """Begin before the first step."""
         self._model = model
         self._writers: dict[Place, int] = {}
-        self._wire: dict[tuple[str, int, str], list[int]] = {}
+        self._wire = Wire()
+        self._sent_in: list[int] = []
 
     def of(self, before: World, action: ClusterAction) -> list[Cause]:
         """Give the causes of the next step, its main one first; the start causes nothing."""
@@ -146,23 +148,13 @@ class Causes:
         """Note what a step wrote and sent, once its causes are told."""
         for place in writes(before, world):
             self._writers[place] = k
-        for event in events:
-            if isinstance(event, MessageSent):
-                self._wire.setdefault((event.source, event.broker, event.way), []).append(k)
-            elif isinstance(event, MessageDelivered):
-                self._wire[event.source, event.broker, event.way].pop(0)
-            elif isinstance(event, LeftOnItsWay):
-                asked = self._wire.pop((event.source, event.broker, "request"), [])
-                self._wire[event.late, event.broker, "request"] = asked
-            elif isinstance(event, ConnectionLost):
-                for way in ("request", "response"):
-                    self._wire.pop((event.source, event.broker, way), None)
+        told = tuple(events)
+        self._wire.see(told)
+        self._sent_in += [k for event in told if isinstance(event, MessageSent)]
 
     def _sender(self, action: ClusterAction) -> list[int]:
-        if not isinstance(action, Deliver | DeliverLate):
-            return []
-        way = "request" if isinstance(action, DeliverLate) else action.way
-        return self._wire.get((action.source, action.broker, way), [])[:1]
+        number = self._wire.next_on(action)
+        return [self._sent_in[number - 1]] if number else []
 
     def _last(self, places: Iterable[Place]) -> list[int]:
         found = (self._writers.get(place) for place in places)

@@ -40,10 +40,11 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
 # under the design: {said(run.design.title)}
 # Written by kipviz {kipviz.__version__}; needs kipviz and pytest.
 
-from kipviz.checking import permalink, runs
+from kipviz.checking import runs
 {names}from kipviz.cluster.spec import FaultBudget
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
+from kipviz.scenarios.changes import under
 from kipviz.scenarios.library import scenario
 
 SETTINGS = ({"".join(f"{change!a}, " for change in run.settings)})
@@ -57,7 +58,7 @@ FINGERPRINT = "{fingerprint(nodes[-1].world).hex()}"
 
 def test_{_name(run.scenario.name)}_under_{_name(run.design.name)}():
     rules = design({run.design.name!a})
-    story = permalink.under(scenario({run.scenario.name!a}), rules, SETTINGS)
+    story = under(scenario({run.scenario.name!a}), rules, SETTINGS)
     run = runs.follow(story, rules, BUDGET, ACTIONS)
     assert {{found.property: (found.status, found.step) for found in runs.judge(run)}} == VERDICTS
     assert fingerprint(run.trace.last().world).hex() == FINGERPRINT

@@ -10,7 +10,6 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.checking.permalink import permalink
-from kipviz.command import opening
 from kipviz.core.linkcode import read, write
 
 STORY = "kip-1289-lock-expiry"
@@ -80,7 +79,7 @@ def test_an_exported_test_passes_under_pytest(kipviz, tmp_path):
 
 def test_open_shows_a_page_at_the_step_of_a_permalink(kipviz, link, tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr(opening.webbrowser, "open", shown.append)
+    monkeypatch.setattr("webbrowser.open", shown.append)
     file = tmp_path / "run.html"
     done = kipviz("open", link, "--to", file, "--json")
     assert shown == [file.as_uri()]
