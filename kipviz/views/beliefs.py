@@ -87,12 +87,17 @@ class Beliefs:
             for app in spec.members
         ]
 
-    def snapshot(self, world: World, events: tuple[Event, ...]) -> dict[str, Card]:
-        """Give every application's card; `events` are what led to this world."""
-        found = {}
+    def observe(self, world: World, events: tuple[Event, ...]) -> None:
+        """Follow the line to the next world; `events` are what led to it."""
         for app in self._spec.members:
             here = world.applications[app.name]
-            self._heard[app.name] = heard = hear(self._heard[app.name], here, events)
+            self._heard[app.name] = hear(self._heard[app.name], here, events)
+
+    def snapshot(self, world: World) -> dict[str, Card]:
+        """Give every application's card in the world that was observed last."""
+        found = {}
+        for app in self._spec.members:
+            here, heard = world.applications[app.name], self._heard[app.name]
             parts = (heard, here, world.roles, world.logs, world.connections)
             known = self._seen.get(app.name)
             if known is None or any(a is not b for a, b in zip(known[0], parts, strict=True)):

@@ -73,8 +73,12 @@ class Cards:
         self._makers: list[tuple[str, Callable[[World], Parts], Callable[..., Card]]] = []
         self._lay_out()
 
-    def snapshot(self, world: World, events: tuple[Event, ...]) -> dict[str, Card]:
-        """Give every card of a world; `events` are what led to it."""
+    def snapshot(self, world: World) -> dict[str, Card]:
+        """Give every card of the world that was observed last."""
+        return {name: self._card(name, parts(world), make) for name, parts, make in self._makers}
+
+    def observe(self, world: World, events: tuple[Event, ...]) -> None:
+        """Follow the line to the next world; `events` are what led to it."""
         self._metrics.observe(events)
         if self._stages:
             self._proposed.observe(world, events)
@@ -90,7 +94,6 @@ class Cards:
             elif isinstance(event, TransactionMoved) and event.before is not None:
                 self._take(event.transactional_id, (event.before.name, event.after.name))
         self._producers_move(world)
-        return {name: self._card(name, parts(world), make) for name, parts, make in self._makers}
 
     def _take(self, of: str, pair: Pair) -> None:
         taken = self._taken.get(of, {})

@@ -92,12 +92,12 @@ class Telling:
             following = trace.node(path[k + 1]).action if k + 1 < len(path) else None
             before = trace.node(path[k - 1]).world if k else node.world
             self._step(k, str(node_id), before, node.action, node.world, node.events)
-            snapshot = {
-                **self.cards.snapshot(node.world, node.events),
-                **self.beliefs.snapshot(node.world, node.events),
-            }
+            self.cards.observe(node.world, node.events)
+            self.beliefs.observe(node.world, node.events)
             if k > self._since:
-                self.lives.add(snapshot)
+                self.lives.add(
+                    {**self.cards.snapshot(node.world), **self.beliefs.snapshot(node.world)}
+                )
             self._verdicts(k, node.observations)
             self._lesson.see(k, node.action, node.world, node.events)
             if k > self._since:
@@ -114,39 +114,38 @@ class Telling:
     def _step(
         self, k: int, node: str, before: World, action: Any, world: World, events: Any
     ) -> None:
+        """Tell a step; one that the page knows is only followed, for what comes behind it."""
+        told = k > self._since
+        self.steps.append(self._told(k, node, before, action, world, events) if told else {})
         if k == 0:
-            self.steps.append({**_start(node), **self._linked(k, before, action, world)})
             return
-        words, lane = tell(before, action, events), actor(action, before)
-        chapter = words.title if action.KIND in ("fault", "expiry", "repair") else ""
-        self.steps.append(
-            {
-                "node": node,
-                "kind": _kind(action.KIND),
-                "actor": lane,
-                "title": words.title,
-                "sentence": words.sentence,
-                "why": why(self._model, before, action),
-                "tone": words.tone,
-                "chapter": chapter,
-                "interesting": words.interesting,
-                **self._linked(k, before, action, world),
-            }
-        )
-        if k > self._since:
-            self.steps[k]["causes"] = self._causes.of(before, action)
-            if is_accident(action):
-                self.steps[k]["accident"] = True
         self._causes.add(k, before, world, events)
         self._messages(k, events)
-        self._notes(k, lane, events)
+        self._notes(k, actor(action, before), events)
         self._downs(k, before, world)
 
-    def _linked(self, k: int, before: World, action: Any, world: World) -> Part:
-        """Give what the page needs of a step to make a permalink by itself."""
-        if k <= self._since:
-            return {}
-        return {"mark": mark_text(world), "pick": pick_of(self._model, before, action) if k else 0}
+    def _told(
+        self, k: int, node: str, before: World, action: Any, world: World, events: Any
+    ) -> Part:
+        if k == 0:
+            return {**_start(node), "mark": mark_text(world), "pick": 0}
+        words = tell(before, action, events)
+        step = {
+            "node": node,
+            "kind": _kind(action.KIND),
+            "actor": actor(action, before),
+            "title": words.title,
+            "sentence": words.sentence,
+            "why": why(self._model, before, action),
+            "tone": words.tone,
+            "chapter": words.title if action.KIND in ("fault", "expiry", "repair") else "",
+            "interesting": words.interesting,
+            # What the page needs to make a permalink by itself.
+            "mark": mark_text(world),
+            "pick": pick_of(self._model, before, action),
+            "causes": self._causes.of(before, action),
+        }
+        return step | ({"accident": True} if is_accident(action) else {})
 
     def _messages(self, k: int, events: Any) -> None:
         for event in events:

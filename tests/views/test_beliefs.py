@@ -134,8 +134,8 @@ def test_the_cards_are_the_same_objects_while_nothing_changes():
     run = runs.play(COMMIT)
     made = Beliefs(run.model.spec)
     node = run.trace.node(0)
-    assert made.snapshot(node.world, ()) == made.snapshot(node.world, ())
-    first, second = (made.snapshot(node.world, ())["beliefs:app-1"] for _ in range(2))
+    assert made.snapshot(node.world) == made.snapshot(node.world)
+    first, second = (made.snapshot(node.world)["beliefs:app-1"] for _ in range(2))
     assert first is second
 
 

@@ -155,10 +155,9 @@ def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: 
     heads = [head.id for head in (*cards.heads, *views.heads)]
     assert [card["id"] for card in whole["cards"]] == heads
     for step, node in enumerate(path):
-        snapshot = {
-            **cards.snapshot(node.world, node.events),
-            **views.snapshot(node.world, node.events),
-        }
+        cards.observe(node.world, node.events)
+        views.observe(node.world, node.events)
+        snapshot = {**cards.snapshot(node.world), **views.snapshot(node.world)}
         expected = {
             card: {row: {"tone": "calm", **cells} for row, cells in rows.items()}
             for card, rows in snapshot.items()
