@@ -48,6 +48,7 @@ Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
 LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
+FEATURES = "features"
 MESSAGE = "sent its message"
 
 
@@ -172,6 +173,8 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
         notes.look((UP, ""))
     if isinstance(action, Deliver | Cut | Heal | Pause | Resume):
         notes.look((CUTS, ""))
+    if isinstance(action, Deliver | Send | Step):
+        notes.look((FEATURES, ""))
     if after.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
     return tuple(notes.read)
@@ -187,6 +190,8 @@ def writes(before: World, after: World) -> list[Place]:
         found.append((UP, ""))
     if before.cuts != after.cuts:
         found.append((CUTS, ""))
+    if before.image.features != after.image.features:
+        found.append((FEATURES, ""))
     if before.next_producer_id != after.next_producer_id:
         found.append((IDS, ""))
     return found
@@ -273,5 +278,7 @@ def _words(place: Place) -> str:
             return "which brokers run"
         case "cuts":
             return "who is cut apart or stands still"
+        case "features":
+            return "which feature levels are finalized"
         case _:
             return "the next producer id"
