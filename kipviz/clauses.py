@@ -335,6 +335,7 @@ SESSION_CALLS = (
     "resume",
     "addPartitionsToTransaction",
     "addShareAcksToTransaction",
+    "heartbeat",
     "close",
 )
 

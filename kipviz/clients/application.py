@@ -48,6 +48,7 @@ class Call(StrEnum):
     ADD_PARTITIONS = "addPartitionsToTransaction"
     ADD_SHARE_ACKS = "addShareAcksToTransaction"
     ACKNOWLEDGE_TRANSACTIONALLY = "acknowledgeTransactionally"
+    HEARTBEAT = "heartbeat"
     CLOSE = "close"
     PREPARE_TRANSACTION = "prepareTransaction"
     COMPLETE_TRANSACTION = "completeTransaction"

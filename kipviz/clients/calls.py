@@ -179,6 +179,10 @@ def _add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicat
     return me.with_client(_session(me).but(transaction_started=True))
 
 
+def _heartbeat(me: Application, line: Line, rules: ClientRules) -> Application:
+    return me.with_client(sessions.heartbeat(_session(me)))
+
+
 def _close(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(sessions.close(_session(me)))
 
@@ -369,6 +373,7 @@ OF_SESSIONS = (
     C.ADD_PARTITIONS,
     C.ADD_SHARE_ACKS,
     C.ACKNOWLEDGE_TRANSACTIONALLY,
+    C.HEARTBEAT,
     C.CLOSE,
 )
 IN_TRANSACTION = (S.IN_TRANSACTION,)
@@ -405,6 +410,7 @@ CALLS: dict[Call, Calling] = {
     C.ADD_PARTITIONS: Calling(PRODUCER, _add_partitions, False, IN_TRANSACTION),
     C.ADD_SHARE_ACKS: Calling(PRODUCER, _add_share_acks, False, IN_TRANSACTION),
     C.ACKNOWLEDGE_TRANSACTIONALLY: Calling(CONSUMER, _acknowledge_transactionally),
+    C.HEARTBEAT: Calling(PRODUCER, _heartbeat, False, OPEN),
     C.CLOSE: Calling(PRODUCER, _close, False, tuple(S)),
     C.LIST_TRANSACTIONS: Calling(ADMIN, _list_transactions, True),
     C.DESCRIBE_TRANSACTIONS: Calling(ADMIN, _asking(administering.describe_transactions), True),

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kipviz.clients import producer
+from kipviz.clients import producer, producer_timers
 from kipviz.clients.producer import P, Producer, ProducerState
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
@@ -130,6 +130,26 @@ def close(me: TransactionSession) -> TransactionSession:
     return me.but(closed=True)
 
 
+def heartbeat(me: TransactionSession) -> TransactionSession:
+    """Say that the owner of the transaction is alive. Returns at once (KIP-1310 2.1, KIP-1309).
+
+    Without a heartbeat thread (transaction.session.timeout.ms of -1) nothing is sent.
+    """
+    due = producer_timers.INTERVAL in timers(me)
+    return producer_timers.on_timer(me, producer_timers.INTERVAL) if due else me
+
+
+# -- the heartbeat thread -------------------------------------------------------------------------
+
+
+def timers(me: TransactionSession) -> tuple[str, ...]:
+    """Give the timers that are set: those of a producer, until the session is closed."""
+    return () if me.closed else producer_timers.timers(me)
+
+
+on_timer = producer_timers.on_timer
+
+
 # -- the network thread -------------------------------------------------------------------------
 
 
@@ -142,6 +162,7 @@ def next_request(me: TransactionSession) -> Message | None:
 
 
 sent = producer.sent
+connected = producer.connected
 on_response = producer.on_response
 on_disconnected = producer.on_disconnected
 
@@ -153,4 +174,5 @@ def restarted(me: TransactionSession, life: int) -> TransactionSession:
         me.transactional_id,
         me.transaction_timeout_ms,
         two_phase_commit=me.two_phase_commit,
+        heartbeat_interval_ms=me.heartbeat_interval_ms,
     )

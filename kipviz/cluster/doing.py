@@ -106,7 +106,8 @@ def _client_timer(turn: Turn, a: ClientTimer) -> None:
     name = host_of(a.source)
     app = turn.applications[name]
     client = kinds.on_timer(app.client_at(a.source), a.timer)
-    turn.applications = turn.applications.set(name, app.with_client(client))
+    app = binding.settle(app.with_client(client), turn.client_rules)
+    turn.applications = turn.applications.set(name, app)
 
 
 def _refresh(turn: Turn, a: Refresh) -> None:

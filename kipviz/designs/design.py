@@ -113,7 +113,9 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     if slot.only_with == MEMBERS:
         return any(a.protocol for a in spec.applications)
     if slot.only_with == HEARTBEATS:
-        return any(a.heartbeat_interval_ms > 0 for a in spec.applications)
+        sessions = (a.session for a in spec.applications if a.session is not None)
+        beating = any(a.heartbeat_interval_ms > 0 for a in spec.applications)
+        return beating or any(session.heartbeat_interval_ms > 0 for session in sessions)
     return slot.only_with != KEPT or any(
         line.target == KEEP_PREPARED_TXN for a in spec.applications for line in a.program
     )

@@ -60,8 +60,10 @@ API = (
     Row(
         "2.1 heartbeat()",
         "The session says that it is alive (TxnHeartbeat of KIP-1309).",
-        OPEN,
-        note="TxnHeartbeat",
+        MODELLED,
+        f"{SESSION}.heartbeat",
+        "kip-1310-heartbeat",
+        f"{TESTS}::test_heartbeat_logic",
     ),
     Row(
         "2.1 close()",
@@ -191,7 +193,6 @@ ARCHITECTURE = (
         MODELLED,
         "brokers.authorizer.DRAFTS",
         test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
-        note="TxnHeartbeat is not sent",
     ),
     Row(
         "6.2 Session Sharing",
@@ -256,8 +257,11 @@ TEST_PLAN = (
     Row(
         "7 Heartbeat Logic",
         "The heartbeat thread follows transaction.session.timeout.ms.",
-        OPEN,
-        note="TxnHeartbeat of KIP-1309",
+        MODELLED,
+        f"{SESSION}.timers",
+        "kip-1310-heartbeat",
+        f"{CLIENT}::test_heartbeat_logic",
+        note="a third of the session time-out is the interval of KIP-1309: our inference",
     ),
 )
 LEFT_OPEN = tuple(

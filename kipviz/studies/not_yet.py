@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 
-SESSION = "TransactionSession (KIP-1310)"
 TWO_PHASE = "prepared transactions and an external database (KIP-939)"
 
 
@@ -22,5 +21,9 @@ class NotYet(Value, frozen=True):
 
 NOT_YET: tuple[NotYet, ...] = (
     NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
-    NotYet("B21", "Is one time-out enough, or does a session need a heartbeat?", SESSION),
+    NotYet(
+        "B21",
+        "Is one time-out enough, or does a session need a heartbeat?",
+        "a clock for heartbeats: untimed, a coordinator may give up whoever beats",
+    ),
 )

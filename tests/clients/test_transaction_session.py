@@ -14,11 +14,14 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import OF_SESSIONS
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_timers import INTERVAL
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.cluster.spec import SessionSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
+from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.producing import FetchedRecord, Produce, ProduceResponse
 from kipviz.messages.transactions import (
     EndTxn,
@@ -268,3 +271,32 @@ def test_a_producer_of_a_resumed_session_sends_from_sequence_0_or_not_at_all() -
         me, (raised,) = step(me, rules)
         assert text in raised
         assert [b.base_sequence for b in me.producer.batches] == ([] if text else [0])
+
+
+# -- heartbeats ---------------------------------------------------------------------------------
+
+
+def test_heartbeat_logic() -> None:
+    """The heartbeat thread follows transaction.session.timeout.ms: -1 is none."""
+    for timeout, beats in ((-1, False), (9_000, True)):
+        interval = SessionSpec(session_timeout_ms=timeout).heartbeat_interval_ms
+        me = initialized(*LOOP)
+        me = me.with_client(me.session.but(heartbeat_interval_ms=interval))
+        assert s.timers(me.session) == ()  # nothing is open yet
+        me, _ = step(me)
+        me, _ = step(me)
+        assert (INTERVAL in s.timers(me.session)) is beats
+        told = s.heartbeat(me.session)
+        assert s.next_request(told) == (TxnHeartbeat("t", 9, 4) if beats else None)
+        assert s.heartbeat(told) == told  # one at a time
+        assert INTERVAL not in s.timers(s.close(me.session))
+
+
+def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
+    me = sent_one()
+    me = me.with_client(s.heartbeat(me.session.but(heartbeat_interval_ms=3_000)))
+    _, heard = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
+    assert heard.session.state_name == "IN_TRANSACTION"
+    _, fenced = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.PRODUCER_FENCED))
+    assert fenced.session.state_name == "FATAL_ERROR"
+    assert fenced.producer.state is S.FATAL_ERROR

@@ -151,7 +151,6 @@ def test_mixed_mode() -> None:
 # -- 6.1 Authorization --------------------------------------------------------------------------
 
 SAME = {"AddShareAcksToTxn": "TxnShareAcknowledge"}
-NOT_HERE = {"TxnHeartbeat"}
 # AddPartitionsToTxn is sent by brokers under version 2: a client needs no ACL for it.
 OF_BROKERS = {"AddPartitionsToTxn"}
 
@@ -161,7 +160,7 @@ def test_the_acls_of_the_page_are_those_that_requests_need() -> None:
     assert len(rows) == 7
     for row in rows:
         name = SAME.get(row.request, row.request)
-        if name in NOT_HERE | OF_BROKERS:
+        if name in OF_BROKERS:
             continue
         needs = {(need.resource, need.operation) for need in NEEDS[name]}
         assert row.resource in {resource for resource, _ in needs}

@@ -141,6 +141,7 @@ OPEN = {
     "kip-1310-next-epoch": (BROKEN, HOLDS, HOLDS, HOLDS),
     "kip-1310-late-vote": (BROKEN, BROKEN, HOLDS),
     "kip-1310-live-writer": (HOLDS, HOLDS),
+    "kip-1310-heartbeat": (HOLDS, HOLDS),
 }
 
 

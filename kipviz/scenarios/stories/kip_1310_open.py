@@ -390,6 +390,63 @@ LIVE_WRITER = Scenario(
     checkpoints=(SAW_LSO, COMPLETE),
 )
 
+# -- heartbeats -------------------------------------------------------------------------------------
+
+BEATING = with_session(group_app(), session_programs.COPY).but(
+    session=SessionSpec(session_timeout_ms=9_000)
+)
+HEARTBEAT = Scenario(
+    "kip-1310-heartbeat",
+    "A session beats, and is missed",
+    "transaction.timeout.ms is one minute. A session beats every three seconds, so its coordinator need "
+    "not wait that long to know that it is gone.",
+    "KIP-1310 2.1 heartbeat(), 2.2; KIP-1309",
+    group_cluster(("a", "b"), BEATING),
+    (
+        Beat(
+            "session.initialize(), poll(), beginTransaction()",
+            "The session tells the coordinator at the start that it is going to beat.",
+            (*TURN, *TURN, "app-1 goes on"),
+        ),
+        Beat(
+            "producer.send(f(a), f(b))",
+            "The transaction is ONGOING, and the application works on.",
+            ("app-1 goes on", "quiet"),
+        ),
+        Beat(
+            "A heartbeat",
+            "TxnHeartbeat goes to Broker 1 on the session's own connection. Nothing is logged.",
+            ("the heartbeat interval of app-1/session is over", "quiet"),
+        ),
+        Beat("app-1 dies", "No broker is told.", ("app-1 crashes",)),
+        Beat(
+            "Three intervals without a word",
+            "Broker 1 aborts the transaction and fences its owner, long before the minute is over.",
+            ("the liveness of my-txn runs out at B1", "quiet"),
+        ),
+    ),
+    ("app-1", "B1", "B3"),
+    ("repaired", "kip-1310"),
+    Question(
+        3,
+        "If the application had hung in an endless loop instead, and its heartbeat thread had not: what "
+        "would end the transaction?",
+        (
+            Choice("three intervals without a heartbeat", False, "The heartbeats go on."),
+            Choice(
+                "transaction.timeout.ms",
+                True,
+                "Right: a heartbeat proves that a process lives, not that it gets on.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(2, "A request of the session that asks for nothing: it says 'I am here'."),
+        Watch(4, "Who aborts? Look at the epoch of my-txn afterwards."),
+    ),
+    checkpoints=(SAW_LSO, TIMED_OUT),
+)
+
 STORIES: tuple[Scenario, ...] = (
     TWO_SENDERS,
     SILENT_LOSS,
@@ -397,4 +454,5 @@ STORIES: tuple[Scenario, ...] = (
     NEXT_EPOCH,
     LATE_VOTE,
     LIVE_WRITER,
+    HEARTBEAT,
 )
