@@ -142,6 +142,10 @@ class ClusterModel:
         self._blocks_seen: dict[RoleKey, tuple[tuple[Any, ...], _OfRoles]] = {}
         self._wires_seen: dict[tuple[str, int], tuple[tuple[Any, ...], list[ClusterAction]]] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What it remembers is not a part of it: equal models travel as equal bytes.
+        return type(self), (self.spec, self._brokers, self._clients)
+
     def initial(self) -> World:
         """Give the first world: everybody in office, nothing on the wire."""
         turn = self._turn(first_world(self.spec))

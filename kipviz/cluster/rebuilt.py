@@ -107,6 +107,10 @@ class RebuiltModel(ClusterModel):
         self.entries = entries
         self.skipped = skipped
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        rules = (self._brokers, self._clients)
+        return type(self), (self.spec, *rules, self.entries, self.skipped)
+
     def initial(self) -> World:
         """Give the world before the first step: nothing is read but what is skipped."""
         world = super().initial()

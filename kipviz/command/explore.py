@@ -73,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where Spark keeps its levels, such as hdfs://...; a cluster needs one",
     )
     parser.add_argument(
+        "--go-on",
+        action="store_true",
+        help="with --folder: go on with the levels that an earlier search has left there",
+    )
+    parser.add_argument(
         "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
     )
     parser.add_argument(
@@ -198,6 +203,8 @@ def _check_spark(arguments: argparse.Namespace) -> None:
         raise Refused("--master and --folder are for --spark")
     if arguments.spark and (arguments.full_states or arguments.resume is not None):
         raise Refused("--full-states and --resume are for a search without --spark")
+    if arguments.go_on and arguments.folder is None:
+        raise Refused("--go-on is for a search on Spark with a --folder that keeps its levels")
 
 
 def _on_spark(
@@ -211,7 +218,15 @@ def _on_spark(
         reductions = [reduction(name) for name in arguments.reduce]
         spark = spark_for(arguments.master)  # takes ^C for itself when it starts
         with _until_interrupted(progress) as go_on:
-            return search(model, bounds, go_on, reductions, spark=spark, folder=arguments.folder)
+            return search(
+                model,
+                bounds,
+                go_on,
+                reductions,
+                spark=spark,
+                folder=arguments.folder,
+                resume=arguments.go_on,
+            )
 
 
 def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:

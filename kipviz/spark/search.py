@@ -31,6 +31,7 @@ from kipviz.checking.found import Bounds, Counterexample, Explored
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.failures import CampaignFailed, explained, worker_died
+from kipviz.spark.kept_levels import KeptLevels
 from kipviz.spark.progress import Cancelled, CancelSwitch, watched
 from kipviz.spark.session import cores, is_on_this_machine, session
 from kipviz.spark.shipping import ship
@@ -83,6 +84,7 @@ def search(
     spark: SparkSession | None = None,
     partitions: int | None = None,
     folder: str | None = None,
+    resume: bool = False,
 ) -> Explored:
     """Visit every state that a model can reach, on Spark.
 
@@ -96,14 +98,17 @@ def search(
         spark: the session to use; None takes ``session()``.
         partitions: Spark tasks per level; None chooses by the size of the level.
         folder: a place that all workers can write to, needed on a cluster: levels stay there.
+        resume: go on with the levels that an earlier search of the same question has left in the folder.
 
     Raises:
         ValueError: for a model that cannot be sent, a reduction that does not fit, a number that
-            is none, or a cluster without a folder.
+            is none, a cluster without a folder, or a folder that keeps another search.
         CampaignFailed: Spark failed before a level was done; in one sentence.
         SparkUnavailable: there is no Spark to run on.
     """
     check_partitions(partitions)
+    if resume and folder is None:
+        raise ValueError("A search is resumed from the folder that keeps its levels: name it.")
     reductions = tuple(reductions)
     question = asked(model, properties, reductions)
     here = Search(model, properties, reductions)
@@ -117,7 +122,8 @@ def search(
         )
     ship(spark)
     place = folder or Path(tempfile.mkdtemp(prefix="kipviz-search-")).as_uri()
-    work = _Levels(spark, here, question, place, partitions, progress)
+    kept = None if folder is None else KeptLevels(spark, place, question, fresh=not resume)
+    work = _Levels(spark, here, question, place, partitions, progress, kept)
     adaptive = spark.conf.get(_ADAPTIVE)
     spark.conf.set(_ADAPTIVE, "false")  # it plans every stage anew, and merges small partitions
     try:
@@ -139,8 +145,10 @@ class _Levels:
         place: str,
         partitions: int | None,
         progress: ProgressTold | None,
+        kept: KeptLevels | None,
     ) -> None:
         self._spark = spark
+        self._kept = kept
         self._here = here
         self._question = question
         self._place = place.rstrip("/")
@@ -186,7 +194,7 @@ class _Levels:
 
     def _spread(self, bounds: Bounds) -> str:
         first = self._spark.createDataFrame([first_row(self._here)], _LEVEL_SCHEMA)
-        self._levels.append(self._written(first, "level-0"))
+        self._levels.append(self._kept_or_written("level-0", lambda: first))
         self._keys.append(self._levels[0])
         while self._waiting:
             if self.states >= bounds.states_max:
@@ -195,8 +203,8 @@ class _Levels:
                 return f"the bound of depth {bounds.depth_max:,}"
             self._tell()
             narrow = self._waiting <= NARROW and self.states <= _NARROW_SEEN
-            following = self._narrow_levels(bounds) if narrow else self._next_level()
-            level = self._written(following, f"level-{self._reached + 1}")
+            following = partial(self._narrow_levels, bounds) if narrow else self._next_level
+            level = self._kept_or_written(f"level-{self._reached + 1}", following)
             self._sum_up(level)
             if self._failure:
                 return self._failure
@@ -388,6 +396,15 @@ class _Levels:
         path = f"{self._place}/{name}"
         writer = frame.write.mode("overwrite").option("compression", "zstd")
         self._done(lambda: writer.parquet(path))
+        return path
+
+    def _kept_or_written(self, name: str, make: Callable[[], DataFrame]) -> str:
+        """Give a level that is in the folder already, or make it; it is kept once it is whole."""
+        if self._kept is not None and self._kept.has(name):
+            return f"{self._place}/{name}"
+        path = self._written(make(), name)
+        if self._kept is not None:
+            self._done(partial(self._kept.keep, name))
         return path
 
     def _one_row(self, frame: DataFrame) -> Any:

@@ -255,7 +255,7 @@ def test_two_phase_commit_with_five_resource_managers_too() -> None:
 
 
 def test_no_story_has_two_brokers_that_could_be_exchanged() -> None:
-    """Why there is no symmetry of brokers (DECISIONS 20): whoever has a copy has a place in an order."""
+    """Why there is no symmetry of brokers (DECISIONS 22): whoever has a copy has a place in an order."""
     for story in LIBRARY:
         leaders = first_world(story.spec).image.leaders
         places: dict[int, set[tuple[str, int]]] = {broker: set() for broker in story.spec.brokers}

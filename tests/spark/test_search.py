@@ -261,3 +261,38 @@ def test_the_session_keeps_its_settings(spark):
     before = spark.conf.get("spark.sql.adaptive.enabled")
     search(TwoPhaseCommit(1), properties=(), spark=spark)
     assert spark.conf.get("spark.sql.adaptive.enabled") == before
+
+
+@spark_test
+def test_a_search_that_was_stopped_goes_on_with_the_levels_in_its_folder(spark, tmp_path):
+    place, question = tmp_path.as_uri(), {"properties": (), "spark": spark}
+    first = search(TwoPhaseCommit(3), Bounds(depth_max=4), folder=place, **question)
+    assert not first.complete
+    (level,) = tmp_path.glob("level-1/*.parquet")
+    made = level.stat().st_mtime_ns
+    on = search(TwoPhaseCommit(3), folder=place, resume=True, **question)
+    whole = explore(TwoPhaseCommit(3), properties=())
+    assert (on.complete, on.states, on.transitions) == (True, whole.states, whole.transitions)
+    assert level.stat().st_mtime_ns == made
+    again = search(TwoPhaseCommit(3), folder=place, resume=True, **question)
+    assert again.states == whole.states
+
+
+@spark_test
+def test_a_level_that_was_being_written_is_made_anew_and_another_question_is_refused(
+    spark, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("kipviz.spark.search.NARROW", 0)
+    place, question = tmp_path.as_uri(), {"properties": (), "spark": spark}
+    search(TwoPhaseCommit(2), Bounds(depth_max=4), folder=place, **question)
+    for file in tmp_path.glob("kept-level-3/*"):
+        file.unlink()
+    on = search(TwoPhaseCommit(2), folder=place, resume=True, **question)
+    assert on.states == explore(TwoPhaseCommit(2), properties=()).states
+    with pytest.raises(ValueError, match="keeps a search of another model"):
+        search(TwoPhaseCommit(3), folder=place, resume=True, **question)
+
+
+def test_a_search_is_resumed_from_a_folder_only():
+    with pytest.raises(ValueError, match="resumed from the folder that keeps its levels"):
+        search(TwoPhaseCommit(1), resume=True)

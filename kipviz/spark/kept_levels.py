@@ -1,0 +1,67 @@
+"""Which levels of a search are whole in its folder, so that another search may go on from there.
+
+Beside each level that was written stands one row that says so: the digest of the question (model, properties,
+reductions), the version of kipviz, and how many rows the level has. A level without it was being written
+when the search ended, and is made anew. Nothing but Spark touches the files, so it works wherever Spark does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import kipviz
+from kipviz.core.values import digest_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEMA = "`question` binary, `version` string, `rows` bigint"
+
+
+class KeptLevels:
+    """The levels of one question in one folder."""
+
+    def __init__(self, spark: SparkSession, place: str, question: bytes, *, fresh: bool) -> None:
+        """Look at a folder; a `fresh` search takes nothing over from it."""
+        self._spark = spark
+        self._place = place.rstrip("/")
+        self._mark = digest_of(question)
+        self._fresh = fresh
+
+    def has(self, name: str) -> bool:
+        """Say whether a level is there and whole.
+
+        Raises:
+            ValueError: if the folder keeps the search of another question.
+        """
+        if self._fresh:
+            return False
+        found = self._row(name)
+        if found is None:
+            self._fresh = True  # what lies behind it is older than what is made now
+            return False
+        mark, version, rows = found
+        if (mark, version) != (self._mark, kipviz.__version__):
+            raise ValueError(
+                f"{self._place} keeps a search of another model, other properties or another "
+                "version of kipviz: name another folder, or do not resume."
+            )
+        return self._count(name) == rows
+
+    def keep(self, name: str) -> None:
+        """Note that a level is whole."""
+        row = [(self._mark, kipviz.__version__, self._count(name))]
+        frame = self._spark.createDataFrame(row, _SCHEMA).coalesce(1)
+        frame.write.mode("overwrite").parquet(f"{self._place}/kept-{name}")
+
+    def _row(self, name: str) -> tuple[bytes, str, int] | None:
+        from pyspark.errors import AnalysisException
+
+        try:
+            rows = self._spark.read.schema(_SCHEMA).parquet(f"{self._place}/kept-{name}").collect()
+        except AnalysisException:  # there is no such path
+            return None
+        return (bytes(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+
+    def _count(self, name: str) -> int:
+        return self._spark.read.schema("`key` binary").parquet(f"{self._place}/{name}").count()
