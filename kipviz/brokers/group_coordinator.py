@@ -5,8 +5,8 @@ WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataMa
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 PARTS: `group_state` holds what it knows, `group_membership` says who is in a group.
-NOT MODELLED: classic groups, expiry and deletion of offsets and
-  of groups; a fetch that does not require stable offsets is answered from the newest state,
+NOT MODELLED: groups of the classic protocol (generations); expiry of offsets, deletion of groups;
+  offset metadata; a fetch that does not require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """
 

@@ -3,8 +3,8 @@
 WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetcher.
 KIPS: KIP-98 (isolation level), KIP-447 (stable offsets), KIP-848 (member epoch).
 DURABILITY: none; the group's offset is what lasts.
-NOT MODELLED: membership, assignment and rebalances (the member epoch is given), several
-  partitions, the position's metadata; auto.offset.reset is earliest.
+NOT MODELLED: membership, assignment and rebalances (the member epoch is given; `group_consumer` is a
+  member that joins), several partitions, the position's metadata; auto.offset.reset is earliest.
 """
 
 from __future__ import annotations
