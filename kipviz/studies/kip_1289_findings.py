@@ -281,8 +281,8 @@ FINDINGS: tuple[Finding, ...] = (
         "The hook runs for every WriteTxnMarkers request.",
         "Existing RPCs NOT changed, WriteTxnMarkers",
         "An administrator's marker for one hanging partition would resolve votes elsewhere.",
-        because="an administrator's abort that reaches a broker with staged records",
-        needs=True,
+        because="an administrator's abort is KIP-664's; its marker has the epoch of the open "
+        "transaction, which fits a vote only where markers must fit exactly, and there I comes first",
     ),
     Finding(
         "X13",
@@ -298,7 +298,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Motivation, 3.",
         "A rejected record goes to its dead-letter topic after the commit, outside of it.",
         because="with the text's own words: REJECT becomes ARCHIVING on commit, and what ARCHIVING "
-        "writes is in no transaction",
+        "writes is in no transaction; study B30 counts the letters",
     ),
     Finding(
         "X15",

@@ -287,6 +287,7 @@ OF_A_PARTITION = (
     Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.INVALID_RECORD_STATE,
     Errors.INVALID_REQUEST,
+    Errors.UNKNOWN_TOPIC_ID,
 )
 LOCK = (30_000, "group.share.record.lock.duration.ms")
 

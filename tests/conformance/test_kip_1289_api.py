@@ -1,0 +1,189 @@
+"""KIP-1289's API: every exception that its javadoc declares, and its request and answer as bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import authorizer
+from kipviz.brokers.authorizer import NEEDS, SUPPORTED, Operation, Resource
+from kipviz.clients.application import Call, Line
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.wire.codec import decode, encode
+from kipviz.messages.wire.frame import KINDS
+from kipviz.messages.wire.kind import Around
+from kipviz.scenarios import programs
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import Beat, play
+from kipviz.scenarios.stories.beats import BEGIN, STAGE
+from kipviz.studies.tallies import DECLARED_PARTITION, DECLARED_TOP
+from tests.scenarios.story import nodes, played
+
+STAGING = Call.SEND_SHARE_ACKNOWLEDGEMENTS.value
+STORY = scenario("kip-1289-small")
+TOPIC_IDS = STORY.spec.topic_ids
+
+
+def raised(trace: Trace) -> dict[str, str]:
+    """What each call threw, the first time that it threw anything."""
+    found: dict[str, str] = {}
+    for node in nodes(trace):
+        for event in node.events:
+            if isinstance(event, CallReturned) and event.raised:
+                found.setdefault(event.call, event.raised)
+    return found
+
+
+def after(*steps: str) -> Trace:
+    """The loop up to its output, and then some steps."""
+    model = STORY.model(design("repaired"))
+    return play(Trace.start(model), model, (*BEGIN, Beat("", "", steps)))[0]
+
+
+# -- sendShareAcknowledgementsToTransaction ------------------------------------------------------
+
+
+def test_illegal_state_without_a_transaction_in_progress() -> None:
+    (app,) = STORY.spec.applications
+    program = (
+        programs.INIT,
+        Line(programs.SHARE_POLL, Call.POLL),
+        Line(programs.SHARE_STAGE, Call.SEND_SHARE_ACKNOWLEDGEMENTS),
+    )
+    story = STORY.but(spec=STORY.spec.but(applications=(app.but(program=program),)))
+    model = story.model(design("repaired"))
+    rounds = Beat("", "", ("maybe app-1 goes on", "quiet") * 5)
+    trace, _ = play(Trace.start(model), model, (rounds,))
+    assert raised(trace)[STAGING] == f"IllegalStateException: {STAGING}() in state READY"
+    assert trace.world.applications["app-1"].ended
+
+
+def test_producer_fenced_is_told_by_commit_transaction_and_not_by_the_call() -> None:
+    thrown = raised(played("kip-1289-corner-3", "repaired")[0])
+    assert STAGING not in thrown
+    assert thrown["commitTransaction"] == "TxnShareAcknowledge: PRODUCER_FENCED"
+
+
+def test_unsupported_version_comes_at_once() -> None:
+    thrown = raised(played("kip-1289-corner-9", "repaired")[0])
+    assert thrown[STAGING].startswith("UnsupportedVersionException: ")
+
+
+def test_a_timed_out_transaction_ends_the_producer_as_fenced() -> None:
+    """The javadoc has InvalidProducerEpochException; under version 2 the coordinator says FENCED."""
+    trace = after("my-txn times out", "quiet", "app-1 goes on", "quiet", "app-1 goes on")
+    assert raised(trace) == {"commitTransaction": "TxnShareAcknowledge: PRODUCER_FENCED"}
+
+
+def test_a_kafka_exception_can_be_tried_again_by_aborting() -> None:
+    trace, _ = played("kip-1289-corner-8", "repaired")
+    assert raised(trace) == {"commitTransaction": "TxnShareAcknowledge: INVALID_RECORD_STATE"}
+    assert not trace.world.applications["app-1"].ended
+
+
+def test_the_call_returns_before_the_broker_has_processed_it() -> None:
+    trace, _ = play(Trace.start(model := STORY.model(design("repaired"))), model, (*BEGIN, *STAGE))
+    returned = sent = -1
+    for step, node in enumerate(nodes(trace)):
+        for event in node.events:
+            if isinstance(event, CallReturned) and event.call == STAGING:
+                returned = step
+            if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledge):
+                sent = step if event.way == "request" else sent
+    assert 0 < returned < sent
+
+
+# -- authorization -------------------------------------------------------------------------------
+
+
+def test_the_operation_that_the_text_names_cannot_be_granted_on_a_group() -> None:
+    (asked,) = [
+        a
+        for a in authorizer.DRAFTS
+        if (a.request, a.resource) == ("TxnShareAcknowledge", Resource.GROUP)
+    ]
+    assert asked.operation == "WRITE"
+    assert Operation.WRITE not in SUPPORTED[Resource.GROUP]
+    needed = {need.resource: need.operation for need in NEEDS["TxnShareAcknowledge"]}
+    assert needed[Resource.GROUP] is Operation.READ
+
+
+@pytest.mark.parametrize("resource", [Resource.TRANSACTIONAL_ID, Resource.GROUP, Resource.TOPIC])
+def test_what_is_not_allowed_is_answered_with_an_error_that_the_text_lists(
+    resource: Resource,
+) -> None:
+    assert authorizer.ERROR_OF[resource].name in DECLARED_TOP
+
+
+# -- the wire ------------------------------------------------------------------------------------
+
+# The KIP's table of the request, in its order: name and type.
+REQUEST = [
+    ("TransactionalId", "string"),
+    ("GroupId", "string"),
+    ("ProducerId", "int64"),
+    ("ProducerEpoch", "int16"),
+    ("MemberId", "string"),
+    ("MemberEpoch", "int32"),
+    ("Topics", "[]TxnShareAcknowledgeTopic"),
+    ("TopicId", "uuid"),
+    ("Partitions", "[]TxnShareAcknowledgePartition"),
+    ("PartitionIndex", "int32"),
+    ("AcknowledgementBatches", "[]TxnShareAcknowledgeBatch"),
+    ("FirstOffset", "int64"),
+    ("LastOffset", "int64"),
+    ("AcknowledgeTypes", "[]int8"),
+]
+ASKED = TxnShareAcknowledge(
+    "t", "g1", 9, 4, "M1", 7, "src-0", (AcknowledgementBatch(100, 103, AcknowledgeType.REJECT),)
+)
+AROUND = Around(TOPIC_IDS, ASKED, "app-1/producer")
+
+
+def flat(fields) -> list[tuple[str, str]]:
+    return [pair for f in fields for pair in ((f.name, f.type), *flat(f.fields))]
+
+
+def test_the_request_has_every_field_of_the_texts_table_in_its_order() -> None:
+    schema = KINDS[TxnShareAcknowledge].schema
+    assert flat(schema.fields) == REQUEST
+    assert schema.key == 93
+
+
+def test_the_member_epoch_and_the_types_are_among_the_bytes_and_come_back() -> None:
+    kind = KINDS[TxnShareAcknowledge]
+    data = encode(kind.schema, 0, kind.fill(ASKED, AROUND), {}).data
+    read = decode(kind.schema, 0, data)
+    read = read[0] if isinstance(read, tuple) else read
+    assert read["MemberEpoch"] == 7
+    batch = read["Topics"][0]["Partitions"][0]["AcknowledgementBatches"][0]
+    assert (batch["FirstOffset"], batch["LastOffset"]) == (100, 103)
+    assert tuple(batch["AcknowledgeTypes"]) == (3,)
+
+
+KNOWN = {error.name: error for error in Errors}
+
+
+@pytest.mark.parametrize("name", [n for n in (*DECLARED_TOP, *DECLARED_PARTITION) if n in KNOWN])
+def test_an_error_stands_where_the_text_has_it(name: str) -> None:
+    kind = KINDS[TxnShareAcknowledgeResponse]
+    filled = kind.fill(TxnShareAcknowledgeResponse(KNOWN[name], "src-0"), AROUND)
+    of_a_partition = [p["ErrorCode"] for t in filled["Responses"] for p in t["Partitions"]]
+    if name in DECLARED_TOP:
+        assert (filled["ErrorCode"], of_a_partition) == (KNOWN[name], [])
+    else:
+        assert (filled["ErrorCode"], of_a_partition) == (Errors.NONE, [KNOWN[name]])
+    assert encode(kind.schema, 0, filled, {}).data
+
+
+def test_the_errors_that_the_model_has_no_use_for_are_known_by_name() -> None:
+    missing = {*DECLARED_TOP, *DECLARED_PARTITION} - set(KNOWN)
+    assert missing <= {"KAFKA_STORAGE_ERROR", "TRANSACTIONAL_ID_NOT_FOUND", "UNKNOWN_TOPIC_ID"}
