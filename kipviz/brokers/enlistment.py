@@ -21,6 +21,7 @@ from kipviz.records.placement import TRANSACTION_STATE
 
 # What the answer to an enlistment means to whoever asked a coordinator to write.
 COORDINATOR_ERROR = {
+    Errors.PRODUCER_FENCED: Errors.INVALID_PRODUCER_EPOCH,
     Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from kipviz.clients import producer_state, producer_timers, topic_ids
 from kipviz.clients.prepared_txn_state import PreparedTxnState
-from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
+from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, NOT_ALLOWED, ends_the_transaction
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -534,10 +534,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
     if me.state is S.FATAL_ERROR:
         return me
     name = type(about).__name__.removesuffix("Response")
-    if isinstance(about, ProduceResponse):
-        abortable = error not in FATAL_OF_PRODUCE
-    else:
-        abortable = error in ABORTABLE.get(name, ())
+    abortable = ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
             return me

@@ -59,5 +59,26 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
 }
 
+# The errors of AddPartitionsToTxn that end the producer; any other one that is not retriable is put
+# together with those of other partitions, and ends the transaction.
+# Source: TransactionManager.AddPartitionsToTxnHandler.
+FATAL_OF_ADDING = (
+    Errors.INVALID_PRODUCER_EPOCH,
+    Errors.INVALID_TXN_STATE,
+    Errors.INVALID_PRODUCER_ID_MAPPING,
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    Errors.PRODUCER_FENCED,
+)
+
+
+def ends_the_transaction(request: str, error: Errors) -> bool:
+    """Say whether an error ends only the transaction; if it does not, it ends the producer."""
+    if request == "Produce":
+        return error not in FATAL_OF_PRODUCE
+    if request == "AddPartitionsToTxn":
+        return error not in FATAL_OF_ADDING
+    return error in ABORTABLE.get(request, ())
+
+
 # What a batch fails with whose delivery.timeout.ms is over (TimeoutException).
 EXPIRED = Errors.REQUEST_TIMED_OUT

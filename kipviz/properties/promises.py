@@ -249,7 +249,8 @@ def _joins_another(facts: Facts, event: Event, world: World) -> str:
 def _complete_too_early(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, TransactionMoved) or event.after not in COMPLETE:
         return ""
-    for name in event.partitions:
+    # A record of completion names no partition any more: every log may be the one.
+    for name in event.partitions or world.logs:
         log = world.logs.get(name)
         if log is not None and any(pid == event.producer_id for _, pid in log.open):
             return f"{event.transactional_id} is {event.after.value}, but its transaction is open in {name}"

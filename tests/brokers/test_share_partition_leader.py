@@ -648,7 +648,7 @@ def test_as_written_a_staging_that_waits_twice_is_answered_by_the_rule_for_repea
     ("error", "seen"),
     [
         (Errors.NOT_COORDINATOR, Errors.NOT_COORDINATOR),
-        (Errors.PRODUCER_FENCED, Errors.PRODUCER_FENCED),
+        (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH),
     ],
 )
 def test_as_written_a_refused_enlistment_stages_nothing(error, seen):

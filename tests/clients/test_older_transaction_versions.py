@@ -165,3 +165,56 @@ def test_the_way_down_needs_no_bump():
     assert (me.state, me.version, me.bump) == (S.READY, 1, False)
     request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
     assert isinstance(request, AddPartitionsToTxn)
+
+
+# What an error of the two requests of older versions comes to: R again, A ends the transaction,
+# F ends the producer. Sheet of TransactionManager's handlers, every error that the model knows.
+ADDING = """
+                                       AddPartitions  AddOffsets
+COORDINATOR_NOT_AVAILABLE              R              R
+NOT_COORDINATOR                        R              R
+REQUEST_TIMED_OUT                      R              R
+COORDINATOR_LOAD_IN_PROGRESS           R              R
+CONCURRENT_TRANSACTIONS                R              R
+UNKNOWN_TOPIC_OR_PARTITION             R              R
+NETWORK_EXCEPTION                      R              R
+NOT_ENOUGH_REPLICAS                    R              R
+INVALID_PRODUCER_EPOCH                 F              F
+PRODUCER_FENCED                        F              F
+INVALID_TXN_STATE                      F              F
+INVALID_PRODUCER_ID_MAPPING            F              F
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED  F              F
+CLUSTER_AUTHORIZATION_FAILED           A              F
+GROUP_AUTHORIZATION_FAILED             A              A
+TOPIC_AUTHORIZATION_FAILED             A              F
+TRANSACTION_ABORTABLE                  A              A
+UNSUPPORTED_VERSION                    A              F
+UNKNOWN_SERVER_ERROR                   A              F
+INVALID_REQUEST                        A              F
+OUT_OF_ORDER_SEQUENCE_NUMBER           A              F
+INVALID_TRANSACTION_TIMEOUT            A              F
+TRANSACTION_COORDINATOR_FENCED         A              F
+"""
+CELLS = [
+    (row[0], column, cell)
+    for row in (line.split() for line in ADDING.strip().splitlines()[1:])
+    for column, cell in zip(("AddPartitions", "AddOffsets"), row[1:], strict=True)
+]
+
+
+@pytest.mark.parametrize(("error", "column", "cell"), CELLS)
+def test_what_an_error_of_the_older_requests_comes_to(error, column, cell):
+    if column == "AddPartitions":
+        request, me = sends(p.send(begun(), "out-0", RECORD))
+        after = added(me, Errors[error])
+    else:
+        offsets = (GroupOffset("src-0", 101),)
+        request, me = sends(p.send_offsets(begun(), "g1", "M1", 2, offsets))
+        after = p.on_response(me, AddOffsetsToTxnResponse(Errors[error]))
+    expected = {
+        "R": S.IN_TRANSACTION,
+        "A": S.ABORTABLE_ERROR,
+        "F": S.FATAL_ERROR,
+    }
+    assert after.state is expected[cell]
+    assert (p.next_request(after) == request) is (cell == "R")

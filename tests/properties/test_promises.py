@@ -184,6 +184,8 @@ def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_pro
     facts = after((completed(),), world)
     assert "its transaction is open in out-0" in facts.broken["complete is complete"]
     assert after((completed("out-1"),), world).broken == Table.of()
+    nameless = completed().but(partitions=())
+    assert "complete is complete" in after((nameless,), world).broken, "as a coordinator says it"
 
 
 @pytest.mark.parametrize(
