@@ -207,8 +207,10 @@ def end_txn_error_below_5(known: TransactionMetadata, request: EndTxn) -> Errors
     """Give the answer table of EndTxn up to version 4 (transaction versions 0 and 1).
 
     The epoch does not change with the decision, so what is complete already is recognised by its
-    state alone. Source: TransactionCoordinator.endTransactionWithTV1.
+    state alone. Source: TransactionCoordinator.endTransactionWithTV1. A kept transaction is ended by
+    whoever kept it last here, too: our inference, KIP-939 does not speak of older versions.
     """
+    known = known.as_its_client_knows_it
     if known.producer_id != request.producer_id:
         return Errors.INVALID_PRODUCER_ID_MAPPING
     if known.producer_epoch != request.producer_epoch:

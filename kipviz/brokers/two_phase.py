@@ -36,8 +36,9 @@ def why_refused(request: InitProducerId, on: Context) -> Errors:
     """Say why a two-phase request is refused before anything is looked up.
 
     Order and answers are those of Kafka 4.4.0: the broker's setting first, then keepPreparedTxn,
-    which a design either serves for every identity or for none. A request without Enable2Pc has a
-    time limit to keep.
+    which a design either serves for every identity or for none, and here only under transaction
+    version 2, which tells the next identity when a transaction ends (our inference: KIP-939 does not
+    speak of older versions). A request without Enable2Pc has a time limit to keep.
     """
     if isinstance(request, InitProducerId2Pc):
         if request.enable_2pc and not on.settings.two_phase_commit_enable:
@@ -45,6 +46,8 @@ def why_refused(request: InitProducerId, on: Context) -> Errors:
         served = on.rules.keep_prepared(0, 0, 1)
         if request.keep_prepared_txn and isinstance(served, Errors):
             return served
+        if request.keep_prepared_txn and on.image.features.transaction_version < 2:
+            return Errors.UNSUPPORTED_VERSION
         if request.enable_2pc:
             return Errors.NONE
     if not 0 < request.transaction_timeout_ms <= on.settings.transaction_max_timeout_ms:
@@ -97,10 +100,13 @@ def decision_of_kept(
     """Give the record that decides a kept transaction: its next identity is above the one that ended it.
 
     The markers go out with the epoch above that of the data, as always (KIP-890); which one KIP-939
-    means is not in its text: our inference.
+    means is not in its text: our inference. So is what becomes of it below transaction version 2:
+    the answer cannot tell a next identity there, so the one that ended it stays.
     """
     facing = known.as_its_client_knows_it
-    after = on.rules.kept_completion(facing.producer_id, facing.producer_epoch, on.next_producer_id)
+    after = (facing.producer_id, facing.producer_epoch)
+    if decision.client_transaction_version >= 2:
+        after = on.rules.kept_completion(*after, on.next_producer_id)
     return decision.but(
         previous_producer_id=facing.producer_id,
         next_producer_id=after[0],

@@ -138,6 +138,14 @@ KIP = Kip(
             note="a rival order; how to recover is not in its text, both ways are our inference",
         ),
         Row(
+            "Transaction versions 0 and 1",
+            "Whether a transaction can be kept there is not in the text.",
+            SIMPLIFIED,
+            "brokers.two_phase.why_refused",
+            test=BROKER + "keeping_needs_transaction_version_2",
+            note="refused with UNSUPPORTED_VERSION: our inference",
+        ),
+        Row(
             "Several transactions of a database at once, several writers",
             "Each with a state of its own.",
             OPEN,

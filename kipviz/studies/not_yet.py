@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 
-TWO_PHASE = "prepared transactions and an external database (KIP-939)"
-
 
 class NotYet(Value, frozen=True):
     """A question without an answer, and what the model lacks for one."""
@@ -20,7 +18,12 @@ class NotYet(Value, frozen=True):
 
 
 NOT_YET: tuple[NotYet, ...] = (
-    NotYet("B16", "Can two prepared transactions have one identity?", TWO_PHASE),
+    NotYet(
+        "B16",
+        "Can two prepared transactions have one identity?",
+        "a producer that goes on after it has prepared, as Flink's reflection made it: with KIP-939 "
+        "a prepared transaction can only be ended, so a producer has one",
+    ),
     NotYet(
         "B21",
         "Is one time-out enough, or does a session need a heartbeat?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers import two_phase
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
@@ -85,6 +86,15 @@ def test_kafka_4_4_0_refuses_to_keep_a_transaction_whether_there_is_one_or_not()
     desk = at_desk("kafka")
     assert init(desk).error is Errors.NONE
     assert init(desk, keep=True).error is Errors.UNSUPPORTED_VERSION
+
+
+def test_keeping_needs_transaction_version_2():
+    on = at_desk().on
+    older = on.but(image=on.image.but(features=on.image.features.but(transaction_version=1)))
+    keep = InitProducerId2Pc("t", NO_TIME_LIMIT, keep_prepared_txn=True)
+    assert two_phase.why_refused(keep, older) is Errors.UNSUPPORTED_VERSION
+    assert two_phase.why_refused(keep, on) is Errors.NONE
+    assert two_phase.why_refused(InitProducerId2Pc("t", NO_TIME_LIMIT), older) is Errors.NONE
 
 
 def test_the_setting_is_asked_before_whether_keeping_is_served():
