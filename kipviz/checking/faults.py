@@ -31,6 +31,7 @@ def _profile(name: str, expiry: int, fault: int) -> Profile:
             ("load", 10),
             ("refresh", 2),
             ("late", 2),
+            ("read", 1),
             ("repair", 4),
             ("expiry", expiry),
             ("fault", fault),
@@ -64,6 +65,9 @@ HOSTILE = Faults(
         expire_lock=3,
         time_out=2,
         run_out=2,
+        request_timeout=1,
+        delivery_timeout=1,
+        upgrade=1,
     ),
     _profile("hostile", 1, 2),
 )

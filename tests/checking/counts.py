@@ -60,8 +60,8 @@ REDUCED = (
     Members("begin", 3, "", 1_362, 118, 240, 28),
     Members("begin", 2, "lose_connection=1", 587, 361, 295, 183),
     Members("begin", 2, "cut=1", 1_424, 1_424, 724, 724),
-    Members("poll", 2, "", 367, 163, 185, 84),
-    Members("poll", 2, "expire_lock=1", 2_111, 1_025, 1_057, 515),
+    Members("poll", 2, "", 401, 193, 202, 99),
+    Members("poll", 2, "expire_lock=1", 2_257, 1_163, 1_130, 584),
 )
 
 

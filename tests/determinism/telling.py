@@ -25,7 +25,8 @@ def write(folder: Path) -> list[str]:
             run = runs.play(story.name, under)
             lab = Lab(run)
             at = lab.run_at(0, 0).trace.last().depth // 2
-            wish = {"choice": choice_id(CrashBroker(5)), "branch": 0, "step": at}
+            up = lab.run_at(0, at).trace.world.up
+            wish = {"choice": choice_id(CrashBroker(up[-1])), "branch": 0, "step": at}
             branch = lab.respond(wish)["branch"]
             runs.save(lab.run_at(branch["id"], at + 1), folder / f"{name}.trace")
             page = json.dumps([lab.payload, branch], ensure_ascii=False)
