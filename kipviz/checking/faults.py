@@ -68,6 +68,7 @@ HOSTILE = Faults(
         request_timeout=1,
         delivery_timeout=1,
         upgrade=1,
+        pause=1,
     ),
     _profile("hostile", 1, 2),
 )
