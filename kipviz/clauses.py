@@ -329,24 +329,19 @@ ADMIN_CALLS = {
     "forceTerminateTransaction": "KafkaAdminClient.forceTerminateTransaction",
 }
 
-# The calls that only a TransactionSession has.
-SESSION_CALLS = (
-    "initialize",
-    "resume",
-    "addPartitionsToTransaction",
-    "addShareAcksToTransaction",
-    "heartbeat",
-    "close",
-)
-
 
 def clause_of(name: str) -> Clause:
     """Give the clause of a message, or of an action that is no call of an application."""
     return CLAUSES[name]
 
 
-def clause_of_call(call: str, *, share: bool) -> Clause:
-    """Give the clause of a call of an application thread; `share` says which consumer it has."""
+def clause_of_call(call: str, *, share: bool, session: bool = False) -> Clause:
+    """Give the clause of a call of an application thread.
+
+    `share` says which consumer it has, `session` that the call is one of a TransactionSession.
+    """
+    if session:
+        return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
     if call == "sendShareAcknowledgementsToTransaction":
         return Clause(call, "KIP-1289 Pseudo code", DRAFT, "none yet (PR 22357)")
     if call == "resumeTransaction":
@@ -356,8 +351,6 @@ def clause_of_call(call: str, *, share: bool) -> Clause:
             SHIPPED,
             "FlinkKafkaInternalProducer (Flink, by reflection)",
         )
-    if call in SESSION_CALLS:
-        return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
     if call == "acknowledgeTransactionally":
         return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
     if call.startswith("database."):

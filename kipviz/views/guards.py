@@ -89,8 +89,10 @@ def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, 
 def _clause(before: World, action: ClusterAction) -> Clause:
     if isinstance(action, Step) and action.application in before.applications:
         app = before.applications[action.application]
-        call = app.program[app.line].call.value
-        return clause_of_call(call, share=isinstance(app.consumer, ShareConsumer))
+        line = app.program[app.line]
+        share = isinstance(app.consumer, ShareConsumer)
+        session = client_of(app, line) is app.session
+        return clause_of_call(line.call.value, share=share, session=session)
     if not isinstance(action, Deliver | DeliverLate):
         return clause_of(type(action).__name__)
     name = type(on_wire(before, action)).__name__

@@ -137,3 +137,15 @@ def test_a_repair_says_what_comes_back(accident, repair, name, value):
     model, world, _ = before("kip-1289-share-commit", "repaired", "EndTxn arrives at B1")
     after = model.step(world, accident).world
     assert value in dict(guards(model, after, repair))[name]
+
+
+def test_a_call_of_a_session_is_a_drafts_and_the_same_call_of_a_producer_is_shipped():
+    def status(name, call):
+        trace, _ = played(name, "repaired")
+        path = nodes(trace)
+        said = [why(trace.model, before.world, node.action) for before, node in pairwise(path)]
+        return {each["status"] for each in said if each["rule"] == call}
+
+    for call in ("beginTransaction", "commitTransaction"):
+        assert status("kip-1310-share-session", call) == {"draft"}
+        assert status("kip-1310-share-producer", call) == {"shipped"}
