@@ -101,6 +101,18 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "GroupMetadataManager.consumerGroupHeartbeat",
     ),
+    "ShareGroupHeartbeat": Clause(
+        "on_share_group_heartbeat",
+        "KIP-932 ShareGroupHeartbeat",
+        SHIPPED,
+        "GroupMetadataManager.shareGroupHeartbeat",
+    ),
+    "InitializeShareGroupState": Clause(
+        "on_initialize",
+        "KIP-932 InitializeShareGroupState",
+        SHIPPED,
+        "ShareCoordinatorShard.initializeState",
+    ),
     "ShareFetch": Clause(
         "on_share_fetch", "KIP-932 ShareFetch", SHIPPED, "SharePartitionManager.fetchMessages"
     ),
@@ -312,6 +324,8 @@ TAKEN_BY: dict[str, str] = {
     "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
     "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
     "TxnShareAcknowledge": "none yet (PR 22357)",
+    "ShareGroupHeartbeat": "ShareHeartbeatRequestManager",
+    "InitializeShareGroupState": "PersisterStateManager.InitializeStateHandler",
     "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
     "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
     "TxnWriteShareGroupState": "none: our inference",

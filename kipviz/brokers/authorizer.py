@@ -124,6 +124,8 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_TOPIC),
     "ConsumerGroupHeartbeat": (READ_GROUP,),
     "Metadata": (Need(Op.DESCRIBE, R.TOPIC),),
+    "ShareGroupHeartbeat": (READ_GROUP,),
+    "InitializeShareGroupState": INTER_BROKER,
     "ShareFetch": (READ_GROUP, READ_TOPIC),
     "ShareAcknowledge": (READ_GROUP, READ_TOPIC),
     "ReadShareGroupState": INTER_BROKER,

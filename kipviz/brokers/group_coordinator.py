@@ -4,7 +4,8 @@ WHO: the leader of one partition of `__consumer_offsets`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-PARTS: `group_state` holds what it knows, `group_membership` says who is in a group.
+PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group, and
+  `share_membership` who is in a share group.
 NOT MODELLED: groups of the classic protocol (generations); expiry of offsets, deletion of groups;
   offset metadata; a fetch that does not require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
@@ -12,7 +13,13 @@ NOT MODELLED: groups of the classic protocol (generations); expiry of offsets, d
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group, enlistment, group_membership, partition_log
+from kipviz.brokers import (
+    consumer_group,
+    enlistment,
+    group_membership,
+    partition_log,
+    share_membership,
+)
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, replay
@@ -47,9 +54,22 @@ ROLE = "group_coordinator"
 # The first version of TxnOffsetCommit that names topics by id, and has errors of its own (KIP-1319).
 BY_ID = 6
 
-# The timers of the members, and what happens when one runs out.
-timers = group_membership.timers
-on_timer = group_membership.on_timer
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the sessions of the members of groups of either kind, and rebalance time-outs."""
+    return (*group_membership.timers(me, on), *share_membership.running(me))
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take out the member whose timer ran out."""
+    if timer in share_membership.running(me):
+        return share_membership.on_timer(me, timer, on)
+    return group_membership.on_timer(me, timer, on)
+
+
+# Answers of share coordinators, for share groups whose partitions are new.
+on_initialized = share_membership.on_initialized
+on_initialize_lost = share_membership.on_initialize_lost
 
 
 def on_offset_fetch(

@@ -5,10 +5,11 @@ Offsets, pending offsets and members all come from the log; only the requests th
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group
+from kipviz.brokers import consumer_group, share_group
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.replication import WaitingForReplicas
+from kipviz.brokers.share_group import ShareGroup
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.records.batches import COMMIT, Batch
@@ -22,6 +23,7 @@ from kipviz.records.consumer_offsets import (
     TargetEpochRecord,
     TargetRecord,
 )
+from kipviz.records.share_group_members import ShareGroupRecord
 
 
 class PendingOffset(Value, frozen=True):
@@ -57,6 +59,7 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     enlisting: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
     groups: Table[str, ConsumerGroup] = Table.of()
+    share_groups: Table[str, ShareGroup] = Table.of()
 
 
 def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
@@ -83,6 +86,10 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
                 group = me.groups.get(record.group_id) or ConsumerGroup()
                 after = consumer_group.replayed(group, record)
                 me = me.but(groups=me.groups.set(record.group_id, after))
+            case _ if isinstance(record, ShareGroupRecord):
+                shared = me.share_groups.get(record.group_id) or ShareGroup()
+                after_it = share_group.replayed(shared, record)
+                me = me.but(share_groups=me.share_groups.set(record.group_id, after_it))
             case _:
                 raise AssertionError(f"no group coordinator writes a {type(record).__name__}")
     return me

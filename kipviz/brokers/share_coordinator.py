@@ -5,8 +5,7 @@ WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBa
 KIPS: KIP-932. The pending votes are our inference: KIP-1289 says "no ShareCoordinatorShard
   changes" and defers persistence, the repaired design needs both.
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-NOT MODELLED: InitializeShareGroupState and DeleteShareGroupState (the state is in the log before
-  the run), ReadShareGroupStateSummary, cold snapshots, pruning.
+NOT MODELLED: DeleteShareGroupState, ReadShareGroupStateSummary, cold snapshots, pruning.
 """
 
 from __future__ import annotations
@@ -30,6 +29,8 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.share_state import (
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
     PendingBatch,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
@@ -129,6 +130,34 @@ def on_read(
         request.leader_epoch,
         state.start_offset,
         state.delivery_complete_count,
+    )
+    return _write(me, record, reply_to, answer, on)
+
+
+def on_initialize(
+    me: ShareCoordinator, request: InitializeShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Make the state of a share-partition, or make it anew at a higher state epoch.
+
+    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch. DOES: writes a
+    snapshot without batches, unless the same state is there. ANSWERS: when it is replicated.
+    Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
+    """
+    state, error = me.states.get(request.key), Errors.NONE
+    if me.loading:
+        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    elif state is not None and state.state_epoch > request.state_epoch:
+        error = Errors.FENCED_STATE_EPOCH
+    answer = InitializeShareGroupStateResponse(error, request.key)
+    if error is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    same = (request.state_epoch, request.start_offset)
+    if state is not None and (state.state_epoch, state.start_offset) == same:
+        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    epoch, leader = (state.snapshot_epoch + 1, state.leader_epoch) if state else (0, 0)
+    record = ShareSnapshotRecord(
+        request.key, epoch, request.state_epoch, leader, request.start_offset
     )
     return _write(me, record, reply_to, answer, on)
 

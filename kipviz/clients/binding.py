@@ -12,11 +12,15 @@ something was sent, and what failed; the session tells the producers its identit
 from __future__ import annotations
 
 from kipviz.clients import producer as transactional
+from kipviz.clients import share_consumer as sharing
+from kipviz.clients import share_member
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
+from kipviz.clients.group_consumer import MemberState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_member import ShareMember
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
@@ -57,8 +61,29 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
     return ""
 
 
+def _membership(me: Application) -> Application:
+    """Let the consumer of a share group and its membership hear of each other (KIP-932).
+
+    The consumer wants to be a member from its first poll() until it is closed, and reads what the
+    membership is told.
+    """
+    member, consumer = me.others.get(share_member.NAME), me.consumer
+    if not isinstance(member, ShareMember) or not isinstance(consumer, ShareConsumer):
+        return me
+    before = member
+    if consumer.awaiting and member.state is MemberState.UNSUBSCRIBED:
+        member = share_member.join(member)
+    if consumer.closed and member.state not in (*share_member.SILENT, MemberState.LEAVING):
+        member = share_member.leave(member)
+    after = sharing.assigned_now(consumer, member.partitions, member.member_epoch)
+    if member is before and after is consumer:
+        return me
+    return me.with_client(member).but(consumer=after)
+
+
 def settle(me: Application, rules: ClientRules) -> Application:
-    """Carry over between a session and its clients what they have to say to each other."""
+    """Carry over between the clients of a process what they have to say to each other."""
+    me = _membership(me)
     session = me.session
     if session is None:
         return me

@@ -16,6 +16,7 @@ from kipviz.clients import (
     group_consumer,
     producer,
     share_consumer,
+    share_member,
     transaction_session,
 )
 from kipviz.clients.admin import Admin
@@ -24,6 +25,7 @@ from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_member import ShareMember
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
@@ -36,6 +38,7 @@ Client: TypeAlias = (
     | TransactionSession
     | Admin
     | ExternalDatabase
+    | ShareMember
 )
 C = TypeVar("C", bound=Any)
 
@@ -65,6 +68,7 @@ KINDS: dict[type, Kind] = {
     GroupConsumer: group_consumer,
     ShareConsumer: share_consumer,
     TransactionSession: transaction_session,
+    ShareMember: share_member,
     Admin: admin,
     ExternalDatabase: external_database,
 }

@@ -4,7 +4,8 @@ WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
   ShareConsumeRequestManager, ShareSessionHandler.
 KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
 DURABILITY: none; its member id is new in every process.
-NOT MODELLED: group membership and assignment (the member epoch is given); records of several
+PARTS: `share_member` is its membership, if it joins its group in the run.
+NOT MODELLED: records of several
   partitions in one batch, and requests to several brokers at once (one is on the wire); wakeup() and poll's time limit (it waits for records); what deserializers throw;
   acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
 """
@@ -58,7 +59,9 @@ class ShareConsumer(Part, frozen=True, dict=True):
     send, and `completed` what the callback has not been told yet. A consumer of several partitions
     has them in `assigned`; `partition` is where the records of the last poll() are from, and
     `delivered_by` the broker. `sessions` are (broker, epoch, partition) of the sessions with other
-    brokers, and `asked` is the partition that the present one was asked for. It asks one broker after the other, without waiting there, and rests when none has anything.
+    brokers, and `asked` is the partition that the present one was asked for. It asks one broker
+    after the other, without waiting there, and rests when none has anything. One that is a `member`
+    is told by its group's coordinator what it has, and may be `awaiting` that.
     """
 
     source: str
@@ -97,6 +100,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     delivered_by: int = -1
     asking: tuple[str, ...] = ()
     resting: bool = False
+    member: bool = False
+    awaiting: bool = False
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -135,6 +140,9 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
         return me.but(
             records=kept, batch=tuple(r.offset for r in kept), renewed=(), staged=(), done=True
         )
+    if me.member and not me.assigned:
+        me = me.but(awaiting=True, batch=(), staged=(), verdicts=(), gaps=(), renewed=())
+        return me.but(records=(), acknowledge_error=Errors.NONE, done=False, error="")
     said = batches_of_each(me.verdicts) if me.explicit else next_poll(me.batch, me.staged)
     renewing = _renewing(me)
     fetch = _fetch(me, said)
@@ -321,18 +329,48 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         kept = me.renewed
         return me.but(records=kept, batch=tuple(r.offset for r in kept), renewed=(), done=True)
     if delivered:
-        if me.assigned:
+        if me.assigned or me.member:
             me = me.but(partition=answer.partition, delivered_by=me.session_broker, asking=())
         return me.but(records=answer.records, batch=delivered, done=True)
-    if not me.assigned:
+    if not (me.assigned or me.member):
         return me.but(to_send=_fetch(me, ()), gaps=())
     return _ask_on(me.but(partition=answer.partition, delivered_by=me.session_broker))
+
+
+def assigned_now(
+    me: ShareConsumer, partitions: tuple[str, ...], member_epoch: int
+) -> ShareConsumer:
+    """Take over what is assigned; a poll() that waits for it goes on.
+
+    What is held of partitions that are gone stays held, and can still be acknowledged.
+    """
+    if not me.member or me.closed:
+        return me
+    if (me.assigned, me.member_epoch) != (partitions, member_epoch):
+        me = me.but(assigned=partitions, member_epoch=member_epoch)
+        if not partitions and isinstance(me.to_send, ShareFetch):
+            me = me.but(to_send=None, awaiting=True)
+        if not partitions and me.resting:
+            me = me.but(resting=False, awaiting=True)
+    if me.awaiting and partitions:
+        me = me.but(awaiting=False)
+        return me.but(to_send=_fetch(me, ()))
+    return me
+
+
+def _again(me: ShareConsumer) -> ShareConsumer:
+    """Fetch again, or wait for partitions where there are none."""
+    if me.member and not me.assigned:
+        return me.but(awaiting=True, to_send=None)
+    return me.but(to_send=_fetch(me, ()))
 
 
 def _ask_on(me: ShareConsumer) -> ShareConsumer:
     """Ask the next broker, or rest where every one of them had nothing."""
     if me.gaps:
-        return me.but(to_send=_fetch(me, ()), gaps=(), asking=())
+        return _again(me).but(gaps=(), asking=())
+    if me.member and not me.assigned:
+        return _again(me)
     if me.asking:
         following = _fetch(me, ()).but(partition=me.asking[0], further=me.asking[1:])
         return me.but(to_send=following)
@@ -347,7 +385,7 @@ def timers(me: ShareConsumer) -> tuple[str, ...]:
 def on_timer(me: ShareConsumer, timer: str) -> ShareConsumer:
     """Ask all brokers again for new records."""
     assert timer == FETCH_WAIT, timer
-    return me.but(resting=False, to_send=_fetch(me, ()))
+    return _again(me.but(resting=False))
 
 
 def _acknowledged(me: ShareConsumer, request: Message | None, error: Errors) -> ShareConsumer:
@@ -406,13 +444,14 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
         me.explicit,
         acquire_mode=me.acquire_mode,
         callback=me.callback,
-        assigned=me.assigned,
+        assigned=() if me.member else me.assigned,
+        member=me.member,
     )
 
 
 def _reopen(me: ShareConsumer) -> ShareConsumer:
     me = me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, renewing=())
-    return me.but(to_send=_fetch(me, ()))
+    return _again(me)
 
 
 def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
@@ -427,7 +466,7 @@ def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFe
         said,
         me.acquire_mode,
         tuple(further),
-        not me.assigned,
+        not (me.assigned or me.member),
     )
 
 

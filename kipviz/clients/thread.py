@@ -16,6 +16,7 @@ from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_member import ShareMember
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 from kipviz.messages.features import STAGING_LEVEL
@@ -126,7 +127,7 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     if isinstance(client, Admin):
         return _leave(me, line, client.error, ())
     if line.call is Call.POLL:
-        assert not isinstance(client, Producer | ExternalDatabase)
+        assert not isinstance(client, Producer | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)
     failed = (isinstance(client, Producer) and client.state in THROWING) or (
         isinstance(client, GroupConsumer) and line.call is Call.COMMIT_SYNC

@@ -16,6 +16,7 @@ from kipviz.brokers import (
     kafka_apis,
     partition_leader,
     share_coordinator,
+    share_membership,
     share_partition_leader,
     transaction_coordinator,
     transaction_liveness,
@@ -67,7 +68,10 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.share_state import (
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     TxnWriteShareGroupState,
@@ -94,6 +98,7 @@ Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
 SHARES = share_partition_leader.ROLE
 PERSISTER = "persister"
 DEAD_LETTERS = "dlq"
+INITIALIZER = "initializer"
 ADD_PARTITIONS = "add-partitions"
 
 # -- requests that arrive at a broker -----------------------------------------------------------
@@ -117,6 +122,8 @@ HANDLERS: dict[type[Message], Handler] = {
     ShareAcknowledge: share_partition_leader.on_share_acknowledge,
     TxnShareAcknowledge: share_partition_leader.on_txn_share_acknowledge,
     ReadShareGroupState: share_coordinator.on_read,
+    InitializeShareGroupState: share_coordinator.on_initialize,
+    ShareGroupHeartbeat: share_membership.on_share_group_heartbeat,
     WriteShareGroupState: share_coordinator.on_write,
     TxnWriteShareGroupState: share_coordinator.on_txn_write,
     ListTransactions: kafka_apis.on_list_transactions,
@@ -166,6 +173,8 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     OffsetCommit: _by_group,
     TxnOffsetCommit: _by_group,
     ConsumerGroupHeartbeat: _by_group,
+    ShareGroupHeartbeat: _by_group,
+    InitializeShareGroupState: _by_key,
     Metadata: _by_anybody,
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
@@ -242,6 +251,10 @@ def not_here(message: Message) -> Message:
             return TxnOffsetCommitResponse(Errors.NOT_COORDINATOR)
         case Metadata():
             return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)
+        case ShareGroupHeartbeat():
+            return ShareGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
+        case InitializeShareGroupState():
+            return InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
         case ConsumerGroupHeartbeat():
             return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
         case OffsetCommit():
@@ -404,6 +417,8 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     if isinstance(message, AddPartitionsToTxnResponse):
         enlisted: Effects = MODULES[type(role).__name__].on_enlisted(role, message, on)
         return enlisted
+    if isinstance(message, InitializeShareGroupStateResponse):
+        return group_coordinator.on_initialized(role, message, on)
     if isinstance(role, ShareLeader) and isinstance(message, ProduceResponse):
         return share_partition_leader.on_dead_letter_answered(
             role, envelope.shard, envelope.tag, message, on
@@ -422,6 +437,9 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     if channel == ADD_PARTITIONS:
         lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, message, on)
         return lost
+    if channel == INITIALIZER:
+        assert isinstance(message, InitializeShareGroupState | InitializeShareGroupStateResponse)
+        return group_coordinator.on_initialize_lost(role, message.key, on)
     if channel == DEAD_LETTERS:
         return share_partition_leader.on_dead_letter_answered(
             role, envelope.shard, envelope.tag, None, on

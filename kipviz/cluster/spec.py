@@ -104,7 +104,7 @@ class ApplicationSpec(Value, frozen=True):
     has to be asked for.
     `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
-    the topic of its source, and is given partitions. `listener` says whether partitions are given
+    the topic of its source, and is given partitions; a member of a share group does so with "share". `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
     of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
     with a transactional id each, as Kafka Streams had one for every task until 2.6.
@@ -340,10 +340,11 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
-    if application.protocol not in PROTOCOLS or (application.protocol and application.share):
+    protocols = ("", "share") if application.share else PROTOCOLS
+    if application.protocol not in protocols:
         raise BadSpec(
             f"the protocol of {name} is {application.protocol!r}; a regular group's consumer has "
-            f"one of {', '.join(map(repr, PROTOCOLS))}, a share group's none"
+            f"one of {', '.join(map(repr, PROTOCOLS))}, a share group's '' or 'share'"
         )
     if not 6 <= application.offset_fetch_version <= 10:
         raise BadSpec(
@@ -352,11 +353,11 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     mixed = [
         a.name
         for a in spec.applications
-        if not a.share
+        if a.share == application.share
         and a.group_id == application.group_id
         and bool(a.protocol) != bool(application.protocol)
     ]
-    if mixed and not application.share:
+    if mixed:
         raise BadSpec(
             f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
             "group join it, or all are in it before the run"

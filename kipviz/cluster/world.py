@@ -18,6 +18,7 @@ from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import admin as administering
+from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.consumer import Consumer
@@ -27,6 +28,7 @@ from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_member import ShareMember
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
@@ -214,7 +216,14 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
             f"{TRANSACTION_STATE}-{partition_for(task_id(a, task), count)}" for task in a.tasks
         ]
         if a.share:
-            for source in (a.source, *a.further_sources):
+            sources = (a.source, *a.further_sources)
+            if a.protocol:
+                topic = topic_of(a.source)
+                sources = tuple(
+                    p.partition for p in spec.placements if topic_of(p.partition) == topic
+                )
+                homes.append(f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}")
+            for source in sources:
                 key = share_partition_key(a.group_id, ids[topic_of(source)], index_of(source))
                 homes.append(f"{SHARE_GROUP_STATE}-{partition_for(key, count)}")
             # KIP-1289 names this one, too: partitionFor(groupId).
@@ -272,6 +281,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             acquire_mode=a.acquire_mode,
             callback=a.callback,
             assigned=(a.source, *a.further_sources) if a.further_sources else (),
+            member=bool(a.protocol),
         )
     elif a.protocol:
         topic = topic_of(a.source)
@@ -307,6 +317,10 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         task: producer.but(source=f"{a.name}/{task}", transactional_id=task_id(a, task))
         for task in a.tasks
     }
+    if a.share and a.protocol:
+        others[share_member.NAME] = ShareMember(
+            f"{a.name}/{share_member.NAME}", a.group_id, a.member_id, topic_of(a.source)
+        )
     if a.admin:
         others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", spec.brokers)
     if a.database:

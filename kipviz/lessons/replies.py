@@ -93,6 +93,20 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.NOT_COORDINATOR,
         E.COORDINATOR_LOAD_IN_PROGRESS,
     ),
+    "ShareGroupHeartbeat": (
+        E.NONE,
+        E.UNKNOWN_MEMBER_ID,
+        E.FENCED_MEMBER_EPOCH,
+        E.GROUP_ID_NOT_FOUND,
+        E.INVALID_REQUEST,
+        E.NOT_COORDINATOR,
+    ),
+    "InitializeShareGroupState": (
+        E.NONE,
+        E.FENCED_STATE_EPOCH,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
     "TxnShareAcknowledge": (
         E.NONE,
         E.INVALID_RECORD_STATE,

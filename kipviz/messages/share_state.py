@@ -41,6 +41,29 @@ class ReadShareGroupStateResponse(Message, frozen=True):
     pending: tuple[PendingBatch, ...] = ()
 
 
+class InitializeShareGroupState(Message, frozen=True):
+    """A group coordinator has the state of a share-partition made, before it assigns it.
+
+    The state epoch is the group's; a start offset of -1 leaves it to share.auto.offset.reset.
+    """
+
+    API_KEY: ClassVar[int] = 83
+    VERSION: ClassVar[int] = 0
+    key: str
+    state_epoch: int
+    start_offset: int
+
+
+class InitializeShareGroupStateResponse(Message, frozen=True):
+    """Whether the state is there."""
+
+    API_KEY: ClassVar[int] = 83
+    VERSION: ClassVar[int] = 0
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str
+
+
 class WriteShareGroupState(Message, frozen=True):
     """A share-partition leader makes delivery states durable."""
 

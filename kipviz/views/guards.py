@@ -180,7 +180,7 @@ def _call(app: Application) -> Iterator[Guard]:
     if isinstance(client, Admin):
         yield "last error", client.error or "none"
     elif app.waiting:
-        yield "records received", str(len(client.records))
+        yield "records received", str(len(getattr(client, "records", ())))
 
 
 def _sending(world: World, action: Send) -> Iterator[Guard]:
@@ -227,6 +227,8 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.topics(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
+        case "ShareGroupHeartbeat" | "InitializeShareGroupState":
+            yield from membership.of_share_group(role, message)
         case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":
             yield from membership.offsets(world, role, message)
         case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":

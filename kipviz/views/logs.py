@@ -20,6 +20,15 @@ from kipviz.records.consumer_offsets import (
     TargetEpochRecord,
     TargetRecord,
 )
+from kipviz.records.share_group_members import (
+    ShareGroupAssignmentRecord,
+    ShareGroupEpochRecord,
+    ShareGroupMemberRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionsRecord,
+    ShareGroupTargetEpochRecord,
+    ShareGroupTargetRecord,
+)
 from kipviz.records.share_group_state import (
     ShareSnapshotRecord,
     ShareStagedRecord,
@@ -157,6 +166,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
         case MemberTombstone(group_id=group, member_id=member, of=of):
             return f"{group}, member {member}", f"tombstone: {of}"
+        case _ if isinstance(record, ShareGroupRecord):
+            return _of_share_group(record)
         case ShareSnapshotRecord():
             epochs = f"state epoch {record.state_epoch}, leader epoch {record.leader_epoch}"
             value = f"snapshot {record.snapshot_epoch}: {epochs}, {_state(record)}"
@@ -175,6 +186,28 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return record.key, "deleted" if record.kind == GONE else f"{record.kind}, not read here"
         case _:
             raise AssertionError(f"no log holds a {type(record).__name__}")
+
+
+def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
+    group = record.group_id
+    match record:
+        case ShareGroupEpochRecord(epoch=epoch):
+            return group, f"group epoch {epoch}"
+        case ShareGroupTargetEpochRecord(epoch=epoch):
+            return f"{group}, target assignment", f"for group epoch {epoch}"
+        case ShareGroupStatePartitionsRecord(initializing=asked, initialized=there):
+            parts = [f"asked for {', '.join(asked)}"] if asked else []
+            parts += [f"there: {', '.join(there)}"] if there else []
+            return f"{group}, states", "; ".join(parts) or "none"
+        case ShareGroupMemberRecord(member_id=member, topic=topic):
+            return f"{group}, member {member}", f"subscribes to {topic}"
+        case ShareGroupTargetRecord(member_id=member, partitions=partitions):
+            return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
+        case ShareGroupAssignmentRecord(member_id=member, partitions=partitions):
+            has = ", ".join(partitions) or "nothing"
+            return f"{group}, member {member}", f"epoch {record.member_epoch}, has {has}"
+        case _:
+            return f"{group}, member {record.member_id}", f"tombstone: {record.of}"
 
 
 def _assigned(record: MemberRecord) -> str:

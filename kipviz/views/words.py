@@ -95,6 +95,10 @@ ARROW_WORDS = {
     "AddPartitionsToTxnResponse": "enlisted",
     "AddOffsetsToTxn": "enlist offsets",
     "AddOffsetsToTxnResponse": "enlisted",
+    "ShareGroupHeartbeat": "heartbeat",
+    "ShareGroupHeartbeatResponse": "heartbeat ok",
+    "InitializeShareGroupState": "init share state",
+    "InitializeShareGroupStateResponse": "initialised",
     "ReadShareGroupState": "read share state",
     "ReadShareGroupStateResponse": "share state",
     "WriteShareGroupState": "write share state",
@@ -309,6 +313,7 @@ def _who(source: str) -> str:
             "add-partitions": "leader",
             "persister": "share-partition leader",
             "dlq": "dead-letter producer",
+            "initializer": "group coordinator",
         }
         return f"the {roles.get(part, part)} on Broker {host[1:]}"
     return f"the {part} of {host}"

@@ -44,7 +44,9 @@ from kipviz.messages.share_groups import (
     ShareFetchResponse,
     TxnShareAcknowledge,
 )
+from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
+    InitializeShareGroupState,
     ReadShareGroupState,
     TxnWriteShareGroupState,
     WriteShareGroupState,
@@ -81,6 +83,8 @@ REQUESTS = {
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1),
         Metadata(("out",)),
+        ShareGroupHeartbeat("g", "m", 1),
+        InitializeShareGroupState("g:T:0", 2, -1),
         ShareFetch("g", "m", 0, "out-0", 1),
         ShareAcknowledge("g", "m", 1, "out-0", ()),
         TxnShareAcknowledge("t", "g", 9, 0, "m", 1, "out-0", ()),

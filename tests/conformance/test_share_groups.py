@@ -16,6 +16,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import LockRenewed, SharePartitionDropped
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetchResponse
+from kipviz.messages.share_state import InitializeShareGroupState
 from kipviz.messages.wire.share_groups import KINDS
 from kipviz.records.batches import Batch
 from kipviz.records.share_group_state import (
@@ -24,6 +25,7 @@ from kipviz.records.share_group_state import (
     StateBatch,
 )
 from tests.brokers import test_share_coordinator as shard
+from tests.brokers import test_share_membership as membership
 from tests.brokers.share_place import (
     ACCEPT,
     ACK,
@@ -429,6 +431,15 @@ def test_27_a_record_that_is_released_comes_again_and_one_that_is_accepted_does_
     place.coordinator()
     assert place.share.parked  # there is nothing to deliver: it waits
     assert (place.share.start_offset, len(place.share.records)) == (1, 0)
+
+
+def test_28_a_new_group_begins_at_epoch_one_and_its_first_member_has_two():
+    """GMM.testShareGroupMemberIdGeneration (T; 4.2 gives epoch 1): the member chose its own id."""
+    group = membership.Group(1)
+    answer = group.joins("a-member-of-its-own-choice")
+    assert (answer.member_id, answer.member_epoch) == ("a-member-of-its-own-choice", 2)
+    (asked,) = group.sent(InitializeShareGroupState)
+    assert (asked.state_epoch, asked.start_offset) == (2, -1)
 
 
 def staged(kind, *, dead_letters=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import membership as model
 from kipviz.messages.message import Message
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -52,6 +53,43 @@ CONSUMER_GROUP_HEARTBEAT_RESPONSE = Schema(
 )
 
 
+SHARE_GROUP_HEARTBEAT_REQUEST = Schema(
+    "ShareGroupHeartbeatRequest",
+    76,
+    "1",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field("MemberId", "string"),
+        Field("MemberEpoch", "int32"),
+        Field("RackId", "string", default="null", nullable="0+"),
+        Field("SubscribedTopicNames", "[]string", default="null", nullable="0+"),
+    ),
+)
+
+SHARE_GROUP_HEARTBEAT_RESPONSE = Schema(
+    "ShareGroupHeartbeatResponse",
+    76,
+    "1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", default="null", nullable="0+"),
+        Field("MemberEpoch", "int32"),
+        Field("HeartbeatIntervalMs", "int32"),
+        Field(
+            "Assignment",
+            "Assignment",
+            default="null",
+            nullable="0+",
+            fields=(Field("TopicPartitions", "[]TopicPartitions", fields=OWNED),),
+        ),
+    ),
+)
+
+
 def _by_id(partitions: tuple[str, ...], around: Around) -> tuple[Struct, ...]:
     return indexes(
         partitions, lambda topic, at: {"TopicId": around.topic_id(topic), "Partitions": at}
@@ -68,7 +106,18 @@ def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
     }
 
 
-def _heartbeat_answer(m: model.ConsumerGroupHeartbeatResponse, around: Around) -> Struct:
+def _share_heartbeat(m: ShareGroupHeartbeat, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "SubscribedTopicNames": (m.topic,) if m.topic else None,
+    }
+
+
+def _heartbeat_answer(
+    m: model.ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse, around: Around
+) -> Struct:
     told = m.assignment
     return {
         "ErrorCode": m.error,
@@ -81,6 +130,17 @@ def _heartbeat_answer(m: model.ConsumerGroupHeartbeatResponse, around: Around) -
 
 
 KINDS: dict[type[Message], Kind] = {
+    ShareGroupHeartbeat: Kind(SHARE_GROUP_HEARTBEAT_REQUEST, _share_heartbeat),
+    ShareGroupHeartbeatResponse: Kind(
+        SHARE_GROUP_HEARTBEAT_RESPONSE,
+        _heartbeat_answer,
+        {
+            "ShareGroupHeartbeatResponse.HeartbeatIntervalMs": (
+                5000,
+                "group.share.heartbeat.interval.ms",
+            )
+        },
+    ),
     model.ConsumerGroupHeartbeat: Kind(CONSUMER_GROUP_HEARTBEAT_REQUEST, _heartbeat),
     model.ConsumerGroupHeartbeatResponse: Kind(
         CONSUMER_GROUP_HEARTBEAT_RESPONSE,

@@ -23,6 +23,57 @@ STAGED_BATCH = (
     Field("DeliveryCount", "int16"),
 )
 
+INITIALIZE_SHARE_GROUP_STATE_REQUEST = Schema(
+    "InitializeShareGroupStateRequest",
+    83,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]InitializeStateData",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("StateEpoch", "int32"),
+                        Field("StartOffset", "int64"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+INITIALIZE_SHARE_GROUP_STATE_RESPONSE = Schema(
+    "InitializeShareGroupStateResponse",
+    83,
+    "0",
+    "0+",
+    (
+        Field(
+            "Results",
+            "[]InitializeStateResult",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionResult",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
 READ_SHARE_GROUP_STATE_REQUEST = Schema(
     "ReadShareGroupStateRequest",
     84,
@@ -238,8 +289,15 @@ def _write(m: model.WriteShareGroupState, _: Around) -> Struct:
     )
 
 
+def _initialize(m: model.InitializeShareGroupState, _: Around) -> Struct:
+    return _request(m.key, StateEpoch=m.state_epoch, StartOffset=m.start_offset)
+
+
 def _was_written(
-    m: model.WriteShareGroupStateResponse | model.TxnWriteShareGroupStateResponse, _: Around
+    m: model.WriteShareGroupStateResponse
+    | model.TxnWriteShareGroupStateResponse
+    | model.InitializeShareGroupStateResponse,
+    _: Around,
 ) -> Struct:
     return _result(m.key, ErrorCode=m.error)
 
@@ -305,6 +363,10 @@ def _staged(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
 KINDS: dict[type[Message], Kind] = {
     model.ReadShareGroupState: Kind(READ_SHARE_GROUP_STATE_REQUEST, _read),
     model.ReadShareGroupStateResponse: Kind(READ_SHARE_GROUP_STATE_RESPONSE, _was_read),
+    model.InitializeShareGroupState: Kind(INITIALIZE_SHARE_GROUP_STATE_REQUEST, _initialize),
+    model.InitializeShareGroupStateResponse: Kind(
+        INITIALIZE_SHARE_GROUP_STATE_RESPONSE, _was_written
+    ),
     model.WriteShareGroupState: Kind(WRITE_SHARE_GROUP_STATE_REQUEST, _write),
     model.WriteShareGroupStateResponse: Kind(WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
     model.TxnWriteShareGroupState: Kind(TXN_WRITE_SHARE_GROUP_STATE_REQUEST, _write_votes),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import READ_COMMITTED, GroupConfig
 from kipviz.cluster.spec import ClusterSpec, Placement
+from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
@@ -200,4 +201,85 @@ SEVERAL = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (COMMITTED, SEVERAL)
+MEMBERS = Scenario(
+    "kip-932-members",
+    "Taken out of the group, and still holding records",
+    "Two members join a share group with one partition. The group coordinator loses sight of one of "
+    "them; the leader of the partition never hears of it.",
+    "KIP-932, Share group membership and Member failures",
+    ClusterSpec(
+        (1, 3, 5, 7),
+        (*SHARE_PLACEMENTS, Placement(home(CONSUMER_OFFSETS, SHARE_GROUP), 1, (7,))),
+        (worker("app-1", protocol="share"), worker("app-2", protocol="share")),
+        (("src-0", 100, ("a", "b")),),
+        TOPIC_IDS,
+        PLAYGROUND,
+    ),
+    (
+        Beat(
+            "app-1 joins",
+            "Its first poll() sends ShareGroupHeartbeat with an id of its own choice and epoch 0 to "
+            "Broker 1. The group goes from epoch 1 to 2. Nothing is assigned: first the state of "
+            "src-0 is made at its share coordinator.",
+            ("app-1 goes on", "quiet"),
+        ),
+        Beat(
+            "app-1 gets src-0",
+            "With the next heartbeat src-0 is assigned, epoch 3, and the fetch goes out. M1 holds 100 "
+            "and 101.",
+            ("the heartbeat interval of app-1/member is over", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-2 joins",
+            "One partition, two members: both are assigned src-0. There is nothing left to fetch.",
+            ("app-2 goes on", "quiet"),
+        ),
+        Beat(
+            "M1 is not heard of",
+            "group.share.session.timeout.ms passes on Broker 1: M1 is taken out, and the group's "
+            "epoch goes up. Broker 5 is told nothing: 100 and 101 stay with M1.",
+            ("the session of M1 in g1 runs out at B1", "quiet"),
+        ),
+        Beat(
+            "app-1 is done, all the same",
+            "Its ACCEPT goes to Broker 5, which asks for lock and session, not for the member's "
+            "epoch, and takes it.",
+            commits("app-1"),
+        ),
+        Beat(
+            "app-1 beats",
+            "UNKNOWN_MEMBER_ID. It joins again, under the same id, so that what it might hold would "
+            "still be its own.",
+            ("the heartbeat interval of app-1/member is over", "quiet"),
+        ),
+    ),
+    ("app-1", "app-2", "B1", "B5"),
+    KAFKA,
+    Question(
+        4,
+        "M1 is no member any more, and accepts 100 and 101. What does Broker 5 say?",
+        (
+            Choice(
+                "yes",
+                True,
+                "Right: it never learns a member's epoch. Only the lock, a closed session or a broken "
+                "connection takes a record away.",
+            ),
+            Choice("FENCED_MEMBER_EPOCH", False, "A ShareAcknowledge carries no member epoch."),
+            Choice("UNKNOWN_MEMBER_ID", False, "Only the group coordinator knows who is a member."),
+        ),
+    ),
+    watch=(
+        Watch(
+            0, "In __consumer_offsets src-0 is first asked for, then there, and only then assigned."
+        ),
+        Watch(3, "Compare what Broker 1 and Broker 5 know of M1."),
+    ),
+    checkpoints=(
+        MOVED_ON,
+        Checkpoint("took a branch in which a member crashes", "client crashed"),
+        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (COMMITTED, SEVERAL, MEMBERS)

@@ -37,7 +37,8 @@ public final class WireRecorder {
         "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn",
         "ConsumerGroupHeartbeat",
         "Metadata",
-        "OffsetCommit");
+        "OffsetCommit",
+        "ShareGroupHeartbeat", "InitializeShareGroupState");
     private static final int EXAMPLES_OF_THE_LAST_VERSION = 4;
     private static final ObjectMapper JSON =
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);

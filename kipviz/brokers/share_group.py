@@ -1,0 +1,102 @@
+"""A share group as its coordinator knows it: members, epochs, and the simple assignment.
+
+WHERE IN KAFKA: ShareGroup, ShareGroupMember, SimpleAssignor. KIPS: KIP-932.
+DURABILITY: everything here is replayed from records; nothing else changes it.
+NOT MODELLED: several topics in a subscription, racks, group.share.assignment.interval.ms (a target
+  is made in the heartbeat that needs it), deletion of groups and of initialised topics.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.records.share_group_members import (
+    ShareGroupAssignmentRecord,
+    ShareGroupEpochRecord,
+    ShareGroupMemberRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionsRecord,
+    ShareGroupTargetEpochRecord,
+    ShareGroupTargetRecord,
+)
+
+
+class ShareMember(Value, frozen=True):
+    """A member: what it is to have, and what it was told that it has."""
+
+    topic: str = ""
+    target: tuple[str, ...] = ()
+    epoch: int = 0
+    previous_epoch: int = -1
+    partitions: tuple[str, ...] = ()
+
+
+class ShareGroup(Part, frozen=True, dict=True):
+    """A group: a new one starts at epoch 1, and its first member bumps that.
+
+    Only partitions whose state is initialised at the share coordinator can be assigned.
+    """
+
+    epoch: int = 1
+    target_epoch: int = 1
+    members: Table[str, ShareMember] = Table.of()
+    initializing: tuple[str, ...] = ()
+    initialized: tuple[str, ...] = ()
+
+
+def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
+    """Take over one record of the log."""
+    if isinstance(record, ShareGroupEpochRecord):
+        return group.but(epoch=record.epoch)
+    if isinstance(record, ShareGroupTargetEpochRecord):
+        return group.but(target_epoch=record.epoch)
+    if isinstance(record, ShareGroupStatePartitionsRecord):
+        return group.but(initializing=record.initializing, initialized=record.initialized)
+    known = group.members.get(record.member_id) or ShareMember()
+    if isinstance(record, ShareGroupMemberRecord):
+        known = known.but(topic=record.topic)
+    elif isinstance(record, ShareGroupTargetRecord):
+        known = known.but(target=record.partitions)
+    elif isinstance(record, ShareGroupAssignmentRecord):
+        known = known.but(
+            epoch=record.member_epoch,
+            previous_epoch=record.previous_epoch,
+            partitions=record.partitions,
+        )
+    else:
+        return group.but(members=group.members.without(record.member_id))
+    return group.but(members=group.members.set(record.member_id, known))
+
+
+def heartbeat_error(member: ShareMember, epoch: int) -> Errors:
+    """Say whether a heartbeat carries the wrong epoch.
+
+    The epoch before is good: then only the answer with the newer one was lost.
+    Source: GroupMetadataManager.throwIfShareGroupMemberEpochIsInvalid.
+    """
+    if epoch in (member.epoch, member.previous_epoch):
+        return Errors.NONE
+    return Errors.FENCED_MEMBER_EPOCH
+
+
+def unassigned(group: ShareGroup) -> bool:
+    """Say whether a partition was initialised that nobody is to have yet."""
+    given = {p for member in group.members.values() for p in member.target}
+    new = group.epoch == group.target_epoch and any(p not in given for p in group.initialized)
+    return new and bool(len(group.members))
+
+
+def simple(group: ShareGroup, partitions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Give each member its partitions; with more members than partitions several share one.
+
+    It is a hint alone: the leader of a partition delivers to whoever asks. Source: SimpleAssignor.
+    """
+    names = group.members.keys()
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
+    if not partitions:
+        return found
+    for at in range(max(len(names), len(partitions))):
+        name = names[at % len(names)]
+        found[name] = (*found[name], partitions[at % len(partitions)])
+    return found

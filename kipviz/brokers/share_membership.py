@@ -1,0 +1,245 @@
+"""Who is in a share group: heartbeats, leaving, and partitions whose state has to be made first.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state.
+WHERE IN KAFKA: GroupMetadataManager, GroupCoordinatorService. KIPS: KIP-932.
+The share-partition leaders hear nothing of all this: a member that is taken out keeps its locks
+until they run out or its connection breaks.
+NOT MODELLED: group.share.max.size; the interval at which an initialisation is tried again (it is
+  tried again with the next heartbeat).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import share_group
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
+from kipviz.brokers.group_state import GroupCoordinator, replay
+from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.share_group import ShareGroup, ShareMember
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.membership import JOINING, LEAVING, Assignment
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.share_state import (
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+)
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
+from kipviz.records.share_group_members import (
+    OF_A_MEMBER,
+    ShareGroupAssignmentRecord,
+    ShareGroupEpochRecord,
+    ShareGroupMemberRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionsRecord,
+    ShareGroupTargetEpochRecord,
+    ShareGroupTargetRecord,
+    ShareGroupTombstone,
+)
+
+ROLE = "group_coordinator"
+CHANNEL = "initializer"
+HEARD_NO_MORE = "its session ran out"
+
+
+def on_share_group_heartbeat(
+    me: GroupCoordinator, request: ShareGroupHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a member in, keep it, give it what it is to have, or let it go.
+
+    WHEN: a member joins (epoch 0), lives on, or leaves (epoch -1).
+    CHECKS: ids and epoch make sense; unless it joins, group and member are known and the epoch is
+      the member's, or the one before.
+    DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
+      initialised at their share coordinators; a bumped epoch makes a new target, and the member
+      jumps to it at once: nothing has to be given up first.
+    ANSWERS: the member's epoch, and its assignment if that is new to it.
+    Clause: KIP-932 "ShareGroupHeartbeat"; GroupMetadataManager.shareGroupHeartbeat.
+    """
+    error = _error(me, request)
+    if error is not Errors.NONE:
+        answer = ShareGroupHeartbeatResponse(error, request.member_id)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    group_id, name = request.group_id, request.member_id
+    group = me.share_groups.get(group_id) or ShareGroup()
+    known = group.members.get(name)
+    if request.member_epoch == LEAVING:
+        answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
+        event = _moved(group_id, name, known or ShareMember(), ShareMember(), "it left")
+        return _written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
+    records: tuple[Value, ...] = ()
+    if request.topic and (known is None or known.topic != request.topic):
+        records = (ShareGroupMemberRecord(group_id, name, request.topic),)
+    if records or share_group.unassigned(group):
+        records = (*records, ShareGroupEpochRecord(group_id, group.epoch + 1))
+    group = _after(group, records)
+    asked, more = _initializing(group, group_id, on)
+    records = (*records, *more, *_target(_after(group, more), group_id))
+    group = _after(group, (*more, *_target(_after(group, more), group_id)))
+    member = group.members[name]
+    after = member.but(epoch=group.target_epoch, partitions=member.target)
+    if after != member:
+        after = after.but(previous_epoch=member.epoch)
+        records = (
+            *records,
+            ShareGroupAssignmentRecord(
+                group_id, name, after.epoch, after.previous_epoch, after.partitions
+            ),
+        )
+    new = request.member_epoch == JOINING or after.partitions != member.partitions
+    told = Assignment(after.partitions) if new else None
+    answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
+    because = "it joined" if known is None else "it was given its target"
+    event = _moved(group_id, name, known or ShareMember(), after, because)
+    done = _written(me, records, event, Reply(reply_to, answer), on)
+    return done.but(requests=asked)
+
+
+def on_initialized(
+    me: GroupCoordinator, answer: InitializeShareGroupStateResponse, on: Context
+) -> Effects:
+    """Note that the state of a share-partition is there, or that it has to be asked for again.
+
+    WHEN: a share coordinator answers InitializeShareGroupState. DOES: the partition can be assigned
+    with the next heartbeat of anybody; after an error it is asked for again then.
+    Clause: KIP-932 "InitializeShareGroupState"; GroupCoordinatorService.handlePersisterInitialize-
+    Response.
+    """
+    return _noted(me, answer.key, on, there=answer.error is Errors.NONE)
+
+
+def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects:
+    """The connection to the share coordinator broke: the state is asked for again later."""
+    return _noted(me, key, on, there=False)
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take a member out that was not heard of; the leaders of its partitions are told nothing.
+
+    Clause: KIP-932 "Member failures" (group.share.session.timeout.ms).
+    """
+    group_id, name = running(me)[timer]
+    group = me.share_groups[group_id]
+    event = _moved(group_id, name, group.members[name], ShareMember(), HEARD_NO_MORE)
+    return _written(me, _gone(group, group_id, name), event, None, on)
+
+
+def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
+    """Give the (group, member) of every session timer, by its name."""
+    return {
+        f"the session of {name} in {group_id}": (group_id, name)
+        for group_id, group in me.share_groups.items()
+        for name in group.members
+    }
+
+
+def _error(me: GroupCoordinator, request: ShareGroupHeartbeat) -> Errors:
+    epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
+    if me.loading:
+        return Errors.COORDINATOR_LOAD_IN_PROGRESS
+    if not request.group_id or not request.member_id or epoch < LEAVING:
+        return Errors.INVALID_REQUEST
+    if epoch == JOINING:
+        return Errors.NONE if request.topic else Errors.INVALID_REQUEST
+    if group is None:
+        return Errors.GROUP_ID_NOT_FOUND
+    member = group.members.get(request.member_id)
+    if member is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    return Errors.NONE if epoch == LEAVING else share_group.heartbeat_error(member, epoch)
+
+
+def _initializing(
+    group: ShareGroup, group_id: str, on: Context
+) -> tuple[tuple[Request, ...], tuple[ShareGroupRecord, ...]]:
+    """Ask for the state of partitions that nobody has asked for; the epoch is the group's."""
+    topics = [m.topic for m in group.members.values()]
+    known = (*group.initializing, *group.initialized)
+    wanted = tuple(p for p in on.image.leaders if topic_of(p) in topics and p not in known)
+    found = []
+    for partition in wanted:
+        key = share_partition_key(
+            group_id, on.image.topic_ids[topic_of(partition)], index_of(partition)
+        )
+        broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
+        if broker != NOBODY:
+            message = InitializeShareGroupState(key, group.epoch, -1)
+            home = on.image.home_of("__consumer_offsets", group_id)
+            found.append((partition, Request(CHANNEL, broker, message, ROLE, home)))
+    if not found:
+        return (), ()
+    initializing = tuple(sorted((*group.initializing, *(p for p, _ in found))))
+    record = ShareGroupStatePartitionsRecord(group_id, initializing, group.initialized)
+    return tuple(request for _, request in found), (record,)
+
+
+def _target(group: ShareGroup, group_id: str) -> tuple[ShareGroupRecord, ...]:
+    """Give the records of a new target, if the group's epoch is ahead of the one there is."""
+    if group.epoch == group.target_epoch:
+        return ()
+    target = share_group.simple(group, group.initialized)
+    changed = tuple(
+        ShareGroupTargetRecord(group_id, name, mine)
+        for name, mine in target.items()
+        if mine != group.members[name].target
+    )
+    return (*changed, ShareGroupTargetEpochRecord(group_id, group.epoch))
+
+
+def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effects:
+    group_id, topic_id, index = key.rsplit(":", 2)
+    topic = next(t for t, known in on.image.topic_ids.items() if known == topic_id)
+    partition, group = f"{topic}-{index}", me.share_groups.get(group_id)
+    if group is None or partition not in group.initializing:
+        return Effects(me)
+    initializing = tuple(p for p in group.initializing if p != partition)
+    initialized = tuple(sorted((*group.initialized, partition))) if there else group.initialized
+    record = ShareGroupStatePartitionsRecord(group_id, initializing, initialized)
+    return _written(me, (record,), (), None, on)
+
+
+def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
+    tombstones = tuple(ShareGroupTombstone(group_id, name, of) for of in OF_A_MEMBER)
+    return (*tombstones, ShareGroupEpochRecord(group_id, group.epoch + 1))
+
+
+def _after(group: ShareGroup, records: tuple[Value, ...]) -> ShareGroup:
+    for record in records:
+        assert isinstance(record, ShareGroupRecord)
+        group = share_group.replayed(group, record)
+    return group
+
+
+def _moved(
+    group_id: str, name: str, before: ShareMember, after: ShareMember, because: str
+) -> tuple[Event, ...]:
+    if (before.epoch, before.partitions) == (after.epoch, after.partitions):
+        return ()
+    return (
+        AssignmentMoved(
+            group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
+        ),
+    )
+
+
+def _written(
+    me: GroupCoordinator,
+    records: tuple[Value, ...],
+    events: tuple[Event, ...],
+    reply: Reply | None,
+    on: Context,
+) -> Effects:
+    """Append records and answer when they are replicated; without any, when what was seen is."""
+    log = on.log(me.shard)
+    if not records:
+        waiting, replies = read_through(log, reply) if reply else ((), ())
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
+    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *events),
+    )

@@ -1,0 +1,202 @@
+"""Who is in a share group, and whose state has to be made before it can be assigned."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers import share_coordinator as sc
+from kipviz.brokers import share_membership
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.share_state import (
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+    WriteShareGroupState,
+)
+from kipviz.records.placement import partition_for
+from kipviz.records.share_group_members import ShareGroupRecord
+from kipviz.records.share_group_state import RecordState, ShareSnapshotRecord, StateBatch
+from tests.brokers.desk import TOPIC_IDS, Desk
+
+HERE = f"__consumer_offsets-{partition_for('g1', 50)}"
+KEYS = [f"g1:{TOPIC_IDS['src']}:{index}" for index in range(2)]
+STATES = {f"__share_group_state-{partition_for(key, 50)}": 7 for key in KEYS}
+
+
+class Group(Desk):
+    """A group coordinator whose share coordinators answer when they are told to."""
+
+    def __init__(self, partitions=2):
+        sources = {f"src-{index}": 5 for index in range(partitions)}
+        super().__init__(gc, GroupCoordinator(HERE), leaders={HERE: 1, **STATES, **sources})
+
+    def beats(self, member, epoch, topic=""):
+        request = ShareGroupHeartbeat("g1", member, epoch, topic)
+        return self.ask(share_membership.on_share_group_heartbeat, request)
+
+    def joins(self, member):
+        return self.beats(member, 0, "src")
+
+    def initialized(self, *, error=Errors.NONE):
+        """Let the share coordinators answer everything that is asked of them."""
+        for request in self.requests:
+            answer = InitializeShareGroupStateResponse(error, request.message.key)
+            self.do(gc.on_initialized(self.role, answer, self.on))
+        self.requests = []
+
+    @property
+    def group(self):
+        return self.role.share_groups["g1"]
+
+    def has(self, member):
+        return self.group.members[member].partitions
+
+
+def running(members, partitions=2):
+    """A group whose members have joined and have been given their partitions."""
+    group = Group(partitions)
+    for member in members:
+        group.joins(member)
+    group.initialized()
+    for member in members:
+        group.beats(member, group.group.members[member].epoch)
+    for member in members:
+        group.beats(member, group.group.members[member].epoch)
+    return group
+
+
+def test_a_partition_is_assigned_once_its_state_is_there():
+    group = Group()
+    answer = group.joins("M1")
+    assert (answer.error, answer.member_epoch, answer.assignment.partitions) == (Errors.NONE, 2, ())
+    asked = group.sent(InitializeShareGroupState)
+    assert [(m.key, m.state_epoch, m.start_offset) for m in asked] == [(k, 2, -1) for k in KEYS]
+    assert group.beats("M1", 2).assignment is None
+    assert len(group.sent(InitializeShareGroupState)) == 2  # not asked twice
+    group.initialized()
+    answer = group.beats("M1", 2)
+    assert (answer.member_epoch, answer.assignment.partitions) == (3, ("src-0", "src-1"))
+    assert group.beats("M1", 3).assignment is None
+
+
+def test_a_state_that_could_not_be_made_is_asked_for_with_the_next_heartbeat():
+    group = Group(1)
+    group.joins("M1")
+    group.initialized(error=Errors.COORDINATOR_NOT_AVAILABLE)
+    assert group.group.initializing == ()
+    group.beats("M1", 2)
+    assert len(group.requests) == 1
+    group.do(gc.on_initialize_lost(group.role, KEYS[0], group.on))
+    group.requests = []
+    group.beats("M1", 2)
+    assert len(group.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "partitions", "expected"),
+    [
+        (("M1",), 2, [("src-0", "src-1")]),
+        (("M1", "M2"), 2, [("src-0",), ("src-1",)]),
+        (("M1", "M2", "M3"), 2, [("src-0",), ("src-1",), ("src-0",)]),
+    ],
+)
+def test_partitions_are_spread_and_with_more_members_several_share_one(
+    members, partitions, expected
+):
+    group = running(members, partitions)
+    assert [group.has(member) for member in members] == expected
+    assert {group.group.members[m].epoch for m in members} == {group.group.epoch}
+
+
+@pytest.mark.parametrize(
+    ("member", "epoch", "error"),
+    [
+        ("M1", 0, Errors.INVALID_REQUEST),
+        ("M1", -2, Errors.INVALID_REQUEST),
+        ("", 2, Errors.INVALID_REQUEST),
+        ("M9", 2, Errors.UNKNOWN_MEMBER_ID),
+        ("M1", 9, Errors.FENCED_MEMBER_EPOCH),
+        ("M1", 1, Errors.FENCED_MEMBER_EPOCH),
+        ("M9", -1, Errors.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_heartbeat_that_does_not_fit_is_refused(member, epoch, error):
+    group = running(("M1",))
+    before = group.role
+    assert group.beats(member, epoch).error is error
+    assert group.role is before
+
+
+def test_a_group_that_nobody_joined_is_not_found():
+    assert Group().beats("M1", 3).error is Errors.GROUP_ID_NOT_FOUND
+
+
+def test_the_epoch_before_is_good_because_an_answer_may_have_been_lost():
+    group = Group()
+    group.joins("M1")
+    group.initialized()
+    assert group.beats("M1", 2).member_epoch == 3
+    assert group.beats("M1", 2).member_epoch == 3
+
+
+def test_who_leaves_frees_its_partitions_for_the_others():
+    group = running(("M1", "M2"))
+    epoch = group.group.epoch
+    assert group.beats("M1", -1).member_epoch == -1
+    assert group.group.members.keys() == ("M2",)
+    answer = group.beats("M2", epoch)
+    assert (answer.member_epoch, answer.assignment.partitions) == (epoch + 1, ("src-0", "src-1"))
+
+
+def test_a_member_that_is_not_heard_of_is_taken_out_and_joins_again_under_its_own_id():
+    group = running(("M1", "M2"))
+    assert gc.timers(group.role, group.on) == (
+        "the session of M1 in g1",
+        "the session of M2 in g1",
+    )
+    group.do(gc.on_timer(group.role, "the session of M1 in g1", group.on))
+    assert group.beats("M1", 3).error is Errors.UNKNOWN_MEMBER_ID
+    assert group.joins("M1").error is Errors.NONE
+
+
+def test_a_coordinator_that_reads_its_log_again_knows_all_of_it():
+    group = running(("M1", "M2"))
+    group.beats("M2", -1)
+    fresh = gc.on_loaded(GroupCoordinator(HERE, loading=True), group.on).state
+    assert fresh.share_groups == group.role.share_groups
+    kinds = {type(r) for r in group.written(HERE) if isinstance(r, ShareGroupRecord)}
+    assert len(kinds) == 7
+
+
+# -- the share coordinator's side ---------------------------------------------------------------
+
+
+def shard():
+    here = next(iter(STATES))
+    return Desk(sc, ShareCoordinator(here), leaders={here: 1}), here
+
+
+def asks(desk, epoch, start=-1):
+    return desk.ask(sc.on_initialize, InitializeShareGroupState(KEYS[0], epoch, start)).error
+
+
+def test_a_state_is_made_once_and_made_anew_at_a_higher_epoch():
+    desk, here = shard()
+    assert asks(desk, 2) is Errors.NONE
+    assert asks(desk, 2) is Errors.NONE
+    assert desk.written(here) == [ShareSnapshotRecord(KEYS[0], 0, 2, 0, -1)]
+    batch = StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1)
+    desk.ask(sc.on_write, WriteShareGroupState(KEYS[0], 2, 0, 0, 0, (batch,)))
+    assert asks(desk, 5, 7) is Errors.NONE
+    state = desk.role.states[KEYS[0]]
+    assert (state.state_epoch, state.start_offset, state.batches) == (5, 7, ())
+    assert asks(desk, 4) is Errors.FENCED_STATE_EPOCH
+
+
+def test_a_coordinator_that_loads_makes_no_state():
+    desk, here = shard()
+    desk.role = ShareCoordinator(here, loading=True)
+    assert asks(desk, 2) is Errors.COORDINATOR_LOAD_IN_PROGRESS
