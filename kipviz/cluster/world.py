@@ -266,23 +266,27 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
         logs[home] = replicate(append(logs[home], batch))
 
 
+def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
+    return ShareConsumer(
+        source,
+        a.group_id,
+        a.member_id,
+        FIRST_EPOCH,
+        a.source,
+        a.max_records,
+        a.explicit,
+        acquire_mode=a.acquire_mode,
+        callback=a.callback,
+        assigned=(a.source, *a.further_sources) if a.further_sources else (),
+        member=bool(a.protocol),
+    )
+
+
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     source = f"{a.name}/consumer"
     consumer: Consumer | GroupConsumer | ShareConsumer
     if a.share:
-        consumer = ShareConsumer(
-            source,
-            a.group_id,
-            a.member_id,
-            FIRST_EPOCH,
-            a.source,
-            a.max_records,
-            a.explicit,
-            acquire_mode=a.acquire_mode,
-            callback=a.callback,
-            assigned=(a.source, *a.further_sources) if a.further_sources else (),
-            member=bool(a.protocol),
-        )
+        consumer = _share_consumer(a, source)
     elif a.protocol:
         topic = topic_of(a.source)
         consumer = GroupConsumer(
