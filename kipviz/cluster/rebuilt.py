@@ -79,7 +79,21 @@ def spec_of(entries: tuple[Entry, ...], internal_partitions: int) -> ClusterSpec
     """Give the cluster of some logs."""
     names = sorted({entry.partition for entry in entries})
     placements = tuple(Placement(name, BROKER) for name in names)
-    return ClusterSpec((BROKER,), placements, (), (), (), internal_partitions=internal_partitions)
+    known = [e.batch.producer_id for e in entries]
+    known += [
+        r.producer_id for e in entries for r in e.batch.records if isinstance(r, TransactionRecord)
+    ]
+    # Which ids were given out before is in no log; the next one is at least the first that was used.
+    first = min((each for each in known if each >= 0), default=0)
+    return ClusterSpec(
+        (BROKER,),
+        placements,
+        (),
+        (),
+        (),
+        internal_partitions=internal_partitions,
+        first_producer_id=first,
+    )
 
 
 class RebuiltModel(ClusterModel):
