@@ -58,8 +58,8 @@ KIP = Kip(
             "In whose name offsets go out, and what a reader of pending offsets is told.",
             SIMPLIFIED,
             handler="designs.group_options.as_it_was_at_init",
-            scenario="kip-447-race",
-            test="studies/test_zombies.py::test_each_half_closes_a_window_of_its_own",
+            scenario="kip-447-group-id-only",
+            test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
             note="InitProducerId does not carry the group, and the transaction coordinator keeps no "
             "generation; the 10 s time-out is a setting of the producer",
             page="25-kip-447-and-1319",
@@ -71,6 +71,19 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_offset_commit",
             scenario="kip-447-offsets-beside",
             test="brokers/test_offset_commit.py::test_an_offset_is_committed_at_once_in_the_name_of_a_member",
+        ),
+        Row(
+            "COORDINATOR_LOAD_IN_PROGRESS for old consumers (draft)",
+            "Who does not know PendingTransactionException is told to wait for the coordinator.",
+            MODELLED,
+            handler="designs.group_options.pending_to_new_loading_to_old",
+            test="designs/test_group_options.py::test_old_and_new_clients_wait_and_ask_again",
+        ),
+        Row(
+            "inter.broker.protocol.version as the gate (draft)",
+            "Brokers first, then clients: a newer request is refused until all brokers know it.",
+            OPEN,
+            note="brokers of one cluster are of one release here",
         ),
         Row(
             "Generations of the classic protocol",

@@ -208,12 +208,14 @@ NO_METADATA = Scenario(
         ),
         Beat(
             "app-1 commits, too",
-            "The outputs of a and b are committed for the second time.",
+            "The outputs of a and b are committed for the second time. Played under "
+            "'kip-447-init-consumer' the producer holds the consumer and cannot be told less: app-1 "
+            "has to abort.",
             ("app-1 goes on", "quiet", "app-1 goes on"),
         ),
     ),
     LANES,
-    ("kafka",),
+    ("kafka", "kip-447-init-consumer"),
     Question(
         4,
         "app-1's offsets were taken. How often will a reader of output-A-0 see the output of a?",

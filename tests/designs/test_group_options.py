@@ -1,0 +1,81 @@
+"""KIP-447's slots: before, as shipped, and the two drafts, asked of the coordinator and the producer."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.group_state import GroupCoordinator, PendingOffset
+from kipviz.clients import group_consumer as member
+from kipviz.clients.group_consumer import GroupConsumer, MemberState
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.scenarios.library import scenario
+from tests.brokers.desk import Desk
+
+HERE = "__consumer_offsets-0"
+E = Errors
+
+
+@pytest.mark.parametrize(
+    ("under", "version", "stable", "error"),
+    [
+        ("kafka", 10, True, E.UNSTABLE_OFFSET_COMMIT),
+        ("kafka", 10, False, E.NONE),
+        ("kafka", 6, False, E.NONE),  # it cannot ask for stable offsets
+        ("before-447", 10, True, E.NONE),
+        ("kip-447-group-id", 10, True, E.PENDING_TRANSACTION),
+        ("kip-447-group-id", 10, False, E.PENDING_TRANSACTION),
+        ("kip-447-group-id", 6, False, E.COORDINATOR_LOAD_IN_PROGRESS),
+        ("kip-447-init-consumer", 10, True, E.UNSTABLE_OFFSET_COMMIT),
+    ],
+)
+def test_what_a_reader_of_a_pending_offset_is_told(under, version, stable, error) -> None:
+    pending = Table.of({9: (PendingOffset("g", "src-0", 102, 4),)})
+    role = GroupCoordinator(HERE, pending=pending)
+    desk = Desk(gc, role, leaders={HERE: 1, "src-0": 5}, rules=under)
+    request = OffsetFetch("g", "src-0", stable, version=version)
+    assert desk.ask(gc.on_offset_fetch, request).error is error
+
+
+@pytest.mark.parametrize("error", [E.PENDING_TRANSACTION, E.COORDINATOR_LOAD_IN_PROGRESS])
+def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
+    me = GroupConsumer(
+        "app-1/consumer",
+        "g",
+        "C1",
+        "src",
+        "src-0",
+        2,
+        state=MemberState.STABLE,
+        owned=("src-0",),
+        polling=True,
+        offset_fetch_version=6,
+    )
+    request = member.next_request(me)
+    assert request == OffsetFetch("g", "src-0", require_stable=False, version=6)
+    me = member.on_response(me, OffsetFetchResponse(error, "src-0"))
+    assert member.next_request(me) is None
+    assert member.next_request(member.on_timer(me, member.BACK_OFF)) == request
+
+
+@pytest.mark.parametrize(
+    ("under", "given"),
+    [
+        ("kafka", ("C1", 2)),
+        ("kip-447-init-consumer", ("C1", 3)),
+        ("kip-447-group-id", ("C1", 1)),
+    ],
+)
+def test_in_whose_name_a_producer_sends_offsets(under: str, given: tuple[str, int]) -> None:
+    choose = design(under).client_rules().producer_member
+    assert choose(("C1", 1), ("C1", 3), ("C1", 2)) == given
+
+
+@pytest.mark.parametrize(("under", "harm"), [("kafka", True), ("kip-447-init-consumer", False)])
+def test_a_producer_that_holds_the_consumer_cannot_be_told_less(under: str, harm: bool) -> None:
+    story = scenario("kip-447-group-id-only")
+    trace, _ = story.play(design(under))
+    assert (trace.observations[0].broken != "") == harm
