@@ -8,7 +8,7 @@ KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: trans
 DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
   and only when that is replicated does the table change. A crash loses the prepared step; the
   next coordinator redoes the rest from the log.
-NOT MODELLED: expiry of transactional ids; the 10 s scan (a timeout is one action); authorisation;
+NOT MODELLED: expiry of transactional ids; the 10 s scan (a timeout is one action);
   throttling; a fence whose record cannot be written (hasFailedEpochFence).
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, Kip, Row
 
 PRODUCER = "clients/test_two_phase_producer.py::test_"
 BROKER = "brokers/test_two_phase.py::test_"
@@ -24,10 +24,9 @@ KIP = Kip(
         Row(
             "transaction.two.phase.commit.enable (broker)",
             "Where it is false, Enable2Pc answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.",
-            SIMPLIFIED,
+            MODELLED,
             "brokers.two_phase.why_refused",
             test=BROKER + "a_broker_allows_two_phase_commit_only_if_its_operator_does",
-            note="the ACL operation TWO_PHASE_COMMIT answers the same and is not modelled",
         ),
         Row(
             "No transaction time-out",
@@ -154,8 +153,10 @@ KIP = Kip(
         Row(
             "ACL operation TWO_PHASE_COMMIT",
             "A principal needs it besides WRITE on the transactional id.",
-            OPEN,
-            note="authorisation",
+            MODELLED,
+            "brokers.authorizer.needs_of",
+            test="brokers/test_authorizer.py::"
+            "test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
         ),
     ),
 )

@@ -62,6 +62,23 @@ KIP = Kip(
             test="brokers/test_transaction_coordinator.py::test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again",
         ),
         Row(
+            "ACLs: TransactionalId resource",
+            "Whoever uses a name needs WRITE on it; every request has the operations that it needs.",
+            MODELLED,
+            handler="brokers.authorizer.refusal",
+            scenario="pain-refused-at-start",
+            test="brokers/test_authorizer.py::"
+            "test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+        ),
+        Row(
+            "Zombie fencing",
+            "A second producer with the same name shuts the first one out, whatever it still sends.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_init_producer_id",
+            scenario="pain-two-instances",
+            test="scenarios/test_pains.py::test_the_application_gets_the_exception_that_users_name",
+        ),
+        Row(
             "transaction.timeout.ms",
             "A transaction that takes too long is aborted with a bump of the epoch.",
             SIMPLIFIED,

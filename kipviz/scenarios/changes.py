@@ -26,7 +26,8 @@ from kipviz.cluster.spec import (
 )
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
-from kipviz.designs.options import SLOTS
+from kipviz.designs.options import KAFKAS_OWN, SLOTS
+from kipviz.designs.slot import Slot
 from kipviz.scenarios.scenario import Scenario
 
 KAFKA_NAMES = {
@@ -88,7 +89,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found = [
         Setting(slot.name, slot.question, chosen, tuple((o.name, o.sentence) for o in slot.options))
         for slot, chosen in zip(SLOTS, design.chosen, strict=True)
-        if design.stages_shares and comes_up(slot, spec)
+        if _asked_of(slot, design) and comes_up(slot, spec)
     ]
     found += [
         Setting(n, _WORDS[n], _word(now), YES_OR_NO if isinstance(now, bool) else ())
@@ -150,7 +151,7 @@ def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
 
 
 def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[ClusterSpec, Design]:
-    if name in [slot.name for slot in SLOTS] and design.stages_shares:
+    if name in [slot.name for slot in SLOTS if _asked_of(slot, design)]:
         return spec, design.but(**{name: value})
     if name in dict(design.levels):
         raise BadChange(f"design {design.name} is what it is by {name}={dict(design.levels)[name]}")
@@ -211,6 +212,11 @@ def _clock(clock: Clock, name: str, value: str) -> Clock:
     if wrong is not None:
         raise BadChange(wrong)
     return fresh
+
+
+def _asked_of(slot: Slot, design: Design) -> bool:
+    """Say whether a slot's question comes up under a design: Kafka's own rules are in every one."""
+    return design.stages_shares or slot.finding == KAFKAS_OWN
 
 
 def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:
