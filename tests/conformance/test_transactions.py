@@ -456,7 +456,9 @@ def test_28_the_index_of_aborted_transactions_names_what_was_still_open():
 def test_29_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets():
     """OMM.testFetchOffsetsWithPendingTransactionalOffsets."""
     home = f"__transaction_state-{partition_for('t', 50)}"
-    desk = Desk(gc, GroupCoordinator(OFFSETS, loading=True), leaders={OFFSETS: 1, home: 7})
+    topics = dict.fromkeys(("foo-0", "foo-1", "bar-0", "bar-1"), 3)
+    leaders = {OFFSETS: 1, home: 7, **topics}
+    desk = Desk(gc, GroupCoordinator(OFFSETS, loading=True), leaders=leaders)
     before = (
         MemberRecord("g", "m", 2),
         OffsetCommitRecord("g", "foo-0", 100),
