@@ -5,7 +5,6 @@ The page does the same in the browser; here it serves the text twin, commands an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,21 +152,16 @@ def message_of(
     Raises:
         ValueError: when the line has no such message.
     """
-    found: Part | None = None
-    tables: list[Part] = []
-    before: float = math.inf
-    while True:
-        part = next((b for b in branches if b["id"] == number), payload) if number else payload
-        tables.append(part.get("wire", {}))
-        if found is None:
-            known = {m["id"]: m for m in part.get("messages", ()) if m["sent"] <= before}
-            found = known.get(name)
-        if part is payload:
-            break
-        before = min(before, part["at"])
-        number = part["parent"] or 0
+    messages = line_of(payload, branches, number).messages
+    found = next((message for message in messages if message["id"] == name), None)
     if found is None:
         raise ValueError(f"There is no message {name!r} on this line.")
+    known = {branch["id"]: branch for branch in branches}
+    tables: list[Part] = []
+    while number:
+        tables.append(known[number].get("wire", {}))
+        number = known[number]["parent"] or 0
+    tables.append(payload.get("wire", {}))
     joined = {
         what: {key: one for table in tables for key, one in table.get(what, {}).items()}
         for what in ("kinds", "shapes", "names")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,7 +48,7 @@ def steps_of(
 ) -> list[dict[str, Any]]:
     """Give one row for each step of a line; each property has a column of its own name."""
     line = line_of(payload, branches, branch)
-    messages = whole(payload, branches, branch)["messages"]
+    messages = line.messages
     rows = []
     for number, step in enumerate(line.steps):
         big = line.big_at(number)
@@ -79,34 +78,26 @@ def whole(
 ) -> dict[str, Any]:
     """Give a line as a payload whose main line it is, with what a picture shows of it."""
     line = line_of(payload, branches, branch)
-    parts = {name: list(payload.get(name, [])) for name in ("messages", "notes", "downs")}
+    parts = {name: list(payload.get(name, [])) for name in ("notes", "downs")}
     chain: list[Mapping[str, Any]] = []
     while branch:
         chain.append(next(one for one in branches if one["id"] == branch))
         branch = chain[-1]["parent"] or 0
     for own in reversed(chain):
         at = own["at"]
-        open_still = {"arrived": None, "lost": None}
-        messages = {
-            m["id"]: m if _ended(m) <= at else {**m, **open_still}
-            for m in parts["messages"]
-            if m["sent"] <= at
-        }
-        messages |= {m["id"]: m for m in own.get("messages", [])}
         downs = {(d["lane"], d["from"]): d for d in parts["downs"] if d["from"] <= at}
         downs |= {(d["lane"], d["from"]): d for d in own.get("downs", [])}
         parts = {
-            "messages": list(messages.values()),
             "notes": [n for n in parts["notes"] if n["step"] <= at] + own.get("notes", []),
             "downs": list(downs.values()),
         }
-    told = {"steps": line.steps, "bigs": line.bigs, "verdicts": line.verdicts}
+    told = {
+        "steps": line.steps,
+        "bigs": line.bigs,
+        "verdicts": line.verdicts,
+        "messages": line.messages,
+    }
     return {**payload, **told, **parts, "branches": []}
-
-
-def _ended(message: Mapping[str, Any]) -> float:
-    ends = (message["arrived"], message["lost"])
-    return next((end for end in ends if end is not None), math.inf)
 
 
 def _taken(steps: Sequence[Mapping[str, Any]]) -> tuple[Taken, ...]:
