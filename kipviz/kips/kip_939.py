@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 PRODUCER = "clients/test_two_phase_producer.py::test_"
 BROKER = "brokers/test_two_phase.py::test_"
