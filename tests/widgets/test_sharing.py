@@ -165,4 +165,5 @@ def test_a_page_of_a_thousand_steps_is_smaller_than_a_megabyte():
         trace = trace.take(dice.choose(step, model.enabled(trace.world), model.kind))
     stepper = stepper_of(runs.Run(scenario, design, model, trace.first()))
     assert len(page(stepper.payload).encode()) < 1_000_000
-    assert len(stepper.permalink()) < 1.7 * 1000
+    # Every kind of fault that may happen makes a choice a little longer.
+    assert len(stepper.permalink()) < 1.9 * 1000
