@@ -85,6 +85,15 @@ KIP = Kip(
             note="draft (pull request 21735); the epoch of the markers is our inference",
         ),
         Row(
+            "Fencing of whoever had a kept transaction before",
+            "It cannot end it or add partitions; batches to partitions that are in it are taken.",
+            MODELLED,
+            "brokers.transaction_metadata.end_txn_error",
+            "kip-939-still-writing",
+            STORES + "keeping_a_transaction_does_not_keep_its_writer_out_of_it",
+            note="draft; what the text does not say of batches follows from Kafka's checks: our inference",
+        ),
+        Row(
             "Epoch bump when a kept transaction is complete",
             "The next epoch is above the one that ended it, so that a late EndTxn finds nothing.",
             MODELLED,

@@ -9,7 +9,12 @@ from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
 from kipviz.clients.producer import ProducerState
 from kipviz.designs.catalogue import design
-from kipviz.messages.events import DatabaseChanged, TransactionDecided, TransactionMoved
+from kipviz.messages.events import (
+    BatchAppended,
+    DatabaseChanged,
+    TransactionDecided,
+    TransactionMoved,
+)
 from kipviz.messages.transactions import EndTxn
 from kipviz.properties.agreement import Agreement, OneOutcome
 from kipviz.scenarios import programs
@@ -111,6 +116,16 @@ def test_a_coordinator_that_waits_for_heartbeats_aborts_what_only_the_next_proce
     for trace, held in ((torn, False), (kept, True)):
         assert (PROPERTIES[0].finding(trace.observations[0]).status == "holds") is held
         assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
+
+
+def test_keeping_a_transaction_does_not_keep_its_writer_out_of_it():
+    trace, _ = played("kip-939-still-writing", "kip-939")
+    kept = first_step(trace, TransactionMoved, kept_for="9:1")
+    second = first_step(trace, BatchAppended, partition="output-A-0", base_offset=1, control="")
+    assert kept < second
+    assert committed_outputs(trace.world) == {"src-0@0": 1, "src-0@1": 1}
+    writer = trace.world.applications["app-1"]
+    assert writer.ended == "commitTransaction() threw EndTxn: PRODUCER_FENCED"
 
 
 # -- every interleaving, with the application dying once at any point ----------------------------
