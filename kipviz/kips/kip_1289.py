@@ -301,8 +301,12 @@ KIP = Kip(
         Row(
             "Follow-up KIP: TX_PENDING residency time",
             "A histogram of how long records are pending.",
-            OPEN,
-            note="the alert's age is the longest one only",
+            SIMPLIFIED,
+            handler="views.proposed_metrics.ProposedMetrics",
+            scenario="kip-1289-share-commit",
+            test="views/test_proposed_metrics.py::test_how_long_a_record_was_pending_is_known_when_it_is_resolved",
+            note="the number of them and the longest one",
+            page="45-kip-1289-review",
         ),
         Row(
             "Follow-up KIP: external databases as participants",

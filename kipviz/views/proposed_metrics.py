@@ -1,6 +1,7 @@
 """The metrics that KIP-1289 (draft) proposes, folded over the events of a run, with its alert.
 
-Six are new and one is called existing, though Kafka has none of that name (finding X22). A gauge
+Six are new and one is called existing, though Kafka has none of that name (finding X22); the last
+row is the one that the KIP defers. A gauge
 stands at what is so now, a counter adds up, and a rate is shown as its count. The alert is the
 KIP's: TxnPendingRecordsCount above 0 for more than 60 s. Without a clock nobody can say how long
 that is, so the card says for how many steps; with one it says the time.
@@ -35,6 +36,7 @@ PARTITIONS = "TransactionPartitionsCount"
 SENDS = "share-ack-txn-send-rate"
 ERRORS = "share-ack-txn-send-error-rate"
 METADATA = "share-group-metadata-fetch-rate"
+RESIDENCY = "TX_PENDING residency"
 ALERT = "alert"
 ALERT_AFTER_MS = 60_000
 
@@ -48,6 +50,7 @@ ABOUT: dict[str, str] = {
     SENDS: "meter, producer: requests sent, not a rate here",
     ERRORS: "meter, producer: stagings answered with an error",
     METADATA: "meter, consumer: calls of shareGroupMetadata()",
+    RESIDENCY: "histogram, deferred to a follow-up KIP: how long records were in TX_PENDING",
 }
 OVER = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
 # KIP-1289's loop calls shareGroupMetadata() as an argument of this call.
@@ -69,6 +72,8 @@ class ProposedMetrics:
         )
         self.counts[METADATA] = 0
         self.latencies: list[tuple[int, int]] = []
+        self.residencies: list[tuple[int, int]] = []
+        self._staged: dict[str, tuple[int, int]] = {}
         self._asked: dict[tuple[str, int], tuple[int, int]] = {}
         self._partitions: dict[str, int] = {}
         self._step = self._now = 0
@@ -116,20 +121,32 @@ class ProposedMetrics:
                 asked = self._asked.pop((event.source, event.broker), None)
                 if asked is not None:
                     self.latencies.append((self._step - asked[0], self._now - asked[1]))
-            case RecordsMoved(before=RecordState.TX_PENDING, because=because):
-                if because == LOCK_RAN_OUT and event.after is not RecordState.TX_PENDING:
-                    counts[EXPIRED] += event.last - event.first + 1
+            case RecordsMoved():
+                self._moved(event)
             case TransactionMoved():
                 open_ = 0 if event.after in OVER else len(event.partitions)
                 self._partitions[event.transactional_id] = open_
             case _:
                 pass
 
+    def _moved(self, event: RecordsMoved) -> None:
+        for offset in range(event.first, event.last + 1):
+            record = f"{event.group_id} {event.partition}@{offset}"
+            if event.after is RecordState.TX_PENDING:
+                self._staged.setdefault(record, (self._step, self._now))
+            elif event.before is RecordState.TX_PENDING:
+                self.counts[EXPIRED] += event.because == LOCK_RAN_OUT
+                since = self._staged.pop(record, None)
+                if since is not None:
+                    self.residencies.append((self._step - since[0], self._now - since[1]))
+
     def _told(self) -> Card:
         rows = [(ALERT, *self._alert_words())]
         for name in ABOUT:
             if name == LATENCY:
-                rows.append((name, self._latency_words(), "calm"))
+                rows.append((name, self._longest(self.latencies, "answered"), "calm"))
+            elif name == RESIDENCY:
+                rows.append((name, self._longest(self.residencies, "resolved"), "calm"))
             elif name != ALERT:
                 rows.append((name, str(self.counts[name]), self._tone(name)))
         return facts(rows)
@@ -149,13 +166,12 @@ class ProposedMetrics:
         steps = self._step - self._since[0]
         return f"pending since {steps} steps; without a clock nobody can say how long", "pending"
 
-    def _latency_words(self) -> str:
-        if not self.latencies:
+    def _longest(self, durations: list[tuple[int, int]], what: str) -> str:
+        if not durations:
             return "none yet"
-        steps, times = zip(*self.latencies, strict=True)
-        if self._timed:
-            return f"{len(steps)} answered, at most {max(times)} ms"
-        return f"{len(steps)} answered, at most {max(steps)} steps"
+        steps, times = zip(*durations, strict=True)
+        most = f"{max(times)} ms" if self._timed else f"{max(steps)} steps"
+        return f"{len(steps)} {what}, at most {most}"
 
 
 def _pending(world: Any) -> int:

@@ -34,8 +34,8 @@ def at_end(story: str, under: str = "repaired") -> dict[str, int]:
     return metrics.counts
 
 
-def test_there_are_six_new_metrics_one_reused_and_the_alert() -> None:
-    assert len(pm.ABOUT) == 8
+def test_there_are_six_new_metrics_one_reused_one_deferred_and_the_alert() -> None:
+    assert len(pm.ABOUT) == 9
     assert set(pm.ProposedMetrics().card) == set(pm.ABOUT)
 
 
@@ -50,6 +50,12 @@ def test_the_gauge_goes_up_with_a_staging_and_down_with_its_outcome() -> None:
 def test_a_commit_is_one_staging_without_an_error() -> None:
     counts = at_end("kip-1289-share-commit")
     assert (counts[pm.SENDS], counts[pm.ERRORS], counts[pm.METADATA]) == (1, 0, 1)
+
+
+def test_how_long_a_record_was_pending_is_known_when_it_is_resolved() -> None:
+    metrics = along(played("kip-1289-share-commit", "repaired")[0])[-1]
+    assert metrics.card[pm.RESIDENCY]["value"].startswith("2 resolved, at most ")
+    assert metrics.card[pm.LATENCY]["value"].startswith("1 answered, at most ")
 
 
 def test_a_refused_staging_counts_as_an_error() -> None:
