@@ -13,7 +13,8 @@ class BrokerSettings(Value, frozen=True):
     share.coordinator.snapshot.update.records.per.snapshot, `transaction_max_timeout_ms` is
     transaction.max.timeout.ms, `two_phase_commit_enable` is transaction.two.phase.commit.enable,
     `partition_verification` is transaction.partition.verification.enable: does a leader ask whether a
-    client of transaction version 0 or 1 has added its partition?
+    client of transaction version 0 or 1 has added its partition? `transactional_ids_expire` lets
+    transactional.id.expiration.ms run out, which is a week and longer than any story.
     `record_lock_duration_ms` is group.share.record.lock.duration.ms and
     `transaction_scan_ms` transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock
     reads these two.
@@ -25,6 +26,7 @@ class BrokerSettings(Value, frozen=True):
     transaction_max_timeout_ms: int = 900_000
     two_phase_commit_enable: bool = False
     partition_verification: bool = True
+    transactional_ids_expire: bool = False
     record_lock_duration_ms: int = 30_000
     transaction_scan_ms: int = 10_000
 

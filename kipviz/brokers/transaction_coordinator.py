@@ -8,16 +8,15 @@ KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: trans
 DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
   and only when that is replicated does the table change. A crash loses the prepared step; the
   next coordinator redoes the rest from the log.
-NOT MODELLED: expiry of transactional ids; the 10 s scan (a timeout is one action);
+NOT MODELLED: the 10 s scan (a timeout is one action);
   throttling; a fence whose record cannot be written (hasFailedEpochFence).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers import two_phase
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.transaction_append import PendingAppend, answers_of
 from kipviz.brokers.transaction_metadata import (
     COMPLETE_OF,
     COMPLETED,
@@ -36,9 +35,9 @@ from kipviz.brokers.transaction_metadata import (
     verify_error,
 )
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value
+from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import TransactionDecided, TransactionMoved
+from kipviz.messages.events import TransactionDecided, TransactionForgotten, TransactionMoved
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
@@ -54,9 +53,15 @@ from kipviz.messages.transactions import (
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse, answer_to
 from kipviz.records.batches import Batch
 from kipviz.records.placement import CONSUMER_OFFSETS
-from kipviz.records.transaction_state import VALID_PREVIOUS, TransactionRecord, TransactionState
+from kipviz.records.transaction_state import (
+    VALID_PREVIOUS,
+    Tombstone,
+    TransactionRecord,
+    TransactionState,
+)
 
 ROLE = "transaction_coordinator"
+EXPIRES = "transactional.id "
 S = TransactionState
 
 # Answers to a marker after which the coordinator resolves the leader again and resends.
@@ -65,23 +70,6 @@ RETRY_MARKER = (
     Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.NETWORK_EXCEPTION,
 )
-
-
-class PendingAppend(Value, frozen=True):
-    """A record that is in the log but not replicated: what to do when it is.
-
-    `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
-    transaction first), "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or
-    nobody's: "timeout", "complete". `two_phase` says that the InitProducerId is KIP-939's.
-    """
-
-    offset: int
-    record: TransactionRecord
-    last_producer_epoch: int
-    answer: str
-    reply_to: ReplyTo | None = None
-    asked: tuple[str, ...] = ()
-    two_phase: bool = False
 
 
 class TransactionCoordinator(Part, frozen=True, dict=True):
@@ -321,6 +309,26 @@ def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -
     return _fence(me, known, "timeout", None, on)
 
 
+def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the names that are forgotten when nobody uses them (transactional.id.expiration.ms)."""
+    if me.loading or not on.settings.transactional_ids_expire:
+        return ()
+    known = me.transactions.values()
+    idle = (t for t in known if t.pending_state is None and t.state in VALID_PREVIOUS[S.DEAD])
+    return tuple(f"{EXPIRES}{t.transactional_id}" for t in idle)
+
+
+def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
+    """Forget a name: log its tombstone, and let nobody use it meanwhile (DEAD).
+
+    Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
+    """
+    known = me.transactions[timer.removeprefix(EXPIRES)]
+    record = record_of(known, S.DEAD, partitions=())
+    wait = PendingAppend(_next_offset(me, on), record, known.last_producer_epoch, "expire")
+    return _log(me, known, wait, on)
+
+
 # -- the log -----------------------------------------------------------------------------------
 
 
@@ -335,8 +343,12 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
     return with_effects(me, *parts)
 
 
-def replay(me: TransactionCoordinator, record: TransactionRecord) -> TransactionCoordinator:
+def replay(
+    me: TransactionCoordinator, record: TransactionRecord | Tombstone
+) -> TransactionCoordinator:
     """Take over one record of the log: the only way a coordinator's table changes."""
+    if isinstance(record, Tombstone):
+        return me.but(transactions=me.transactions.without(record.transactional_id))
     return _with(me, metadata_of(record))
 
 
@@ -348,7 +360,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
     """
     for batch in on.log(me.shard).batches:
         for record in batch.records:
-            assert isinstance(record, TransactionRecord)
+            assert isinstance(record, TransactionRecord | Tombstone)
             me = replay(me, record)
     me = me.but(loading=False)
     parts: list[Effects] = []
@@ -366,7 +378,7 @@ def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
     replies: list[Reply] = []
     for wait in me.waiting:
         known = me.transactions[wait.record.transactional_id]
-        for reply in _answers(wait, known):
+        for reply in answers_of(wait, known):
             refused = reply.message.but(error=Errors.NOT_COORDINATOR)
             replies.append(reply.but(message=refused))
     return Effects(None, replies=tuple(replies))
@@ -419,7 +431,7 @@ def _join(
 ) -> Effects:
     """Log that partitions join; answer at once when they are all in the transaction already."""
     if known.state is S.ONGOING and wait.record.partitions == known.partitions:
-        return Effects(me, replies=_answers(wait, known))
+        return Effects(me, replies=answers_of(wait, known))
     return _log(me, known, wait, on)
 
 
@@ -433,9 +445,11 @@ def _log(
     """Prepare a transition: append its record, and let nothing else begin until it is applied."""
     target = wait.record.state
     assert known.state in VALID_PREVIOUS[target], (known.state, target)
-    written = wait.record
-    if on.image.features.transaction_version < 1:
-        written = written.but(
+    written: TransactionRecord | Tombstone = wait.record
+    if target is S.DEAD:
+        written = Tombstone(known.transactional_id)
+    elif on.image.features.transaction_version < 1:
+        written = wait.record.but(
             previous_producer_id=-1, next_producer_id=-1, client_transaction_version=0, version=0
         )
     batch = Batch(wait.offset, (written,))
@@ -502,6 +516,9 @@ def _fence(
 def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
     """Complete a transition: its record is replicated."""
     record = wait.record
+    if record.state is S.DEAD:
+        gone = replay(me, Tombstone(record.transactional_id))
+        return Effects(gone, events=(TransactionForgotten(record.transactional_id),))
     before = me.transactions[record.transactional_id]
     known = metadata_of(record).but(last_producer_epoch=wait.last_producer_epoch)
     me = _with(me, known)
@@ -514,7 +531,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
         known.partitions,
         known.kept_for,
     )
-    done = Effects(me, replies=_answers(wait, known), events=(moved,))
+    done = Effects(me, replies=answers_of(wait, known), events=(moved,))
     if known.state not in PREPARED:
         return done
     decided = TransactionDecided(
@@ -526,39 +543,6 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     ready = known.but(pending_state=COMPLETE_OF[known.state])
     sending = _send_markers(me, ready, known.partitions, on)
     return with_effects(sending.state, done.but(events=(moved, decided)), sending)
-
-
-def _answers(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:
-    if wait.reply_to is None:
-        return ()
-    init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse
-    match wait.answer:
-        case "init":
-            answer: Any = init(Errors.NONE, known.producer_id, known.producer_epoch)
-        case "fence":
-            answer = init(Errors.CONCURRENT_TRANSACTIONS)
-        case "keep":
-            answer = two_phase.kept_answer(known)
-        case "add":
-            answer = AddPartitionsToTxnResponse(
-                Errors.NONE,
-                known.transactional_id,
-                known.producer_id,
-                known.producer_epoch,
-                wait.asked,
-            )
-        case "offsets":
-            answer = AddOffsetsToTxnResponse(Errors.NONE)
-        case "end" if known.client_transaction_version < 2:
-            answer = EndTxnResponse(Errors.NONE)
-        case "end" if known.next_producer_id >= 0:
-            later = max(known.next_producer_epoch, 0)
-            answer = EndTxnResponse(Errors.NONE, known.next_producer_id, later)
-        case "end":
-            answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
-        case other:
-            raise AssertionError(f"nobody waits for {other}")
-    return (Reply(wait.reply_to, answer),)
 
 
 def _send_markers(

@@ -534,6 +534,8 @@ def fail(me: P, about: Message, error: Errors) -> P:
     if me.state is S.FATAL_ERROR:
         return me
     name = type(about).__name__.removesuffix("Response")
+    if error is Errors.INVALID_PRODUCER_EPOCH and name != "Produce":
+        error = Errors.PRODUCER_FENCED  # to every transactional request the two are one
     abortable = ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):

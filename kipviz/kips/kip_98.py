@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     98,
@@ -143,8 +143,9 @@ KIP = Kip(
         Row(
             "transactional.id.expiration.ms",
             "A name that nobody uses is forgotten.",
-            OPEN,
-            note="a timer and a tombstone",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_timer",
+            test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
         ),
     ),
 )

@@ -88,6 +88,12 @@ class TransactionMoved(Event, frozen=True):
     kept_for: str = ""
 
 
+class TransactionForgotten(Event, frozen=True):
+    """The coordinator's log says that a transactional id is not used any more."""
+
+    transactional_id: str
+
+
 class TransactionDecided(Event, frozen=True):
     """PREPARE_COMMIT or PREPARE_ABORT is durable: nothing can change the outcome any more.
 

@@ -44,8 +44,8 @@ VALID_PREVIOUS: dict[TransactionState, tuple[TransactionState, ...]] = {
     S.PREPARE_EPOCH_FENCE: (S.ONGOING,),
 }
 
-# States that are never entered here: transactional ids do not expire, and the fence of an
-# InitProducerId is logged as the PREPARE_ABORT that it leads to.
+# States of which no record is written: DEAD waits for a tombstone, and the fence of an InitProducerId
+# is logged as the PREPARE_ABORT that it leads to.
 NOT_ENTERED = (S.DEAD, S.PREPARE_EPOCH_FENCE)
 
 # 32766 is the last epoch a client ever holds; 32767 is reserved for the coordinator's fence.
@@ -77,3 +77,9 @@ class TransactionRecord(Value, frozen=True):
     next_producer_epoch: int = -1
     version: int = 1
     heartbeat_interval_ms: int = 0
+
+
+class Tombstone(Value, frozen=True):
+    """A key without a value: the transactional id is forgotten."""
+
+    transactional_id: str

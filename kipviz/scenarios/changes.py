@@ -53,6 +53,7 @@ _WORDS = {
     "record_locks_max": "How many records of a share-partition may be in flight?",
     "updates_per_snapshot": "After how many updates does the share coordinator write a snapshot?",
     "partition_verification": "Does a leader ask whether an older client has added its partition?",
+    "transactional_ids_expire": "May a transactional id be forgotten that nobody uses?",
     "transaction_version": "Which transaction.version is finalized?",
     "transaction_max_timeout_ms": "How long may a transaction take at most, in ms?",
     "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",

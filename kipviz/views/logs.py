@@ -35,7 +35,7 @@ from kipviz.records.share_group_state import (
     ShareUpdateRecord,
     StateBatch,
 )
-from kipviz.records.transaction_state import TransactionRecord
+from kipviz.records.transaction_state import Tombstone, TransactionRecord
 from kipviz.views.facts import Card, Cells, short_name, span
 from kipviz.views.shares import SHORT
 
@@ -149,6 +149,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
     match record:
         case TransactionRecord():
             return record.transactional_id, _transaction(record)
+        case Tombstone(transactional_id=name):
+            return name, "tombstone: the name is forgotten"
         case OffsetCommitRecord(group_id=group, partition=partition, offset=offset):
             kept = f", topic id {record.topic_id}" if record.topic_id else ""
             return f"{group}, {partition}", f"offset {offset}{kept}"

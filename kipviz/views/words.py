@@ -59,6 +59,7 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
     TimePassed,
     TopicRemade,
+    TransactionForgotten,
     TransactionMoved,
 )
 from kipviz.messages.message import Message
@@ -381,11 +382,8 @@ def _fact(event: Event) -> str:
         case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
             known = f", with the state {state} of Kafka's transaction" if state else ""
             return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
-        case LeftOnItsWay(messages=messages):
-            names = " and ".join(type(message).__name__ for message in messages)
-            return f"{names} may still arrive."
-        case FeatureFinalized():
-            return "Brokers act on it at once; a client hears of it when it opens a connection."
+        case TransactionForgotten() | LeftOnItsWay() | FeatureFinalized():
+            return _other_fact(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -397,6 +395,17 @@ def _assignment(event: AssignmentMoved) -> str:
     if event.epoch == 0:
         return f"{who} is a member no more: {event.because}."
     return f"{who} is at epoch {event.epoch} and may have {has}: {event.because}."
+
+
+def _other_fact(event: TransactionForgotten | LeftOnItsWay | FeatureFinalized) -> str:
+    match event:
+        case TransactionForgotten(transactional_id=name):
+            return f"{name} is forgotten: its next producer begins with a new producer id."
+        case LeftOnItsWay(messages=messages):
+            names = " and ".join(type(message).__name__ for message in messages)
+            return f"{names} may still arrive."
+        case FeatureFinalized():
+            return "Brokers act on it at once; a client hears of it when it opens a connection."
 
 
 def _transaction(event: TransactionMoved) -> str:

@@ -214,6 +214,10 @@ SPOKEN: list[tuple[Event, str]] = [
     (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
     (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),
     (
+        events.TransactionForgotten("my-txn"),
+        "my-txn is forgotten: its next producer begins with a new producer id.",
+    ),
+    (
         events.LeftOnItsWay("app-1/producer", 1, "app-1/producer #0", (EndTxn("t", 9, 0, True),)),
         "EndTxn may still arrive.",
     ),
