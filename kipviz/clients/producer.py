@@ -5,8 +5,8 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: batching by size and time (what one send() brings is one batch), max.block.ms and
-  delivery timeouts, FindCoordinator and Metadata, several batches in flight per partition,
+NOT MODELLED: batching by size and time (what one send() brings is one batch), max.block.ms,
+  FindCoordinator and Metadata, several batches in flight per partition,
   compression; under transaction version 2 an abort gives a batch up whose connection breaks, where
   Kafka would go on until delivery.timeout.ms.
 """

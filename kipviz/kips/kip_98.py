@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     98,
@@ -121,7 +121,7 @@ KIP = Kip(
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-kip-98-transactions",
-            note="time limits of the client are not there",
+            note="max.block.ms is not there",
         ),
         Row(
             "AddPartitionsToTxnRequest, AddOffsetsToTxnRequest of clients",
@@ -146,6 +146,18 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_timer",
             test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
+        ),
+        Row(
+            "max.in.flight.requests.per.connection",
+            "Up to five batches of a partition are on their way at once, and keep their order.",
+            OPEN,
+            note="the client has one batch of a partition on the wire; the log knows the last five",
+        ),
+        Row(
+            "max.block.ms",
+            "A blocking call comes back after a time, and only the same call may be made again.",
+            OPEN,
+            note="calls wait for as long as it takes; request.timeout.ms and delivery.timeout.ms run out",
         ),
     ),
 )

@@ -174,7 +174,8 @@ def test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer(erro
     else:
         assert after.state is {"A": S.ABORTABLE_ERROR, "F": S.FATAL_ERROR}[cell]
         assert after.done
-        assert error.name in after.error
+        fenced = error is Errors.INVALID_PRODUCER_EPOCH and column != "Produce"
+        assert (Errors.PRODUCER_FENCED if fenced else error).name in after.error
 
 
 def test_an_abort_that_is_itself_refused_as_abortable_ends_the_producer():
