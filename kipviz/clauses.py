@@ -183,12 +183,6 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "TransactionCoordinator.abortTimedOutTransactions",
     ),
-    "RunOut": Clause(
-        "on_timer",
-        "the clause of the timer that runs out",
-        SHIPPED,
-        "SystemTimer, TimerTask",
-    ),
     "ReadLog": Clause(
         "replay",
         "the clause of the record that is read",
@@ -342,6 +336,34 @@ ADMIN_CALLS = {
     "fenceProducers": "KafkaAdminClient.fenceProducers",
     "forceTerminateTransaction": "KafkaAdminClient.forceTerminateTransaction",
 }
+
+
+# The timers of roles that have names, by how the name begins.
+TIMERS: dict[str, Clause] = {
+    "the session of": Clause(
+        "on_timer",
+        "KIP-848 Member Failures; KIP-932 Managing durable share-partition state, session timeout",
+        SHIPPED,
+        "GroupMetadataManager, session timeout timers",
+    ),
+    "the rebalance time-out of": Clause(
+        "on_timer",
+        "KIP-848 Member Failures, rebalance timeout",
+        SHIPPED,
+        "GroupMetadataManager, rebalance timeout timers",
+    ),
+    "the liveness of": Clause(
+        "on_timer",
+        "KIP-1309 heartbeats of transactions",
+        DRAFT,
+        "none yet (KAFKA-20381)",
+    ),
+}
+
+
+def clause_of_timer(timer: str) -> Clause:
+    """Give the clause of a role's timer that runs out."""
+    return next(clause for begins, clause in TIMERS.items() if timer.startswith(begins))
 
 
 def clause_of(name: str) -> Clause:

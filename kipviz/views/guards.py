@@ -16,7 +16,7 @@ from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call
+from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call, clause_of_timer
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
@@ -93,6 +93,8 @@ def _clause(before: World, action: ClusterAction) -> Clause:
         share = isinstance(app.consumer, ShareConsumer)
         session = client_of(app, line) is app.session
         return clause_of_call(line.call.value, share=share, session=session)
+    if isinstance(action, RunOut):
+        return clause_of_timer(action.timer)
     if not isinstance(action, Deliver | DeliverLate):
         return clause_of(type(action).__name__)
     name = type(on_wire(before, action)).__name__
