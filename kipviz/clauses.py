@@ -356,7 +356,7 @@ TIMERS: dict[str, Clause] = {
         "on_timer",
         "KIP-1309 heartbeats of transactions",
         DRAFT,
-        "none yet (KAFKA-20381)",
+        "KAFKA-20381, open: TransactionCoordinator",
     ),
 }
 
