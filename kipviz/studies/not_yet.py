@@ -19,12 +19,6 @@ class NotYet(Value, frozen=True):
 
 NOT_YET: tuple[NotYet, ...] = (
     NotYet(
-        "B16",
-        "Can two prepared transactions have one identity?",
-        "a producer that goes on after it has prepared, as Flink's reflection made it: with KIP-939 "
-        "a prepared transaction can only be ended, so a producer has one",
-    ),
-    NotYet(
         "B21",
         "Is one time-out enough, or does a session need a heartbeat?",
         "a clock for heartbeats: untimed, a coordinator may give up whoever beats",

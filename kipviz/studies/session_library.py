@@ -51,6 +51,16 @@ SESSION_STUDIES: tuple[Study, ...] = (
         ),
     ),
     Study(
+        "B16",
+        "Can two prepared transactions have one identity?",
+        "FLINK-8132; KIP-1310 4.1; KIP-890 'epoch bump on every transaction'",
+        "A committer commits the first transaction once more, as after a restore from a checkpoint, "
+        "while the second one of the same producer is open. In version 1 both have one identity, and "
+        "the second one is committed with the first. A new epoch for every transaction, by a new "
+        "producer or by version 2, keeps them apart.",
+        counting=sessions.one_identity,
+    ),
+    Study(
         "B17",
         "What becomes of unsent batches when a session commits?",
         "KIP-1310 2.1, 3.4; TransactionManager.nextRequest",

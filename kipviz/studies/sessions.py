@@ -199,6 +199,48 @@ def _first_answer(steps: tuple[str, ...], version: int) -> str:
     return answers[0] if answers else "no answer yet"
 
 
+# -- B16: one identity, two transactions ------------------------------------------------------------
+
+NEXT = _by("app-1", *TURN, "goes on", "goes on", "quiet")
+POOLS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("the identity is used again (version 1)", "kafka-tv1", NEXT),
+    (
+        "a new producer for every transaction (version 1)",
+        "kafka-tv1",
+        ("app-1 crashes", "app-1 starts", *_by("app-1", *TURN, *NEXT)),
+    ),
+    ("the identity is used again (version 2)", "kafka", NEXT),
+)
+
+
+def one_identity() -> Table:
+    """What a second commit of the first transaction does to the second one, which is open."""
+    story = scenario("kip-1310-flink-producer")
+    writer, committer = story.spec.applications
+    apps = (writer.but(program=WRITER_LOOP, max_records=1), committer)
+    rows = []
+    for label, under, between in POOLS:
+        levels = dict(design(under).levels)
+        spec = story.spec.but(applications=apps, **levels)
+        recovery = ("app-2 goes on", "app-2 goes on", "quiet")
+        trace = _played(spec, under, (*COMMITTED, *between, *recovery))
+        said = [
+            e.message.error.name
+            for e in _sent(trace, EndTxnResponse)
+            if e.source.startswith("app-2/")
+        ]
+        values = _committed(trace.world, "output-A-0")
+        rows.append((label, under, said[0], ", ".join(values), _yes(len(values) > 1)))
+    heads = (
+        "rival",
+        "design",
+        "the second commit of the first one hears",
+        "committed in the end",
+        "with the open transaction",
+    )
+    return heads, tuple(rows)
+
+
 # -- B20: what does a session cost? -----------------------------------------------------------------
 
 

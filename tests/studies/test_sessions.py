@@ -63,3 +63,11 @@ def test_only_on_a_shared_connection_a_transactional_request_stands_behind_a_bat
     shared, own = ([int(cell.replace(",", "")) for cell in row[2:]] for row in rows("B33"))
     assert shared[1] > shared[2] > 0
     assert own[1] > own[2] == 0
+
+
+def test_a_second_commit_takes_the_next_transaction_along_where_both_have_one_identity() -> None:
+    """FLINK-8132: 42 and 44 are committed, and the checkpoint holds 42 alone."""
+    again, anew, second = rows("B16")
+    assert again[2:] == ("NONE", "f(a), f(b)", "yes")
+    assert anew[2:] == ("PRODUCER_FENCED", "f(a)", "no")
+    assert second[1:] == ("kafka", "PRODUCER_FENCED", "f(a)", "no")
