@@ -15,7 +15,13 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent, RecordsMoved
+from kipviz.messages.events import (
+    WRITE_FAILED,
+    CallReturned,
+    MessageDelivered,
+    MessageSent,
+    RecordsMoved,
+)
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
@@ -157,6 +163,7 @@ class _GivenBack(Expectation):
             return seen
         watched = seen.watched
         given_back = event.before is S.TX_PENDING and event.after is S.ACQUIRED
+        given_back = given_back and event.because != WRITE_FAILED  # a staging that never was one
         for name in _names(event):
             watched = watched.set(name, True) if given_back else watched.without(name)
         return seen.but(watched=watched)
