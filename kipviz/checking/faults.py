@@ -55,7 +55,7 @@ ROUGH = Faults(
 )
 HOSTILE = Faults(
     "hostile",
-    "Everything: broker crashes, leader moves, cuts, and all of the above.",
+    "Everything: broker crashes, leader moves, cuts, pauses, and all of the above.",
     FaultBudget(
         crash_broker=2,
         move_leader=2,
@@ -67,7 +67,6 @@ HOSTILE = Faults(
         run_out=2,
         request_timeout=1,
         delivery_timeout=1,
-        upgrade=1,
         pause=1,
     ),
     _profile("hostile", 1, 2),

@@ -491,7 +491,7 @@ def _initialised(me: Producer, answer: InitProducerIdResponse) -> Producer:
 
 def prepared_when_flushed(me: P) -> P:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
-    if not me.preparing or me.batches:
+    if not me.preparing or me.batches or me.state is not S.IN_TRANSACTION:
         return me
     prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
     return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)
