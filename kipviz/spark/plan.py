@@ -114,12 +114,12 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     if own is not None:
         return dict(own())
     from kipviz.checking.faults import FAULTS
-    from kipviz.designs.catalogue import CATALOGUE
+    from kipviz.designs.catalogue import CATALOGUE, FINDINGS
     from kipviz.scenarios.library import LIBRARY
 
     named: dict[str, tuple[Any, ...]] = {
         "scenarios": LIBRARY,
-        "designs": CATALOGUE,
+        "designs": (*CATALOGUE, *FINDINGS),
         "faults": FAULTS,
     }
     return {what: tuple(one.name for one in all_) for what, all_ in named.items()}

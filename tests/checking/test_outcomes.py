@@ -81,7 +81,7 @@ def test_an_unknown_rule_is_refused_with_those_there_are() -> None:
         list(ablate(SMALL, rules=("lock_expiry",)))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_guard_and_the_epoch_check_stand_in_for_each_other() -> None:
     rules = ("epoch_check", "verification_guard")
     _, *alone, both = ablate(SMALL, rules=rules, budgets=("", "time_out=1"))

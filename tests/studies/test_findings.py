@@ -148,7 +148,7 @@ def test_with_what_the_text_has_no_transaction_ever_commits(name: str) -> None:
     assert "(repaired: in 120, from 664 states)" in told.reason
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_stagings_are_answered_with_errors_that_the_text_does_not_list() -> None:
     missing, _, listed = shown(finding("X20")).reason.partition("; in them: ")
     for name in ("CONCURRENT_TRANSACTIONS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"):
