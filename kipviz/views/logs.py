@@ -109,12 +109,25 @@ def _about(log: PartitionLog, batch: Batch) -> Cells:
     about: Cells = {"batch": "", "control": batch.control[:1]}
     if batch.producer_id < 0 or not batch.transactional:
         return about
-    # A marker stands with the batches that it decides, whose epoch is one below its own.
-    epoch = batch.producer_epoch - 1 if batch.control else batch.producer_epoch
+    epoch = _decided_epoch(log, batch) if batch.control else batch.producer_epoch
     about["batch"] = f"pid {batch.producer_id} epoch {epoch}"
     if not batch.control:
         about["fate"] = _fate(log, batch)
     return about
+
+
+def _decided_epoch(log: PartitionLog, marker: Batch) -> int:
+    """Give the epoch of the batches that a marker decides, with which it stands in the picture.
+
+    It is one below the marker's own, or the same below transaction version 2; a marker that finds no
+    batch of its producer stands alone.
+    """
+    for at in range(len(log.batches) - 1, -1, -1):
+        before = log.batches[at]
+        if before.base_offset < marker.base_offset and before.producer_id == marker.producer_id:
+            close = marker.producer_epoch - before.producer_epoch in {0, 1}
+            return before.producer_epoch if close and not before.control else marker.producer_epoch
+    return marker.producer_epoch
 
 
 def _fate(log: PartitionLog, batch: Batch) -> str:
