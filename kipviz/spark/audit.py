@@ -40,7 +40,7 @@ RECORD = (*RUN, "source", "offset")
 _RECORD_KEY = ("place", "seed", "offset")
 _PRODUCER_KEY = ("setting", "seed", "producer_id", "producer_epoch")
 FINDINGS = ("duplicate", "loss", "stuck")
-STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVED")
+STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
 """A record's states in the order of its life: of two in one step, the later one is the outcome."""
 
 _WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVED")
+STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
 
 
 def findings(rows):

@@ -183,9 +183,11 @@ def test_the_stand_in_s_faults_are_found_where_they_are(spark):
 
 
 def test_logs_of_the_real_model_are_audited_as_the_plain_fold_does(spark):
-    known = known_names(TASK_MODULE)
+    told = ("kip-1289-share-", "kip-1289-lock-", "kip-1289-two-", "kip-1191-", "kip-932-renew")
+    scenarios = [name for name in known_names(TASK_MODULE)["scenarios"] if name.startswith(told)]
+    assert len(scenarios) >= 6
     rows = []
-    for scenario in known["scenarios"]:
+    for scenario in scenarios:
         for design in ("repaired", "finding-I", "finding-D", "as-written"):
             task = real.Task(scenario, design, "rough", 3, steps_max=150)
             rows += [
