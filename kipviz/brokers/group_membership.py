@@ -10,8 +10,8 @@ from __future__ import annotations
 from kipviz.brokers import consumer_group
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
-from kipviz.brokers.group_state import GroupCoordinator, replay
-from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_writes import HEARD_NO_MORE, written
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -23,7 +23,6 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import (
     MEMBER_RECORDS,
     UNREVOKED,
@@ -36,7 +35,6 @@ from kipviz.records.consumer_offsets import (
 )
 from kipviz.records.placement import topic_of
 
-HEARD_NO_MORE = "its session ran out"
 DID_NOT_REVOKE = "it did not give up its partitions in time"
 
 
@@ -84,7 +82,7 @@ def on_consumer_group_heartbeat(
     )
     because = "it joined" if known is None else "it moved towards its target"
     event = _moved(request.group_id, request.member_id, before, member, because)
-    return _written(me, records, event, Reply(reply_to, answer), on)
+    return written(me, records, event, Reply(reply_to, answer), on)
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
@@ -106,7 +104,7 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     group_id, name, because = _running(me)[timer]
     member = me.groups[group_id].members[name]
     event = _moved(group_id, name, member, GroupMember(""), because)
-    return _written(me, _gone(me.groups[group_id], group_id, name), event, None, on)
+    return written(me, _gone(me.groups[group_id], group_id, name), event, None, on)
 
 
 def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
@@ -133,7 +131,7 @@ def _leave(
     records = _gone(group, request.group_id, request.member_id)
     answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
     event = _moved(request.group_id, request.member_id, member, GroupMember(""), "it left")
-    return _written(me, records, event, Reply(reply_to, answer), on)
+    return written(me, records, event, Reply(reply_to, answer), on)
 
 
 def _subscribed(
@@ -201,27 +199,6 @@ def _moved(
         AssignmentMoved(
             group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
         ),
-    )
-
-
-def _written(
-    me: GroupCoordinator,
-    records: tuple[Value, ...],
-    events: tuple[Event, ...],
-    reply: Reply | None,
-    on: Context,
-) -> Effects:
-    """Append records and answer when they are replicated; without any, when what was seen is."""
-    log = on.log(me.shard)
-    if not records:
-        waiting, replies = read_through(log, reply) if reply else ((), ())
-        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
-    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
-    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
-    return Effects(
-        replay(me, batch).but(waiting=(*me.waiting, *wait)),
-        appends=((me.shard, batch),),
-        events=(appended(me.shard, batch), *events),
     )
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from kipviz.brokers import share_group
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
-from kipviz.brokers.group_state import GroupCoordinator, replay
-from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_writes import HEARD_NO_MORE, written
 from kipviz.brokers.share_group import ShareGroup, ShareMember
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -25,7 +25,6 @@ from kipviz.messages.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
 )
-from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
 from kipviz.records.share_group_members import (
     OF_A_MEMBER,
@@ -41,7 +40,6 @@ from kipviz.records.share_group_members import (
 
 ROLE = "group_coordinator"
 CHANNEL = "initializer"
-HEARD_NO_MORE = "its session ran out"
 
 
 def on_share_group_heartbeat(
@@ -68,7 +66,7 @@ def on_share_group_heartbeat(
     if request.member_epoch == LEAVING:
         answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
         event = _moved(group_id, name, known or ShareMember(), ShareMember(), "it left")
-        return _written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
+        return written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
     records: tuple[Value, ...] = ()
     if request.topic and (known is None or known.topic != request.topic):
         records = (ShareGroupMemberRecord(group_id, name, request.topic),)
@@ -93,7 +91,7 @@ def on_share_group_heartbeat(
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
     because = "it joined" if known is None else "it was given its target"
     event = _moved(group_id, name, known or ShareMember(), after, because)
-    done = _written(me, records, event, Reply(reply_to, answer), on)
+    done = written(me, records, event, Reply(reply_to, answer), on)
     return done.but(requests=asked)
 
 
@@ -123,7 +121,7 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     group_id, name = running(me)[timer]
     group = me.share_groups[group_id]
     event = _moved(group_id, name, group.members[name], ShareMember(), HEARD_NO_MORE)
-    return _written(me, _gone(group, group_id, name), event, None, on)
+    return written(me, _gone(group, group_id, name), event, None, on)
 
 
 def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
@@ -197,7 +195,7 @@ def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effec
     initializing = tuple(p for p in group.initializing if p != partition)
     initialized = tuple(sorted((*group.initialized, partition))) if there else group.initialized
     record = ShareGroupStatePartitionsRecord(group_id, initializing, initialized)
-    return _written(me, (record,), (), None, on)
+    return written(me, (record,), (), None, on)
 
 
 def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
@@ -221,25 +219,4 @@ def _moved(
         AssignmentMoved(
             group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
         ),
-    )
-
-
-def _written(
-    me: GroupCoordinator,
-    records: tuple[Value, ...],
-    events: tuple[Event, ...],
-    reply: Reply | None,
-    on: Context,
-) -> Effects:
-    """Append records and answer when they are replicated; without any, when what was seen is."""
-    log = on.log(me.shard)
-    if not records:
-        waiting, replies = read_through(log, reply) if reply else ((), ())
-        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
-    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
-    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
-    return Effects(
-        replay(me, batch).but(waiting=(*me.waiting, *wait)),
-        appends=((me.shard, batch),),
-        events=(appended(me.shard, batch), *events),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers.group_membership import HEARD_NO_MORE
+from kipviz.brokers.group_writes import HEARD_NO_MORE
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator

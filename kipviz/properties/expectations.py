@@ -7,6 +7,7 @@ are asked by name only: the searches that judge all promises do not ask them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,7 +41,7 @@ class Seen(Part, frozen=True, dict=True):
     watched: Table[str, bool] = Table.of()
 
 
-class Expectation:
+class Expectation(ABC):
     """One expectation: a property with its name, its sentence and its source.
 
     `breaks` gives the reason why an event breaks it, or nothing; `learned` takes the event in.
@@ -69,9 +70,9 @@ class Expectation:
         """Say whether it still holds."""
         return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
 
+    @abstractmethod
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
         """Give the reason why an event breaks it, or nothing."""
-        raise NotImplementedError
 
     def learned(self, seen: Seen, event: Event) -> Seen:
         """Take an event in; most expectations have nothing to remember."""

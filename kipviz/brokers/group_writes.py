@@ -1,0 +1,36 @@
+"""How the memberships of a group coordinator are written, whatever kind of group it is.
+
+A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: CoordinatorRuntime.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context, Effects, Reply
+from kipviz.brokers.group_state import GroupCoordinator, replay
+from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+
+HEARD_NO_MORE = "its session ran out"
+
+
+def written(
+    me: GroupCoordinator,
+    records: tuple[Value, ...],
+    events: tuple[Event, ...],
+    reply: Reply | None,
+    on: Context,
+) -> Effects:
+    """Append records and answer when they are replicated; without any, when what was seen is."""
+    log = on.log(me.shard)
+    if not records:
+        waiting, replies = read_through(log, reply) if reply else ((), ())
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
+    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *events),
+    )
