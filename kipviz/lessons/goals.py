@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers.group_writes import HEARD_NO_MORE
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_writes import HEARD_NO_MORE
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
