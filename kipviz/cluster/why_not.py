@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.clients.calls import STAGING
-from kipviz.clients.kinds import next_request
+from kipviz.clients.kinds import Client, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.thread import why_no_step
@@ -87,13 +87,19 @@ def _no_step(model: Knows, world: World, a: Step) -> str | None:
     return f"there is no application {a.application}" if app is None else why_no_step(app)
 
 
-def _no_send(model: Knows, world: World, a: Send) -> str | None:
-    app = world.applications.get(host_of(a.source))
-    client = app.client_at(a.source) if app is not None else None
+def _running(world: World, source: str) -> Client | str:
+    """Give the client that sends under a name, or why there is none that could."""
+    app = world.applications.get(host_of(source))
+    client = app.client_at(source) if app is not None else None
     if app is None or client is None:
-        return f"there is no client {a.source}"
-    if not app.alive:
-        return f"{app.name} is down"
+        return f"there is no client {source}"
+    return client if app.alive else f"{app.name} is down"
+
+
+def _no_send(model: Knows, world: World, a: Send) -> str | None:
+    client = _running(world, a.source)
+    if isinstance(client, str):
+        return client
     request = next_request(client)
     if request is None:
         return f"{a.source} has nothing to send"
@@ -166,12 +172,9 @@ def _no_run_out(model: Knows, world: World, a: RunOut) -> str | None:
 
 
 def _no_client_timer(model: Knows, world: World, a: ClientTimer) -> str | None:
-    app = world.applications.get(host_of(a.source))
-    client = app.client_at(a.source) if app is not None else None
-    if app is None or client is None:
-        return f"there is no client {a.source}"
-    if not app.alive:
-        return f"{app.name} is down"
+    client = _running(world, a.source)
+    if isinstance(client, str):
+        return client
     set_now = timers_of(client)
     if a.timer in set_now:
         return None
