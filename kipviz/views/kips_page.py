@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kipviz.kips.row import HOW, OPEN, Kip, Row
-from kipviz.views.markdown import plain
+from kipviz.views.markdown import plain, table_row
 
 HEADS = ("clause", "what it says", "here", "handler", "scenario", "test", "page")
 
@@ -27,7 +27,7 @@ def page(kips: Iterable[Kip], how: str = "") -> str:
         rows = [_cells(row) for row in _of(kip, how)]
         if rows:
             parts.append(f"## {kip.name}: {kip.title}\n\nStatus: {kip.status}. {_counts(kip)}\n")
-            parts += [_line(cells) for cells in (HEADS, ["---"] * len(HEADS), *rows)]
+            parts += [table_row(cells) for cells in (HEADS, ["---"] * len(HEADS), *rows)]
             parts.append("")
     return "\n".join(parts)
 
@@ -52,7 +52,3 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _name(name: str) -> str:
     """Give a name as it stands in the code."""
     return f"`{name}`" if name else ""
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kipviz.checking.runs import Judgement
@@ -30,16 +30,16 @@ def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
         "",
         plain(payload.get("spec_line", "")),
         "",
-        _row(["step", "who", "what happens", *map(plain, properties)]),
-        _row(["---:", "---", "---", *([":---:"] * len(properties))]),
+        table_row(["step", "who", "what happens", *map(plain, properties)]),
+        table_row(["---:", "---", "---", *([":---:"] * len(properties))]),
     ]
     for k, step in enumerate(payload["steps"]):
         for number, big in enumerate(payload["bigs"], 1):
             if big["from"] == k:
                 said = f"**{number}. {plain(big['title'])}** {plain(big['say'])}"
-                lines.append(_row(["", "", said, *([""] * len(properties))]))
+                lines.append(table_row(["", "", said, *([""] * len(properties))]))
         signs = [_sign(payload["verdicts"], name, k) for name in properties]
-        lines.append(_row([str(k), plain(step["actor"]), plain(step["sentence"]), *signs]))
+        lines.append(table_row([str(k), plain(step["actor"]), plain(step["sentence"]), *signs]))
     lines += ["", *(f"- {_said(judgement)}" for judgement in judged)]
     return "\n".join(lines) + "\n"
 
@@ -62,5 +62,6 @@ def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
     return ""
 
 
-def _row(cells: Sequence[str]) -> str:
+def table_row(cells: Iterable[str]) -> str:
+    """Give one row of a Markdown table; its cells are Markdown already."""
     return f"| {' | '.join(cells)} |"

@@ -21,7 +21,7 @@ from kipviz.studies.claims import Entry
 from kipviz.studies.corners import Told
 from kipviz.studies.findings import Shown
 from kipviz.studies.study import Answer
-from kipviz.views.markdown import plain
+from kipviz.views.markdown import plain, table_row
 
 HONEST = (
     '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
@@ -276,7 +276,7 @@ def _searched(row: Judged) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
+    return table_row(map(_cell, cells))
 
 
 def _cell(text: str) -> str:
