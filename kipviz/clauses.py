@@ -358,6 +358,12 @@ TIMERS: dict[str, Clause] = {
         DRAFT,
         "KAFKA-20381, open: TransactionCoordinator",
     ),
+    "transactional.id": Clause(
+        "on_timer",
+        "KIP-98 transactional.id.expiration.ms",
+        SHIPPED,
+        "TransactionStateManager.removeExpiredTransactionalIds",
+    ),
 }
 
 

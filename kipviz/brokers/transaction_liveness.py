@@ -5,7 +5,7 @@ WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). S
   say what becomes of a prepared transaction (KIP-939), whose owner may be dead for long: that is a
   slot. Whether other requests count as heartbeats, and what is kept over a fail-over, is not said
   either; here only TxnHeartbeat counts, and the interval is in the log: our inference.
-NOT MODELLED: when the three intervals are over: with an untimed clock at any moment.
+With an untimed clock the three intervals may be over at any moment.
 """
 
 from __future__ import annotations
@@ -38,14 +38,20 @@ def on_txn_heartbeat(
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
-    """Give the liveness of every open transaction whose producer has promised heartbeats."""
+    """Give the liveness of every open transaction whose producer has promised heartbeats.
+
+    The names that are forgotten when nobody uses them stand behind.
+    """
     if me.loading:
         return ()
-    return tuple(f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
+    watched = (f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
+    return (*watched, *transaction_coordinator.timers(me, on))
 
 
 def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
     """Abort a transaction whose producer was not heard of, and fence it, as a time-out does."""
+    if not timer.startswith(TIMER):
+        return transaction_coordinator.on_timer(me, timer, on)
     return transaction_coordinator.on_timeout(me, timer.removeprefix(TIMER), on)
 
 

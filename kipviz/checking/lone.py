@@ -27,6 +27,7 @@ from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
 from kipviz.cluster.deadlines import clients_are_timed
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timers import of_clients
 from kipviz.cluster.world import Connection, World, host_of
 from kipviz.core.model import Model
 
@@ -46,7 +47,8 @@ class LoneSteps:
 
         Raises:
             TypeError: if it is no cluster.
-            ValueError: if messages have to arrive in time: what is sent begins a deadline then.
+            ValueError: if messages have to arrive in time, or clients have timers: what is sent begins
+                a deadline then.
         """
         if not isinstance(model, ClusterModel):
             raise TypeError("the reduction by order knows clusters only")
@@ -55,6 +57,11 @@ class LoneSteps:
             raise ValueError(
                 "with bounded delays there is no reduction by order: a step taken first begins its "
                 "deadline sooner"
+            )
+        if clock.timed and of_clients(model.spec):
+            raise ValueError(
+                "with timers of clients there is no reduction by order: what is sent first begins "
+                "its interval sooner"
             )
         self._model = model
 

@@ -234,8 +234,13 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
 
 
 def timers(me: GroupConsumer) -> tuple[str, ...]:
-    """Give the timers that are set: they cost nothing and may run out at any moment."""
-    if me.on_wire is not None or me.beat or me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
+    """Give the timers that are set: they cost nothing; untimed they may run out at any moment."""
+    return () if me.on_wire is not None or me.beat else running(me)
+
+
+def running(me: GroupConsumer) -> tuple[str, ...]:
+    """Give the timers whose time passes, also while a request is under way."""
+    if me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
         return ()
     rests = bool(me.polling and me.owned and set(me.owned) <= set(me.resting))
     found = ((HEARTBEAT, True), (BACK_OFF, me.backing_off), (FETCH_WAIT, rests))

@@ -112,6 +112,15 @@ def timers(me: Client) -> tuple[str, ...]:
     return ask(me) if ask is not None else ()
 
 
+def running(me: Client) -> tuple[str, ...]:
+    """Give the timers of a client whose time passes, also those that could not run out right now.
+
+    A module whose timers go on while they cannot run out says so with `running(client)`.
+    """
+    ask = getattr(KINDS[type(me)], "running", None)
+    return ask(me) if ask is not None else timers(me)
+
+
 def on_timer(me: Any, timer: str) -> Any:
     """Let a client's timer run out."""
     return getattr(KINDS[type(me)], "on_timer")(me, timer)  # noqa: B009  not every kind has it

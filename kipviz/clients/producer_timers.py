@@ -13,6 +13,7 @@ from typing import Any
 from kipviz.clients import topic_ids
 from kipviz.clients.producer_errors import EXPIRED
 from kipviz.clients.producer_state import TRANSITIONS, ProducerState
+from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeat
 
 INTERVAL = "the heartbeat interval"
@@ -23,9 +24,21 @@ def timers(me: Any) -> tuple[str, ...]:
     """Give the timers that are set; a heartbeat is due only while a transaction is open."""
     looking = topic_ids.timers(me.topics, idle=me.state is S.READY)
     waiting = any(isinstance(m, TxnHeartbeat) for m in (*me.queue, me.on_wire))
+    return (INTERVAL, *looking) if _beats(me) and not waiting else looking
+
+
+def running(me: Any) -> tuple[str, ...]:
+    """Give the timers whose time passes: the call that sends offsets waits across its repeats."""
+    found = topic_ids.timers(me.topics, idle=me.state is S.READY)
+    sending = any(isinstance(m, TxnOffsetCommit) for m in (*me.queue, me.on_wire))
+    if me.topics.looks_up and sending and topic_ids.MAX_BLOCK not in found:
+        found = (*found, topic_ids.MAX_BLOCK)
+    return (INTERVAL, *found) if _beats(me) else found
+
+
+def _beats(me: Any) -> bool:
     is_open = me.transaction_started and me.state in (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
-    beats = me.heartbeat_interval_ms > 0 and is_open and not waiting
-    return (INTERVAL, *looking) if beats else looking
+    return me.heartbeat_interval_ms > 0 and is_open
 
 
 def on_timer(me: Any, timer: str) -> Any:

@@ -94,9 +94,13 @@ def restarted(me: ShareMember, life: int) -> ShareMember:
 
 
 def timers(me: ShareMember) -> tuple[str, ...]:
-    """Give the heartbeat interval: it costs nothing and may run out at any moment."""
-    waits = me.on_wire is not None or me.beat or me.state in SILENT
-    return () if waits else (HEARTBEAT,)
+    """Give the heartbeat interval: it costs nothing; untimed it may run out at any moment."""
+    return () if me.on_wire is not None or me.beat else running(me)
+
+
+def running(me: ShareMember) -> tuple[str, ...]:
+    """Give the heartbeat interval, which passes while a heartbeat is under way, too."""
+    return () if me.state in SILENT else (HEARTBEAT,)
 
 
 def on_timer(me: ShareMember, timer: str) -> ShareMember:

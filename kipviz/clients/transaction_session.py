@@ -147,6 +147,11 @@ def timers(me: TransactionSession) -> tuple[str, ...]:
     return () if me.closed else producer_timers.timers(me)
 
 
+def running(me: TransactionSession) -> tuple[str, ...]:
+    """Give the timers whose time passes."""
+    return () if me.closed else producer_timers.running(me)
+
+
 on_timer = producer_timers.on_timer
 
 

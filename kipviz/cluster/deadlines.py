@@ -10,28 +10,35 @@ told by the step's events. Where it lies:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_partition import ShareLeader, pending_cells
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.clients.kinds import next_request
+from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.thread import why_no_step
+from kipviz.cluster import timers
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     Deliver,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Load,
     Refresh,
     Replicate,
+    RunOut,
     Send,
     Step,
     TimeOutTransaction,
 )
 from kipviz.cluster.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
+from kipviz.cluster.durations import occurring
 from kipviz.cluster.spec import ClusterSpec
-from kipviz.cluster.world import World, role_key
+from kipviz.cluster.world import World, host_of, role_key, role_of
 from kipviz.core.model import Event
 from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent, RecordsMoved
 from kipviz.messages.two_phase import NO_TIME_LIMIT
@@ -47,9 +54,7 @@ Place = tuple[str, tuple[object, ...]]
 
 def unit(spec: ClusterSpec) -> int:
     """Give the tick of a cluster's durations, in ms."""
-    settings = spec.settings
-    durations = [settings.record_lock_duration_ms, settings.transaction_scan_ms]
-    durations += [app.transaction_timeout_ms for app in spec.applications]
+    durations = [value for _, values in occurring(spec) for value in values]
     durations += [app.work_ms for app in spec.applications]
     return unit_of(
         [*durations, spec.clock.delay_max_ms, spec.clock.pause_max_ms, spec.clock.refresh_ms]
@@ -62,7 +67,7 @@ def tick_of(spec: ClusterSpec, world: World) -> int:
     return next_tick(world.deadlines, unit(spec) if exact else 1, spec.clock.tick)
 
 
-def place_of(action: ClusterAction) -> Place | None:
+def place_of(world: World, action: ClusterAction) -> Place | None:
     """Give the deadline that an action keeps, or None for what has none."""
     match action:
         case ExpireLock(broker, key, lock):
@@ -81,8 +86,25 @@ def place_of(action: ClusterAction) -> Place | None:
             return SENT, (source,)
         case Step(name):
             return GONE_ON, (name,)
+        case RunOut(broker, role, shard, timer):
+            if timer.startswith(EXPIRES):
+                return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
+            return timers.TIMER, (broker, role, shard, timer)
+        case ClientTimer(source, timer):
+            return timers.CLIENT, (source, timer)
+        case GiveUp(source, broker):
+            return timers.ASKED, (source, broker)
+        case ExpireBatch(source):
+            return _batch_of(world, source)
         case _:
             return None
+
+
+def _batch_of(world: World, source: str) -> Place | None:
+    app = world.applications.get(host_of(source))
+    client = app.client_at(source) if app is not None else None
+    batch = expiring(client) if isinstance(client, Producer) else None
+    return None if batch is None else (timers.BATCH, (source, batch.partition, batch.base_sequence))
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
@@ -91,6 +113,11 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
     if kind == TRANSACTION:
         home = world.image.home_of(TRANSACTION_STATE, place[0])
         return TimeOutTransaction(world.image.leader_of(home), home, place[0])
+    if kind == timers.EXPIRY:
+        home = world.image.home_of(TRANSACTION_STATE, place[0])
+        return RunOut(world.image.leader_of(home), role_of(home), home, f"{EXPIRES}{place[0]}")
+    if kind == timers.BATCH:
+        return ExpireBatch(place[0])
     keeps: dict[str, type[ClusterAction]] = {
         LOCK: ExpireLock,
         WIRE: Deliver,
@@ -99,6 +126,9 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         LOOKED_UP: Refresh,
         SENT: Send,
         GONE_ON: Step,
+        timers.TIMER: RunOut,
+        timers.CLIENT: ClientTimer,
+        timers.ASKED: GiveUp,
     }
     return keeps[kind](*place)
 
@@ -113,7 +143,7 @@ def not_due(world: World, action: ClusterAction) -> str | None:
 
 def deadline_of(world: World, action: ClusterAction) -> Deadline | None:
     """Give the deadline that an action keeps, if one is running."""
-    return find(world, place_of(action))
+    return find(world, place_of(world, action))
 
 
 def find(world: World, place: Place | None) -> Deadline | None:
@@ -122,13 +152,22 @@ def find(world: World, place: Place | None) -> Deadline | None:
 
 
 def after_step(
-    spec: ClusterSpec, before: World, after: World, events: Iterable[Event]
+    spec: ClusterSpec,
+    before: World,
+    after: World,
+    events: Sequence[Event],
+    context: timers.Contexts,
 ) -> tuple[Deadline, ...]:
-    """Give the deadlines of a world that a step led to; it has those that went on."""
+    """Give the deadlines of a world that a step led to; it has those that went on.
+
+    `context` gives what a role on a broker may look at.
+    """
     bounded = spec.clock.delay_max_ms >= 0
+    named = timers.of_roles(spec) or timers.of_clients(spec)
     if (
         not bounded
         and not clients_are_timed(spec)
+        and not named
         and after.roles is before.roles
         and after.image is before.image
     ):
@@ -141,6 +180,10 @@ def after_step(
         fresh += _on_the_way(spec, after)
     if spec.clock.refresh_ms >= 0:
         fresh += _look_ups(spec, after)
+    if named:
+        for place in timers.begun_again(before, after, events):
+            known.pop(place, None)
+        fresh += timers.deadlines(spec, after, known, context)
     if clients_are_timed(spec):
         fresh += _of_clients(spec, after)
     # In an order of its own, so that equal situations are equal worlds.

@@ -51,11 +51,12 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.doing import DO
+from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.pausing import pausable, paused, why_still
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.why_not import WHY_NOT, can_be_given_up, cuttable, is_cut, upgrades
+from kipviz.cluster.why_not import WHY_NOT, cuttable, is_cut, upgrades
 from kipviz.cluster.world import (
     Connection,
     RoleKey,
@@ -192,11 +193,16 @@ class ClusterModel:
         self._of_roles(world, found)
         if world.cuts and paused(world):
             found = [action for action in found if why_still(world, action) is None]
-        if self._timed:
-            found = [action for action in found if deadlines.not_due(world, action) is None]
-            found += [TICK] if self.why_not(world, TICK) is None else []
-        self._faults(world, found)
-        return tuple(found)
+        accidents: list[ClusterAction] = []
+        self._faults(world, accidents)
+        if not self._timed:
+            return (*found, *accidents)
+        tick = () if self.why_not(world, TICK) is not None else (TICK,)
+        due = [
+            [action for action in actions if deadlines.not_due(world, action) is None]
+            for actions in (found, accidents)
+        ]
+        return (*due[0], *tick, *due[1])
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
         """Say in one sentence why an action is not possible now, or None when it is."""

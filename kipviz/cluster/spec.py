@@ -72,6 +72,28 @@ class Placement(Value, frozen=True):
     others: tuple[int, ...] = ()
 
 
+class Durations(Value, frozen=True):
+    """How long timers take that belong to the cluster as a whole, in ms; a timed clock reads them.
+
+    The defaults are Kafka's. `cluster.durations.DURATIONS` has Kafka's name of each, and those that
+    lie elsewhere: in the brokers' settings, and in what an application is configured with.
+    """
+
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    share_session_timeout_ms: int = 45_000
+    share_heartbeat_interval_ms: int = 5_000
+    max_poll_interval_ms: int = 300_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transactional_id_scan_ms: int = 3_600_000
+    retry_backoff_ms: int = 100
+    fetch_max_wait_ms: int = 500
+    max_block_ms: int = 60_000
+    metadata_max_idle_ms: int = 300_000
+    request_timeout_ms: int = 30_000
+    delivery_timeout_ms: int = 120_000
+
+
 class SessionSpec(Value, frozen=True):
     """The TransactionSession of an application (KIP-1310, draft).
 
@@ -186,6 +208,7 @@ class ClusterSpec(Value, frozen=True):
     txn_offset_commit: int = 6
     remade: tuple[Remade, ...] = ()
     share_rollout: int = 0
+    durations: Durations = Durations()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -239,6 +262,7 @@ def check(spec: ClusterSpec) -> None:
     wrong = why_no_clock(spec.clock)
     if wrong is not None:
         raise BadSpec(wrong)
+    _check_durations(spec)
     _check_acls(spec)
     for application in spec.applications:
         _check_application(spec, application, placed)
@@ -253,6 +277,28 @@ def check(spec: ClusterSpec) -> None:
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")
+
+
+def _check_durations(spec: ClusterSpec) -> None:
+    """Refuse durations that are none, and those that Kafka refuses together."""
+    durations = spec.durations
+    for name in durations.__struct_fields__:
+        value = getattr(durations, name)
+        if type(value) is not int or value < 1:
+            raise BadSpec(f"{name} is a whole number of ms from 1, not {value!r}")
+    for kind in ("consumer", "share"):
+        beat = getattr(durations, f"{kind}_heartbeat_interval_ms")
+        session = getattr(durations, f"{kind}_session_timeout_ms")
+        if beat >= session:
+            raise BadSpec(
+                f"group.{kind}.heartbeat.interval.ms ({beat}) has to be less than "
+                f"group.{kind}.session.timeout.ms ({session})"
+            )
+    if durations.delivery_timeout_ms < durations.request_timeout_ms:
+        raise BadSpec(
+            f"delivery.timeout.ms ({durations.delivery_timeout_ms}) has to be at least "
+            f"request.timeout.ms ({durations.request_timeout_ms})"
+        )
 
 
 def _check_acls(spec: ClusterSpec) -> None:

@@ -99,7 +99,9 @@ class Turn:
         if not self._spec.clock.timed:
             return world
         return world.but(
-            deadlines=deadlines.after_step(self._spec, self._before, world, self.events)
+            deadlines=deadlines.after_step(
+                self._spec, self._before, world, self.events, self.context
+            )
         )
 
     def pass_time(self) -> None:

@@ -43,19 +43,11 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.labels import label
+from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
 from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
-from kipviz.cluster.world import Connection, World, broker_host, host_of
+from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.features import STAGING_LEVEL
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
-    WriteTxnMarkers,
-)
 
 
 class Knows(Protocol):
@@ -226,30 +218,6 @@ def _no_loss(model: Knows, world: World, a: LoseConnection) -> str | None:
     return None
 
 
-# What may still arrive when its sender has given the connection up. What a late fetch would bring
-# goes nowhere, and of a broker's own requests only markers change anything by themselves.
-MAY_BE_LATE = (
-    InitProducerId,
-    AddPartitionsToTxn,
-    AddOffsetsToTxn,
-    TxnOffsetCommit,
-    EndTxn,
-    Produce,
-    WriteTxnMarkers,
-)
-
-
-def can_be_given_up(connection: Connection) -> bool:
-    """Say whether somebody waits on a connection for what may come late."""
-    if not connection.open or connection.left:
-        return False
-    under_way = [*connection.requests, *connection.responses]
-    if connection.serving is not None:
-        under_way.append(connection.serving)
-    asked = [e.message for e in under_way if not e.message.IS_RESPONSE]
-    return bool(under_way) and all(isinstance(message, MAY_BE_LATE) for message in asked)
-
-
 def _no_giving_up(model: Knows, world: World, a: GiveUp) -> str | None:
     connection = world.connections.get((a.source, a.broker))
     if connection is None or not connection.open:
@@ -350,7 +318,8 @@ def _no_tick(model: Knows, world: World, a: Tick) -> str | None:
     for deadline in world.deadlines:
         if deadline.by == 0:
             action = deadlines.action_of(world, deadline)
-            if WHY_NOT[type(action)](model, world, action) is None:
+            possible = WHY_NOT[type(action)](model, world, action) is None
+            if possible and deadlines.not_due(world, action) is None:
                 return f"{label(world, action)}: that is due now, and time does not pass it by"
     return None
 

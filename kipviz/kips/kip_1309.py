@@ -36,7 +36,7 @@ KIP = Kip(
             "brokers.transaction_liveness.on_timer",
             "kip-1309-dead-writer",
             BROKER + "silence_aborts_and_fences_as_a_time_out_does",
-            note="when the three intervals are over: at any moment (no clock of its own)",
+            note="the three intervals are counted by a timed clock; untimed they may be over at any moment",
         ),
         Row(
             "transaction.timeout.ms stays",

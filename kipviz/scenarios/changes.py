@@ -5,22 +5,25 @@
 "replication=stepwise"              how fine the model looks at replication
 "app-1.max_records=2"               what a client is configured with
 "clock=timed"                       whether a timer has to be due before it runs out
+"consumer_session_timeout_ms=45000" how long a timer takes, or Kafka's own name for it
 "crash_broker=5"                    how often something may go wrong
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
+from kipviz.cluster.durations import FIELDS, occurring
 from kipviz.cluster.spec import (
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
+    Durations,
     FaultBudget,
     check,
 )
@@ -40,9 +43,17 @@ KAFKA_NAMES = {
     "transaction.version": "transaction_version",
     "group.share.record.lock.duration.ms": "record_lock_duration_ms",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "transaction_scan_ms",
+    **FIELDS,
 }
 OF_BROKERS: tuple[str, ...] = BrokerSettings.__struct_fields__
-OF_CLIENTS = ("max_records", "explicit", "transaction_timeout_ms", "work_ms")
+OF_CLIENTS = (
+    "max_records",
+    "explicit",
+    "transaction_timeout_ms",
+    "work_ms",
+    "heartbeat_interval_ms",
+)
+OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
@@ -63,6 +74,7 @@ _WORDS = {
     "pause_max_ms": "How many ms does a client's thread stand still at most?",
     "refresh_ms": "Every how many ms does a leader look up what became of its votes?",
     "work_ms": "How many ms does it work on a batch before it commits?",
+    "heartbeat_interval_ms": "Every how many ms does its open transaction beat (KIP-1309, draft)?",
     "max_records": "How many records does a poll bring at most?",
     "explicit": "Does the consumer acknowledge each record itself?",
     "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
@@ -101,10 +113,12 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
         Setting("replication", "When do the replicas have a batch?", spec.replication, both)
     )
     found += _of_clock(spec.clock)
+    found += _of_durations(spec)
     for app in spec.applications:
         for name in OF_CLIENTS:
             switch = name == "explicit"
-            if (switch and not app.share) or (name == "work_ms" and not spec.clock.timed):
+            timed = name in ("work_ms", "heartbeat_interval_ms")
+            if (switch and not app.share) or (timed and not spec.clock.timed):
                 continue
             options = YES_OR_NO if switch else ()
             now = _word(getattr(app, name))
@@ -168,6 +182,9 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         if value not in REPLICATION:
             raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
         return spec.but(replication=value), design
+    if name in OF_DURATIONS:
+        fresh = spec.durations.but(**{name: _number(name, value, 1)})
+        return spec.but(durations=fresh), design
     if name in OF_CLOCKS:
         return spec.but(clock=_clock(spec.clock, name, value)), design
     owner, _, field = name.rpartition(".")
@@ -202,6 +219,15 @@ def _of_clock(clock: Clock) -> list[Setting]:
     return found
 
 
+def _of_durations(spec: ClusterSpec) -> Iterator[Setting]:
+    """Give the durations that can begin in a cluster with a timed clock, under Kafka's names."""
+    for row, _ in occurring(spec) if spec.clock.timed else ():
+        field = FIELDS.get(row.setting)
+        if field is not None:
+            asks = f"After how many ms: {row.what} ({row.setting})?"
+            yield Setting(field, asks, str(getattr(spec.durations, field)))
+
+
 def _clock(clock: Clock, name: str, value: str) -> Clock:
     if name == "clock":
         fresh = clock.but(kind=value)
@@ -222,7 +248,8 @@ def _asked_of(slot: Slot, design: Design) -> bool:
 
 def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:
     if field != "explicit":
-        return app.but(**{field: _number(name, value, 1)})
+        least = 0 if field == "heartbeat_interval_ms" else 1
+        return app.but(**{field: _number(name, value, least)})
     return app.but(explicit=_switch(name, value))
 
 

@@ -32,8 +32,16 @@ from kipviz.records.placement import (
     share_partition_key,
     topic_of,
 )
-from kipviz.views import coordinators, logs, machines, metrics, owners, proposed_metrics, shares
-from kipviz.views.due import locks
+from kipviz.views import (
+    coordinators,
+    due,
+    logs,
+    machines,
+    metrics,
+    owners,
+    proposed_metrics,
+    shares,
+)
 from kipviz.views.facts import Card, spans
 from kipviz.views.machines import Machine, Pair
 from kipviz.views.shares import Finished
@@ -138,6 +146,12 @@ class Cards:
             lambda w: (w.image,),
             coordinators.leaders,
         )
+        if self._spec.clock.timed:
+            self._add(
+                CardHead("timers", "Time left", "every timer", "facts", None, 5),
+                lambda w: (w,),
+                due.timers,
+            )
         about = metrics.KAFKA
         self._add(
             CardHead("metrics", "Metrics", "from the start", "metrics", None, 95, about=about),
@@ -250,12 +264,12 @@ class Cards:
             role = world.roles.get((broker, "share_partition_leader", ""))
             share = role.shares.get(key) if isinstance(role, ShareLeader) else None
             rules = self._model.context(world, broker).rules
-            due = locks(world, broker, key)
-            return (share, world.logs[source], self._finished.get(source), rules, due)
+            left = due.locks(world, broker, key)
+            return (share, world.logs[source], self._finished.get(source), rules, left)
 
-        def states(share: Any, log: Any, finished: Any, rules: Any, due: Any, taken: Any) -> Card:
+        def states(share: Any, log: Any, finished: Any, rules: Any, left: Any, taken: Any) -> Card:
             found: dict[str, list[int]] = {}
-            for cells in shares.strip(share, log, finished, rules, due).values():
+            for cells in shares.strip(share, log, finished, rules, left).values():
                 if "offset" in cells:
                     found.setdefault(cells["state"], []).append(cells["offset"])
             lit = {name: spans(offsets) for name, offsets in found.items()}

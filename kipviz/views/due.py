@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.clock import ms
+from kipviz.cluster.clock import NEVER, ms
 from kipviz.cluster.deadlines import LOCK, TRANSACTION, action_of, deadline_of, find
 from kipviz.cluster.labels import label
 from kipviz.cluster.world import World
+from kipviz.views.facts import Card, Fact, facts
 
 
 def left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
@@ -23,8 +24,27 @@ def later(world: World) -> Iterator[tuple[str, str]]:
     for deadline in world.deadlines:
         if deadline.after or deadline.by > 0:
             name = label(world, action_of(world, deadline))
-            early, late = ms(deadline.after), ms(max(deadline.by, 0))
-            yield name, f"in {early}" if early == late else f"in {early} to {late}"
+            yield name, _from_to(deadline.after, deadline.by)
+
+
+def timers(world: World) -> Card:
+    """Give everything that has a time with what is left of it: the rows of a card."""
+    rows: list[Fact] = []
+    for deadline in world.deadlines:
+        name = label(world, action_of(world, deadline))
+        if deadline.after:
+            rows.append((name, _from_to(deadline.after, deadline.by), "calm"))
+        elif deadline.by > 0:
+            rows.append((name, f"from now on, at the latest in {ms(deadline.by)}", "pending"))
+        else:
+            rows.append((name, "now" if deadline.by == 0 else "from now on", "pending"))
+    return facts(rows)
+
+
+def _from_to(early: int, late: int) -> str:
+    if late == NEVER:
+        return f"in {ms(early)} or later"
+    return f"in {ms(early)}" if early == late else f"in {ms(early)} to {ms(late)}"
 
 
 def of_transaction(world: World, transactional_id: str) -> str:

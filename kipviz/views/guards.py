@@ -126,11 +126,12 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
                 ("in office", "not yet"),
             )
         case ClientTimer():
-            return (("timer", action.timer), ("of", action.source))
+            return (("timer", action.timer), ("of", action.source), *due.left(world, action))
         case RemakeTopic(topic=topic):
             return (("id of the topic", world.image.topic_ids[topic]),)
         case RunOut():
-            return (("timer", action.timer), ("timers left", str(world.budget.run_out)))
+            left = str(world.budget.run_out)
+            return (("timer", action.timer), ("timers left", left), *due.left(world, action))
         case ExpireLock() | TimeOutTransaction() | Refresh():
             return (*_timer(model, world, action), *due.left(world, action))
         case Tick():
@@ -142,7 +143,7 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
         case DeliverLate():
             return tuple(_request(model, world, action))
         case GiveUp() | ExpireBatch() | UpgradeFeature():
-            return tuple(time_limit(world, action))
+            return (*time_limit(world, action), *due.left(world, action))
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
             return tuple(_accident(world, action))
 

@@ -1,0 +1,265 @@
+"""Every duration that a timed clock reads: Kafka's name of the setting, its default, where that stands.
+
+Untimed nothing here is read. The values are the spec's: those of brokers and clients that have no
+other place are fields of `Durations`, one for the whole cluster; a lock's and the scan's are in
+`BrokerSettings`, a transaction's and its heartbeat's belong to an application. All are in ms.
+
+A tick has to meet every one of them that can begin in a cluster, so a row says when it can: a cluster
+without members that join has no session to run out, and no shorter tick for its sake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kipviz.cluster.spec import ClusterSpec
+from kipviz.core.values import Value
+
+SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"
+
+
+class Duration(Value, frozen=True):
+    """One row: the setting as Kafka calls it, its default in ms, and who has it.
+
+    `values` gives what a cluster has of it, nothing where it cannot begin.
+    """
+
+    setting: str
+    default_ms: int
+    of: str
+    what: str
+    status: str
+    source: str
+    values: Callable[[ClusterSpec], tuple[int, ...]]
+
+
+def _of(name: str, occurs: Callable[[ClusterSpec], bool]) -> Callable[..., tuple[int, ...]]:
+    """Give a value of the cluster's `durations` where it can begin."""
+    return lambda spec: (getattr(spec.durations, name),) if occurs(spec) else ()
+
+
+def joins(spec: ClusterSpec) -> bool:
+    """Say whether members of a regular group come and go."""
+    return any(a.protocol and not a.share for a in spec.applications)
+
+
+def joins_shares(spec: ClusterSpec) -> bool:
+    """Say whether members of a share group come and go."""
+    return any(a.protocol and a.share for a in spec.applications)
+
+
+def rests(spec: ClusterSpec) -> bool:
+    """Say whether a share consumer asks several brokers in turn, and rests where none has anything."""
+    return any(a.share and (a.protocol or a.further_sources) for a in spec.applications)
+
+
+def looks_up(spec: ClusterSpec) -> bool:
+    """Say whether producers ask for the ids of topics."""
+    return spec.look_up_topics
+
+
+def expires(spec: ClusterSpec) -> bool:
+    """Say whether a transactional id that nobody uses may be forgotten."""
+    return spec.settings.transactional_ids_expire
+
+
+def gives_up(spec: ClusterSpec) -> bool:
+    """Say whether a request may time out; else it is on its way for as long as it likes."""
+    return bool(spec.budget.request_timeout)
+
+
+def gives_batches_up(spec: ClusterSpec) -> bool:
+    """Say whether a batch may expire."""
+    return bool(spec.budget.delivery_timeout)
+
+
+def _heartbeats(spec: ClusterSpec) -> tuple[int, ...]:
+    sessions = (a.session.heartbeat_interval_ms for a in spec.applications if a.session)
+    return (*(a.heartbeat_interval_ms for a in spec.applications), *sessions)
+
+
+def beats(spec: ClusterSpec) -> bool:
+    """Say whether a transaction has heartbeats (KIP-1309, draft)."""
+    return any(_heartbeats(spec))
+
+
+DURATIONS: tuple[Duration, ...] = (
+    Duration(
+        "group.share.record.lock.duration.ms",
+        30_000,
+        "brokers",
+        "an acquisition lock runs out",
+        SHIPPED,
+        "KIP-932; SharePartition.AcquisitionLockTimerTask",
+        lambda spec: (spec.settings.record_lock_duration_ms,),
+    ),
+    Duration(
+        "transaction.timeout.ms",
+        60_000,
+        "producer",
+        "an open transaction is aborted by the scan that finds it",
+        SHIPPED,
+        "KIP-98; TransactionStateManager.timedOutTransactions",
+        lambda spec: tuple(a.transaction_timeout_ms for a in spec.applications),
+    ),
+    Duration(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        10_000,
+        "brokers",
+        "the coordinator looks for transactions that took too long",
+        SHIPPED,
+        "TransactionStateManagerConfig",
+        lambda spec: (spec.settings.transaction_scan_ms,),
+    ),
+    Duration(
+        "transaction.heartbeat.interval.ms",
+        0,
+        "producer",
+        "a heartbeat is due; after three silent intervals the transaction is aborted",
+        DRAFT,
+        "KIP-1309; where the interval begins is our inference",
+        _heartbeats,
+    ),
+    Duration(
+        "group.consumer.session.timeout.ms",
+        45_000,
+        "brokers",
+        "a member of a regular group that was not heard of is taken out",
+        SHIPPED,
+        "KIP-848; GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
+        _of("consumer_session_timeout_ms", joins),
+    ),
+    Duration(
+        "group.consumer.heartbeat.interval.ms",
+        5_000,
+        "brokers",
+        "a member's next heartbeat is due, from when the last one was sent",
+        SHIPPED,
+        "KIP-848; AbstractHeartbeatRequestManager",
+        _of("consumer_heartbeat_interval_ms", joins),
+    ),
+    Duration(
+        "max.poll.interval.ms",
+        300_000,
+        "consumer",
+        "a member that has to give up partitions is taken out (its rebalance time-out)",
+        SHIPPED,
+        "KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
+        _of("max_poll_interval_ms", joins),
+    ),
+    Duration(
+        "group.share.session.timeout.ms",
+        45_000,
+        "brokers",
+        "a member of a share group that was not heard of is taken out",
+        SHIPPED,
+        "KIP-932; GroupMetadataManager.scheduleShareGroupSessionTimeout",
+        _of("share_session_timeout_ms", joins_shares),
+    ),
+    Duration(
+        "group.share.heartbeat.interval.ms",
+        5_000,
+        "brokers",
+        "a share group member's next heartbeat is due",
+        SHIPPED,
+        "KIP-932; ShareHeartbeatRequestManager",
+        _of("share_heartbeat_interval_ms", joins_shares),
+    ),
+    Duration(
+        "transactional.id.expiration.ms",
+        604_800_000,
+        "brokers",
+        "a transactional id that nobody used is forgotten, by the scan that finds it",
+        SHIPPED,
+        "KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
+        _of("transactional_id_expiration_ms", expires),
+    ),
+    Duration(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        3_600_000,
+        "brokers",
+        "the coordinator looks for transactional ids that nobody used",
+        SHIPPED,
+        "TransactionStateManagerConfig",
+        _of("transactional_id_scan_ms", expires),
+    ),
+    Duration(
+        "retry.backoff.ms",
+        100,
+        "clients",
+        "what was refused for now is asked again, offsets that are not stable yet (KIP-447) too",
+        SHIPPED,
+        "CommonClientConfigs; the growth up to retry.backoff.max.ms (KIP-580) is not modelled",
+        _of("retry_backoff_ms", lambda spec: joins(spec) or looks_up(spec)),
+    ),
+    Duration(
+        "fetch.max.wait.ms",
+        500,
+        "consumer",
+        "a poll() that found nothing new asks again",
+        SHIPPED,
+        "ConsumerConfig; the brokers wait in Kafka, the client here",
+        _of("fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec)),
+    ),
+    Duration(
+        "max.block.ms",
+        60_000,
+        "producer",
+        "sendOffsetsToTransaction() stops to wait for what the brokers do not know yet",
+        SHIPPED,
+        "KIP-1319; KafkaProducer",
+        _of("max_block_ms", looks_up),
+    ),
+    Duration(
+        "metadata.max.idle.ms",
+        300_000,
+        "producer",
+        "the id of a topic that was not used is forgotten",
+        SHIPPED,
+        "KIP-526; ProducerMetadata",
+        _of("metadata_max_idle_ms", looks_up),
+    ),
+    Duration(
+        "request.timeout.ms",
+        30_000,
+        "clients and brokers",
+        "who waits for an answer gives the connection up",
+        SHIPPED,
+        "NetworkClient.handleTimedOutRequests",
+        _of("request_timeout_ms", gives_up),
+    ),
+    Duration(
+        "delivery.timeout.ms",
+        120_000,
+        "producer",
+        "a batch expires, from when it was made",
+        SHIPPED,
+        "KIP-91; RecordAccumulator.expiredBatches",
+        _of("delivery_timeout_ms", gives_batches_up),
+    ),
+)
+
+# Kafka's names by those of the fields of `Durations`.
+FIELDS: dict[str, str] = {
+    "group.consumer.session.timeout.ms": "consumer_session_timeout_ms",
+    "group.consumer.heartbeat.interval.ms": "consumer_heartbeat_interval_ms",
+    "group.share.session.timeout.ms": "share_session_timeout_ms",
+    "group.share.heartbeat.interval.ms": "share_heartbeat_interval_ms",
+    "max.poll.interval.ms": "max_poll_interval_ms",
+    "transactional.id.expiration.ms": "transactional_id_expiration_ms",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "transactional_id_scan_ms",
+    "retry.backoff.ms": "retry_backoff_ms",
+    "fetch.max.wait.ms": "fetch_max_wait_ms",
+    "max.block.ms": "max_block_ms",
+    "metadata.max.idle.ms": "metadata_max_idle_ms",
+    "request.timeout.ms": "request_timeout_ms",
+    "delivery.timeout.ms": "delivery_timeout_ms",
+}
+
+
+def occurring(spec: ClusterSpec) -> Iterator[tuple[Duration, tuple[int, ...]]]:
+    """Give the durations that can begin in a cluster, with their values there."""
+    for row in DURATIONS:
+        values = tuple(value for value in row.values(spec) if value > 0)
+        if values:
+            yield row, values

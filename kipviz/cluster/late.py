@@ -1,0 +1,37 @@
+"""What may still arrive when whoever sent it has given up waiting."""
+
+from __future__ import annotations
+
+from kipviz.cluster.world import Connection
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    WriteTxnMarkers,
+)
+
+# What may still arrive when its sender has given the connection up. What a late fetch would bring
+# goes nowhere, and of a broker's own requests only markers change anything by themselves.
+MAY_BE_LATE = (
+    InitProducerId,
+    AddPartitionsToTxn,
+    AddOffsetsToTxn,
+    TxnOffsetCommit,
+    EndTxn,
+    Produce,
+    WriteTxnMarkers,
+)
+
+
+def can_be_given_up(connection: Connection) -> bool:
+    """Say whether somebody waits on a connection for what may come late."""
+    if not connection.open or connection.left:
+        return False
+    under_way = [*connection.requests, *connection.responses]
+    if connection.serving is not None:
+        under_way.append(connection.serving)
+    asked = [e.message for e in under_way if not e.message.IS_RESPONSE]
+    return bool(under_way) and all(isinstance(message, MAY_BE_LATE) for message in asked)

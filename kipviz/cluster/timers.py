@@ -1,0 +1,218 @@
+"""The deadlines of timers that have a name: those of roles, of clients, of requests and of batches.
+
+When each begins again is Kafka's: a member's session with every heartbeat that its coordinator takes,
+a heartbeat interval when the last heartbeat was sent, a transactional id's with every change of its
+transaction (the log has that time, so a new coordinator goes on counting), a batch's when it was made.
+What a coordinator has in memory only, sessions and rebalance time-outs, a new one counts afresh.
+
+A broker's timer runs out when its time is over. A client's may be late, because its thread may stand
+still: by as much as the clock's `pause_max_ms` allows.
+NOT MODELLED: of several requests on one connection the time of the second one counts from the answer
+to the first; back-offs do not grow; all clients have the same durations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from kipviz.brokers import transaction_liveness
+from kipviz.brokers.context import NOBODY, Context
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
+from kipviz.clients import group_consumer, topic_ids
+from kipviz.clients.kinds import Client, running
+from kipviz.clients.producer import Producer
+from kipviz.clients.share_member import ShareMember
+from kipviz.clients.transaction_session import TransactionSession
+from kipviz.cluster import dispatch
+from kipviz.cluster.clock import NEVER, Deadline
+from kipviz.cluster.durations import (
+    beats,
+    expires,
+    gives_batches_up,
+    gives_up,
+    joins,
+    joins_shares,
+    looks_up,
+    rests,
+)
+from kipviz.cluster.late import can_be_given_up
+from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.world import World, host_of, role_key
+from kipviz.core.model import Event
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageDelivered, MessageSent
+from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import Message
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.records.placement import TRANSACTION_STATE
+
+TIMER, EXPIRY = "timer", "transactional id"
+CLIENT, ASKED, BATCH = "of a client", "asked", "batch"
+Place = tuple[str, tuple[object, ...]]
+Contexts = Callable[[int], Context]
+HEARTBEATS = (ConsumerGroupHeartbeat, ShareGroupHeartbeat, TxnHeartbeat)
+# How many silent intervals are too many (KIP-1309, draft).
+INTERVALS = 3
+
+
+def of_roles(spec: ClusterSpec) -> bool:
+    """Say whether a role of a cluster has a timer with a name."""
+    return joins(spec) or joins_shares(spec) or beats(spec) or expires(spec)
+
+
+def of_clients(spec: ClusterSpec) -> bool:
+    """Say whether a client of a cluster has a timer, or gives up what it asked."""
+    told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
+    return told or gives_up(spec) or gives_batches_up(spec)
+
+
+def deadlines(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
+) -> Iterator[Deadline]:
+    """Give every timer with a name whose time passes in a world, with all of its time left."""
+    if of_roles(spec):
+        yield from _of_roles(spec, world, known, context)
+    if of_clients(spec):
+        yield from _of_clients(spec, world)
+
+
+def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
+    """Give the timers that were set anew in a step, under the names that they had before."""
+    for event in events:
+        match event:
+            case MessageSent(source, _, "request", message) if isinstance(message, HEARTBEATS):
+                yield CLIENT, (source, group_consumer.HEARTBEAT)
+            case MessageDelivered(source, broker, "request", message):
+                if not _is_refused(source, broker, events):
+                    yield from _heard(world, broker, message)
+            case MessageDelivered(source, broker, "response"):
+                yield ASKED, (source, broker)
+            case _:
+                pass
+    yield from _changed_ids(before, world)
+
+
+def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
+    """Say whether a request was answered with an error in the step in which it was taken."""
+    return any(
+        isinstance(event, MessageSent)
+        and (event.source, event.broker, event.way) == (source, broker, "response")
+        and getattr(event.message, "error", Errors.NONE) is not Errors.NONE
+        for event in events
+    )
+
+
+def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
+    """Give what a heartbeat that was taken sets anew at its coordinator."""
+    if not isinstance(message, HEARTBEATS):
+        return
+    key = dispatch.role_for(message, broker, world.image)
+    if isinstance(message, TxnHeartbeat):
+        timer = f"{transaction_liveness.TIMER}{message.transactional_id}"
+    else:
+        timer = f"the session of {message.member_id} in {message.group_id}"
+    yield TIMER, (*key, timer)
+
+
+def _changed_ids(before: World, world: World) -> Iterator[Place]:
+    for key, role in world.roles.items():
+        was = before.roles.get(key)
+        if was is role or not isinstance(role, TransactionCoordinator) or was is None:
+            continue
+        for name, transaction in role.transactions.items():
+            if was.transactions.get(name) is not transaction:
+                yield EXPIRY, (name,)
+
+
+# -- brokers -------------------------------------------------------------------------------------
+
+
+def _of_roles(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
+) -> Iterator[Deadline]:
+    for key, role in world.roles.items():
+        if isinstance(role, GroupCoordinator | TransactionCoordinator):
+            for timer in dispatch.timers(role, context(key[0])):
+                if timer.startswith(EXPIRES):
+                    left = spec.durations.transactional_id_expiration_ms
+                    latest = left + spec.durations.transactional_id_scan_ms
+                    yield Deadline(EXPIRY, (timer.removeprefix(EXPIRES),), left, latest)
+                else:
+                    takes = _left(spec, role, timer)
+                    if takes is not None:
+                        yield Deadline(TIMER, (*key, timer), takes, takes)
+    for (kind, place), deadline in known.items():
+        if kind == EXPIRY and not _in_office(world, str(place[0])):
+            yield deadline
+
+
+def _in_office(world: World, transactional_id: str) -> bool:
+    home = world.image.home_of(TRANSACTION_STATE, transactional_id)
+    broker = world.image.leader_of(home)
+    role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
+    return isinstance(role, TransactionCoordinator) and not role.loading
+
+
+def _left(spec: ClusterSpec, role: Any, timer: str) -> int | None:
+    """Give how long a timer of a role takes that begins now; None for one that has no duration."""
+    durations = spec.durations
+    if timer.startswith(transaction_liveness.TIMER):
+        name = timer.removeprefix(transaction_liveness.TIMER)
+        return INTERVALS * int(role.transactions[name].heartbeat_interval_ms)
+    if timer.startswith("the rebalance time-out of "):
+        return durations.max_poll_interval_ms
+    if not timer.startswith("the session of "):
+        return None
+    shares = any(timer.endswith(f" in {group}") for group in role.share_groups)
+    return durations.share_session_timeout_ms if shares else durations.consumer_session_timeout_ms
+
+
+# -- clients -------------------------------------------------------------------------------------
+
+
+def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    pause = spec.clock.pause_max_ms
+    for app in world.applications.values():
+        for client in app.clients if app.alive else ():
+            for timer in running(client):
+                takes = _of_client(spec, client, timer)
+                if takes is not None:
+                    yield Deadline(CLIENT, (client.source, timer), takes, _late(takes, pause))
+            if isinstance(client, Producer) and gives_batches_up(spec):
+                left = spec.durations.delivery_timeout_ms
+                for batch in client.batches:
+                    place = (client.source, batch.partition, batch.base_sequence)
+                    yield Deadline(BATCH, place, left, _late(left, pause))
+    if gives_up(spec):
+        left = spec.durations.request_timeout_ms
+        for (source, broker), connection in world.connections.items():
+            if can_be_given_up(connection):
+                latest = _late(left, pause) if host_of(source) in world.applications else left
+                yield Deadline(ASKED, (source, broker), left, latest)
+
+
+def _late(left: int, pause: int) -> int:
+    return left + pause if pause >= 0 else NEVER
+
+
+def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int | None:
+    """Give how long a timer of a client takes that begins now; None for one that has no duration."""
+    durations = spec.durations
+    if timer == group_consumer.HEARTBEAT:
+        if isinstance(client, Producer | TransactionSession):
+            return client.heartbeat_interval_ms
+        shares = isinstance(client, ShareMember)
+        return (
+            durations.share_heartbeat_interval_ms
+            if shares
+            else durations.consumer_heartbeat_interval_ms
+        )
+    return {
+        group_consumer.BACK_OFF: durations.retry_backoff_ms,
+        group_consumer.FETCH_WAIT: durations.fetch_max_wait_ms,
+        topic_ids.MAX_BLOCK: durations.max_block_ms,
+        topic_ids.MAX_IDLE: durations.metadata_max_idle_ms,
+    }.get(timer)

@@ -1,0 +1,319 @@
+"""Timers with a name under the timed clock: each has Kafka's duration, begins and ends as in Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.cluster import deadlines, timers
+from kipviz.cluster.actions import ClientTimer, ClusterAction, ExpireBatch, GiveUp, RunOut, Tick
+from kipviz.cluster.clock import Deadline
+from kipviz.cluster.durations import DURATIONS, FIELDS, occurring
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, ClusterSpec, Durations, check
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import Envelope, World
+from kipviz.core.scheduler import Scheduler
+from kipviz.designs.catalogue import design
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.producing import Fetch
+from kipviz.scenarios.changes import changed
+from kipviz.scenarios.library import scenario
+from tests.cluster.small_clusters import HOSTILE, small_spec
+
+JOINING, SHARING, BEATING = "kip-848-rebalance", "kip-932-members", "kip-1309-dead-writer"
+LOOKING_UP = "kip-1319-by-id"
+
+
+def model_of(story: str, faults: str, *settings: str, name: str = "") -> ClusterModel:
+    known = scenario(story)
+    chosen = design(name or known.designs[0])
+    spec, under = changed(known.spec, chosen, ("clock=timed", "tick=next", *settings))
+    return known.but(spec=spec).model(under, budget_of(faults))
+
+
+def running(world: World, kind: str, holds: str = "") -> list[Deadline]:
+    return [d for d in world.deadlines if d.kind == kind and holds in str(d.place)]
+
+
+def go(
+    model: ClusterModel,
+    world: World,
+    until: Callable[[World], Any],
+    *,
+    takes: Callable[[ClusterAction], bool] = lambda _: True,
+    most: int = 400,
+) -> World:
+    """Go on without accidents until something is so; time passes where nothing else can happen."""
+    for _ in range(most):
+        if until(world):
+            return world
+        found = [a for a in model.enabled(world) if a.KIND not in ("fault", "repair", "expiry")]
+        found = [a for a in found if takes(a)]
+        found.sort(
+            key=lambda a: (isinstance(a, Tick), a.KIND == "refresh", a.KIND == "application")
+        )
+        assert found, "nothing can happen any more"
+        world = model.step(world, found[0]).world
+    raise AssertionError("it is never so")
+
+
+def at(deadline: Deadline) -> tuple[int, int]:
+    return deadline.after, deadline.by
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
+    names = [row.setting for row in DURATIONS]
+    assert len(set(names)) == len(names)
+    assert all(name.endswith(".ms") for name in names)
+    assert all(row.source and row.what and row.status for row in DURATIONS)
+    assert sorted(FIELDS.values()) == sorted(Durations.__struct_fields__)
+    assert set(FIELDS) <= set(names)
+
+
+def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
+    spec = small_spec("share").but(look_up_topics=True)
+    spec = spec.but(settings=spec.settings.but(transactional_ids_expire=True))
+    spec = spec.but(budget=spec.budget.but(request_timeout=1, delivery_timeout=1))
+    spec = spec.but(applications=(spec.applications[0].but(protocol="share"),))
+    said = {row.setting: (values, row.default_ms) for row, values in occurring(spec)}
+    regular = spec.but(applications=(spec.applications[0].but(share=False, protocol="consumer"),))
+    said |= {row.setting: (values, row.default_ms) for row, values in occurring(regular)}
+    beats = "transaction.heartbeat.interval.ms"
+    assert set(said) | {beats} == {row.setting for row in DURATIONS}
+    for setting, (values, default) in said.items():
+        assert set(values) == {default}, setting
+
+
+def test_a_duration_that_cannot_begin_makes_no_tick_shorter() -> None:
+    spec = small_spec("share")
+    assert deadlines.unit(spec) == 10_000
+    assert not timers.of_roles(spec)
+    assert not timers.of_clients(spec)
+    asking = spec.but(budget=spec.budget.but(request_timeout=1))
+    assert timers.of_clients(asking)
+    joining = model_of(JOINING, "").spec
+    assert deadlines.unit(joining) == 100
+
+
+@pytest.mark.parametrize(
+    ("durations", "sentence"),
+    [
+        (Durations(retry_backoff_ms=0), "retry_backoff_ms is a whole number of ms from 1, not 0"),
+        (
+            Durations(consumer_session_timeout_ms=5_000),
+            r"group.consumer.heartbeat.interval.ms \(5000\) has to be less than",
+        ),
+        (
+            Durations(delivery_timeout_ms=20_000),
+            r"delivery.timeout.ms \(20000\) has to be at least request.timeout.ms \(30000\)",
+        ),
+    ],
+)
+def test_durations_that_cannot_be_are_refused_in_one_sentence(
+    durations: Durations, sentence: str
+) -> None:
+    with pytest.raises(BadSpec, match=sentence):
+        check(small_spec("share").but(durations=durations))
+
+
+def test_an_untimed_cluster_reads_no_duration() -> None:
+    spec = scenario(JOINING).spec
+    short = spec.but(durations=Durations(consumer_session_timeout_ms=6_000))
+    chosen = design("kafka")
+
+    def enabled(of: ClusterSpec) -> list[tuple[ClusterAction, ...]]:
+        model = ClusterModel(of, chosen.broker_rules(), chosen.client_rules())
+        world, found = model.initial(), []
+        for step in range(60):
+            choices = model.enabled(world)
+            found.append(choices)
+            action = Scheduler(3, HOSTILE).choose(step, choices, model.kind)
+            assert action is not None
+            world = model.step(world, action).world
+            assert not world.deadlines
+        return found
+
+    assert enabled(spec) == enabled(short)
+
+
+# -- members ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("story", "beat"), [(JOINING, 5_000), (SHARING, 5_000)])
+def test_a_member_beats_after_the_interval_and_its_session_begins_again(
+    story: str, beat: int
+) -> None:
+    model = model_of(story, "run_out=1", "pause_max_ms=0", "delay_max_ms=0")
+    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the session"))
+    (session,) = running(world, timers.TIMER, "the session")
+    assert at(session) == (45_000, 45_000)
+    (heart,) = running(world, timers.CLIENT, "heartbeat")
+    assert at(heart) == (beat, beat)
+    place = (timers.TIMER, session.place)
+    world = go(model, world, lambda w: (deadlines.find(w, place) or session).after < 45_000)
+    world = go(model, world, lambda w: not running(w, timers.CLIENT, "heartbeat")[0].after)
+    late = deadlines.find(world, place)
+    assert late is not None
+    assert late.after == 40_000
+    timer = ClientTimer(*heart.place)  # type: ignore[arg-type]
+    assert timer in model.enabled(world)
+    assert Tick() not in model.enabled(world), "a prompt client beats when its heartbeat is due"
+    world = model.step(world, timer).world
+    world = go(model, world, lambda w: deadlines.find(w, place) == session)
+    assert heart in running(world, timers.CLIENT, "heartbeat")
+
+
+def test_a_silent_member_is_taken_out_when_its_session_is_over_and_not_before() -> None:
+    model = model_of(JOINING, "run_out=1,crash_client=1")
+    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the session of C1"))
+    crash = next(
+        a for a in model.enabled(world) if type(a).__name__ == "CrashClient" and "1" in str(a)
+    )
+    world = model.step(world, crash).world
+    (session,) = running(world, timers.TIMER, "the session of C1")
+    end = RunOut(*session.place)  # type: ignore[arg-type]
+    assert "it is due in 45 s" in str(model.why_not(world, end))
+    world = go(model, world, lambda w: end in model.enabled(w), takes=lambda a: isinstance(a, Tick))
+    assert Tick() not in model.enabled(world)
+    world = model.step(world, end).world
+    assert not running(world, timers.TIMER, "the session of C1")
+
+
+def test_what_a_consumer_fetches_meanwhile_does_not_put_its_heartbeat_off() -> None:
+    model = model_of(JOINING, "", "pause_max_ms=0", "delay_max_ms=0")
+
+    def fetching(world: World) -> bool:
+        app = world.applications["app-1"]
+        return any(isinstance(getattr(c, "on_wire", None), Fetch) for c in app.clients)
+
+    world = go(model, model.initial(), fetching)
+    kept = running(world, timers.CLIENT, "heartbeat")
+    assert kept, "its time passes while a fetch is under way"
+    timer = ClientTimer(*kept[0].place)  # type: ignore[arg-type]
+    assert "has not set" in str(model.why_not(world, timer))
+
+
+def test_an_answer_that_refuses_a_heartbeat_begins_no_session() -> None:
+    model = model_of(JOINING, "")
+    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the session of C1"))
+    world = go(model, world, lambda w: running(w, timers.TIMER)[0].after < 45_000)
+    (session,) = running(world, timers.TIMER, "the session of C1")
+    stranger = ConsumerGroupHeartbeat("g1", "C1", 99)
+    key = session.place[:3]
+    source = next(iter(world.applications.values())).clients[1].source
+    chosen = design("kafka")
+    turn = Turn(world, model.spec, chosen.broker_rules(), chosen.client_rules())
+    turn.put_request(source, key[0], Envelope(stranger.but(group_id=_group(world))))
+    turn.deliver_request(source, key[0])
+    after = turn.world()
+    assert running(after, timers.TIMER, "the session of C1") == [session]
+
+
+def _group(world: World) -> str:
+    timer = str(running(world, timers.TIMER, "the session of C1")[0].place[3])
+    return timer.rpartition(" in ")[2]
+
+
+# -- transactions -----------------------------------------------------------------------------------
+
+
+def test_three_silent_intervals_after_the_last_heartbeat_are_too_many() -> None:
+    model = model_of(BEATING, "run_out=1,crash_client=1", "pause_max_ms=0", "delay_max_ms=0")
+    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the liveness"))
+    (liveness,) = running(world, timers.TIMER, "the liveness")
+    assert at(liveness) == (15_000, 15_000)
+    (interval,) = running(world, timers.CLIENT, "the heartbeat interval")
+    assert at(interval) == (5_000, 5_000)
+
+
+def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_scan() -> None:
+    spec = small_spec("share", budget=budget_of("run_out=1,move_leader=1"))
+    settings = spec.settings.but(transactional_ids_expire=True)
+    chosen = design("repaired")
+    spec, _ = changed(spec.but(settings=settings), chosen, ("clock=timed", "tick=next"))
+    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    world = go(model, model.initial(), lambda w: running(w, timers.EXPIRY))
+    (week,) = running(world, timers.EXPIRY)
+    assert at(week) == (604_800_000, 608_400_000)
+    # By then nothing else is under way: only time passes.
+    still = go(
+        model,
+        world,
+        lambda w: not running(w, timers.EXPIRY)[0].after,
+        takes=lambda a: isinstance(a, Tick),
+    )
+    (action,) = (a for a in model.enabled(still) if isinstance(a, RunOut))
+    assert action.timer == "transactional.id txn-1"
+    assert Tick() in model.enabled(still), "the scan may come up to an hour later"
+    home = still.image.home_of("__transaction_state", "txn-1")
+    move = next(a for a in model.enabled(still) if getattr(a, "partition", "") == home)
+    moved = model.step(still, move).world
+    assert running(moved, timers.EXPIRY) == running(still, timers.EXPIRY), "the log has the time"
+    gone = model.step(still, action).world
+    assert not running(gone, timers.EXPIRY)
+
+
+# -- requests and batches ---------------------------------------------------------------------------
+
+
+def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -> None:
+    spec = small_spec("share", budget=budget_of("request_timeout=1,delivery_timeout=1"))
+    chosen = design("repaired")
+    settings = ("clock=timed", "tick=next", "pause_max_ms=0", "transaction_scan_ms=600000")
+    spec, _ = changed(spec, chosen, (*settings, "record_lock_duration_ms=600000"))
+    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    world = go(model, model.initial(), lambda w: running(w, timers.ASKED))
+    (asked,) = running(world, timers.ASKED)
+    assert at(asked) == (30_000, 30_000)
+    give_up = GiveUp(*asked.place)  # type: ignore[arg-type]
+    assert "it is due in 30 s" in str(model.why_not(world, give_up))
+    later = model.step(world, Tick()).world
+    assert give_up in model.enabled(later)
+    assert Tick() not in model.enabled(later)
+    world = go(model, world, lambda w: running(w, timers.BATCH))
+    (batch,) = running(world, timers.BATCH)
+    assert at(batch) == (120_000, 120_000)
+    assert "it is due in" in str(model.why_not(world, ExpireBatch(str(batch.place[0]))))
+
+
+def test_without_a_bound_for_pauses_a_client_may_be_late_and_a_broker_may_not() -> None:
+    model = model_of(JOINING, "run_out=1")
+    world = go(model, model.initial(), lambda w: running(w, timers.CLIENT))
+    assert at(running(world, timers.CLIENT)[0]) == (5_000, -1)
+    assert all(d.by == d.after for d in running(world, timers.TIMER))
+
+
+# -- runs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("story", [JOINING, SHARING, BEATING, LOOKING_UP])
+def test_what_a_timed_run_does_an_untimed_one_may_do_as_well(story: str) -> None:
+    faults = "run_out=2,crash_client=1,request_timeout=1,delivery_timeout=1,time_out=1"
+    timed = model_of(story, faults)
+    known = scenario(story)
+    free = known.model(design(known.designs[0]), budget_of(faults))
+    ticks = 0
+    for seed in range(3):
+        world, dice = timed.initial(), Scheduler(seed, HOSTILE)
+        for step in range(160):
+            action = dice.choose(step, timed.enabled(world), timed.kind)
+            if action is None:
+                break
+            assert timed.why_not(world, action) is None
+            after = timed.step(world, action).world
+            places = [(d.kind, d.place) for d in after.deadlines]
+            assert places == sorted(set(places))
+            if isinstance(action, Tick):
+                ticks += 1
+            else:
+                apart = free.step(world.but(deadlines=()), action).world
+                assert apart == after.but(deadlines=())
+            world = after
+    assert ticks
