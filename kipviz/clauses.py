@@ -255,6 +255,18 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "FeatureControlManager; TransactionManager.maybeUpdateTransactionV2Enabled",
     ),
+    "CreateAcls": Clause(
+        "created",
+        "KIP-11 ACLs; KIP-140 CreateAcls",
+        SHIPPED,
+        "AclControlManager.createAcls, StandardAuthorizer",
+    ),
+    "DeleteAcls": Clause(
+        "deleted",
+        "KIP-11 ACLs; KIP-140 DeleteAcls",
+        SHIPPED,
+        "AclControlManager.deleteAcls, StandardAuthorizer",
+    ),
     "LoseConnection": Clause(
         "lose",
         "Kafka protocol guide, Network; KIP-932 share sessions end with their connection",

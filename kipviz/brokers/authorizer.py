@@ -4,10 +4,9 @@ WHO: every broker, before any role sees a request. WHERE IN KAFKA: KafkaApis, Au
   StandardAuthorizer, AclEntry.
 KIPS: KIP-11 (ACLs), KIP-290 (prefixes), KIP-98 (transactional ids), KIP-664; KIP-1289 and
   KIP-1310 (drafts).
-DURABILITY: ACLs are metadata; they are what the cluster was started with.
-NOT MODELLED: hosts; ACLs that change; IDEMPOTENT_WRITE (every producer here is transactional);
-  a request for several topics, of which some are refused. Brokers are super users, as they have
-  to be.
+DURABILITY: ACLs are metadata; an operator may delete them and create them again.
+NOT MODELLED: hosts; that brokers learn of a change one by one; IDEMPOTENT_WRITE (every producer
+  here is transactional). Brokers are super users, as they have to be.
 """
 
 from __future__ import annotations
@@ -80,12 +79,20 @@ class Acl(Value, frozen=True):
     name: str = CLUSTER_NAME
     allow: bool = True
 
+    @property
+    def words(self) -> str:
+        """The entry as a sentence's beginning: "app-1 may READ TOPIC src"."""
+        may_it = "may" if self.allow else "must not"
+        return f"{self.principal} {may_it} {self.operation.value} {self.resource.value} {self.name}"
+
 
 class Need(Value, frozen=True):
     """What a request needs: the operation on each resource that it names.
 
     `alternative` does as well. `hides` says that the request is not refused without it, but that
-    what its sender may not see is left out of the answer. `status` says whether a release asks.
+    what its sender may not see is left out of the answer. `each` says that every topic is asked for
+    by itself: those that are refused have an error of their own, and the request goes on with the
+    others. `status` says whether a release asks.
     """
 
     operation: Operation
@@ -94,11 +101,13 @@ class Need(Value, frozen=True):
     status: str = "shipped"
     alternative: Operation | None = None
     hides: bool = False
+    each: bool = False
 
 
 WRITE_ID = Need(Op.WRITE, R.TRANSACTIONAL_ID)
 READ_GROUP = Need(Op.READ, R.GROUP)
 READ_TOPIC = Need(Op.READ, R.TOPIC)
+READ_EACH = Need(Op.READ, R.TOPIC, each=True)
 # Versions 0 to 3 are sent by clients, the later ones by brokers.
 OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
 LAST_OF_A_CLIENT = 3
@@ -120,13 +129,13 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "Produce": (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
     "Fetch": (READ_TOPIC,),
     "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
-    "OffsetCommit": (READ_GROUP, READ_TOPIC),
-    "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_TOPIC),
+    "OffsetCommit": (READ_GROUP, READ_EACH),
+    "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_EACH),
     "ConsumerGroupHeartbeat": (READ_GROUP,),
-    "Metadata": (Need(Op.DESCRIBE, R.TOPIC),),
+    "Metadata": (Need(Op.DESCRIBE, R.TOPIC, each=True),),
     "ShareGroupHeartbeat": (READ_GROUP,),
     "InitializeShareGroupState": INTER_BROKER,
-    "ShareFetch": (READ_GROUP, READ_TOPIC),
+    "ShareFetch": (READ_GROUP, READ_EACH),
     "ShareAcknowledge": (READ_GROUP, READ_TOPIC),
     "ReadShareGroupState": INTER_BROKER,
     "WriteShareGroupState": INTER_BROKER,
@@ -188,7 +197,7 @@ def _topics(m: Any) -> tuple[str, ...]:
         return tuple(m.topics)
     if hasattr(m, "partitions"):
         return tuple(dict.fromkeys(map(topic_of, m.partitions)))
-    return (topic_of(m.partition),)
+    return tuple(dict.fromkeys(map(topic_of, (m.partition, *getattr(m, "further", ())))))
 
 
 NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {
@@ -236,13 +245,37 @@ def refusal(acls: tuple[Acl, ...] | None, source: str, message: Message) -> Erro
     """
     if acls is None:
         return Errors.NONE
-    who = principal_of(source)
     for need in needs_of(message):
-        operations = [o for o in (need.operation, need.alternative) if o is not None]
-        for name in () if need.hides else NAMES[need.resource](message):
-            if not any(may(acls, who, o, need.resource, name) for o in operations):
-                return ERROR_OF[need.resource]
+        names = () if need.hides else NAMES[need.resource](message)
+        lacking = _lacking(acls, source, need, names)
+        if lacking and (not need.each or lacking == names):
+            return ERROR_OF[need.resource]
     return Errors.NONE
+
+
+def kept_out(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tuple[str, ...]:
+    """Give the topics of a request that its sender may not use, where the others are served.
+
+    Clause: KIP-11; AuthHelper.filterByAuthorized.
+    """
+    if acls is None:
+        return ()
+    asked = (need for need in needs_of(message) if need.each)
+    found = (_lacking(acls, source, need, NAMES[need.resource](message)) for need in asked)
+    return tuple(name for names in found for name in names)
+
+
+def _lacking(
+    acls: tuple[Acl, ...], source: str, need: Need, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Give the names with which whoever asks may not do what is needed."""
+    operations = [o for o in (need.operation, need.alternative) if o is not None]
+    who = principal_of(source)
+    return tuple(
+        name
+        for name in names
+        if not any(may(acls, who, o, need.resource, name) for o in operations)
+    )
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:

@@ -364,6 +364,8 @@ def _on_answer(me: Producer, message: Message) -> Producer:
         return me
     me = me.but(on_wire=None, on_wire_broker=-1)
     error: Errors = getattr(message, "error")  # noqa: B009  every answer to a producer has one
+    if isinstance(message, TxnOffsetCommitResponse):
+        error = topic_ids.said(message)
     if error is not Errors.NONE:
         return _on_error(me, request, error)
     match message:

@@ -319,6 +319,10 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     if answer.error is not Errors.NONE:
         return _reopen(me)
     delivered = tuple(r.offset for r in answer.records)
+    if answer.refused and not delivered:
+        # What was found comes first; the error is thrown by the poll that finds nothing else.
+        me = me.but(session_epoch=me.session_epoch + 1)
+        return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
     acquired = (o for run in answer.acquired for o in range(run.first, run.last + 1))
     me = _acknowledged(me, request, answer.acknowledge_error).but(
         session_epoch=me.session_epoch + 1,

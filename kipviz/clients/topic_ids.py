@@ -9,6 +9,7 @@ forgotten. Only a producer that is told to (`looks_up`) does so here: the others
 from __future__ import annotations
 
 from kipviz.core.values import Value
+from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.metadata import Metadata, TopicId
 from kipviz.records.placement import topic_of
@@ -61,6 +62,16 @@ def timers(me: TopicIds, *, idle: bool) -> tuple[str, ...]:
 def after(me: TopicIds, timer: str) -> TopicIds:
     """Forget topics that were not used, or stop to wait."""
     return me.but(known=()) if timer == MAX_IDLE else me.but(refused=False)
+
+
+def said(answer: TxnOffsetCommitResponse) -> Errors:
+    """Give what an answer comes to: of several errors one that does not go away by asking again.
+
+    Source: TransactionManager.TxnOffsetCommitHandler, which goes through the partitions.
+    """
+    found = (*(r.error for r in answer.refused), answer.error)
+    final = (error for error in found if error is not Errors.NONE and error not in RETRIABLE)
+    return next(final, answer.error)
 
 
 def left(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
+from kipviz.brokers.authorizer import Acl
 from kipviz.core.model import Action
 
 
@@ -183,6 +184,20 @@ class UpgradeFeature(Action, frozen=True):
     level: int
 
 
+class CreateAcls(Action, frozen=True):
+    """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
+
+    KIND: ClassVar[str] = "fault"
+    acl: Acl
+
+
+class DeleteAcls(Action, frozen=True):
+    """An operator takes a right, or a denial, away (kafka-acls.sh --remove)."""
+
+    KIND: ClassVar[str] = "fault"
+    acl: Acl
+
+
 class Cut(Action, frozen=True):
     """No message passes between two hosts until the cut is healed."""
 
@@ -247,6 +262,8 @@ ClusterAction: TypeAlias = (
     | DeliverLate
     | ExpireBatch
     | UpgradeFeature
+    | CreateAcls
+    | DeleteAcls
     | Cut
     | Heal
     | Pause

@@ -58,7 +58,7 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse
+from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
@@ -292,6 +292,9 @@ def refused(message: Message, error: Errors) -> Message:
             return ShareAcknowledgeResponse(error, message.partition)
         case TxnShareAcknowledge():
             return TxnShareAcknowledgeResponse(error, message.partition)
+        case Metadata():
+            topics = tuple(TopicId(topic, "", error) for topic in message.topics)
+            return MetadataResponse(Errors.NONE, topics)
         case _:
             return not_here(message).but(error=error)
 

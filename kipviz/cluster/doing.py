@@ -13,7 +13,9 @@ from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -37,9 +39,10 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.operating import created, deleted
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, host_of
-from kipviz.messages.events import FeatureFinalized
+from kipviz.messages.events import AclsChanged, FeatureFinalized
 
 
 def _step(turn: Turn, a: Step) -> None:
@@ -154,6 +157,16 @@ def _upgrade(turn: Turn, a: UpgradeFeature) -> None:
     turn.events.append(FeatureFinalized(a.feature, a.level))
 
 
+def _create_acls(turn: Turn, a: CreateAcls) -> None:
+    turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), a.acl))
+    turn.events.append(AclsChanged(a.acl.words, created=True))
+
+
+def _delete_acls(turn: Turn, a: DeleteAcls) -> None:
+    turn.image = turn.image.but(acls=deleted(turn.image.acls or (), a.acl))
+    turn.events.append(AclsChanged(a.acl.words, created=False))
+
+
 def _cut(turn: Turn, a: Cut) -> None:
     turn.cuts = tuple(sorted((*turn.cuts, (a.one, a.other))))
 
@@ -194,6 +207,8 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     DeliverLate: _deliver_late,
     ExpireBatch: _expire_batch,
     UpgradeFeature: _upgrade,
+    CreateAcls: _create_acls,
+    DeleteAcls: _delete_acls,
     Cut: _cut,
     Heal: _heal,
     Pause: _pause,

@@ -11,7 +11,9 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -70,8 +72,6 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{timer} of {source} is over"
         case Refresh(broker=broker, key=key):
             return f"{broker_host(broker)} refreshes {partition_of(world, key)}"
-        case RemakeTopic(topic=topic):
-            return f"{topic} is deleted and made again"
         case CrashBroker(broker=broker):
             return f"{broker_host(broker)} crashes"
         case StartBroker(broker=broker):
@@ -80,17 +80,30 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{partition} moves to {broker_host(to)}"
         case LoseConnection(source=source, broker=broker):
             return f"{source} loses {broker_host(broker)}"
-        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick() | ReadLog():
+        case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
             return _limit(world, action)
+        case RemakeTopic() | UpgradeFeature() | CreateAcls() | DeleteAcls():
+            return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
             return _of_hosts(action)
         case CrashClient(application=name) | StartClient(application=name):
             return f"{name} {'crashes' if isinstance(action, CrashClient) else 'starts'}"
 
 
-def _limit(
-    world: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick | ReadLog
-) -> str:
+def _operated(action: RemakeTopic | UpgradeFeature | CreateAcls | DeleteAcls) -> str:
+    """Name what an operator does."""
+    match action:
+        case RemakeTopic(topic=topic):
+            return f"{topic} is deleted and made again"
+        case UpgradeFeature(feature=feature, level=level):
+            return f"{feature.replace('_', '.')} {level} is finalized"
+        case CreateAcls(acl=acl):
+            return f"the ACL '{acl.words}' is created"
+        case DeleteAcls(acl=acl):
+            return f"the ACL '{acl.words}' is deleted"
+
+
+def _limit(world: World, action: GiveUp | DeliverLate | ExpireBatch | Tick | ReadLog) -> str:
     match action:
         case Tick():
             return "time passes"
@@ -104,8 +117,6 @@ def _limit(
             return f"late {name} arrives at {broker_host(broker)}"
         case ExpireBatch(source=source):
             return f"a batch of {source} expires"
-        case UpgradeFeature(feature=feature, level=level):
-            return f"{feature.replace('_', '.')} {level} is finalized"
 
 
 def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:

@@ -26,7 +26,9 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -52,6 +54,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.doing import DO
 from kipviz.cluster.late import can_be_given_up
+from kipviz.cluster.operating import acl_changes
 from kipviz.cluster.pausing import pausable, paused, why_still
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
@@ -101,6 +104,8 @@ SPENDS: dict[type, str] = {
     ExpireBatch: "delivery_timeout",
     UpgradeFeature: "upgrade",
     Pause: "pause",
+    CreateAcls: "acls",
+    DeleteAcls: "acls",
 }
 SPENT = {
     "crash_broker": "crashes of brokers",
@@ -115,6 +120,7 @@ SPENT = {
     "delivery_timeout": "batches that expire",
     "upgrade": "changes of a feature level",
     "pause": "pauses of a host",
+    "acls": "changes of an ACL",
 }
 
 
@@ -367,6 +373,8 @@ class ClusterModel:
             ]
         if budget.upgrade:
             found += list(upgrades(self.spec, world))
+        if budget.acls:
+            found += list(acl_changes(self.spec, world))
         if budget.cut:
             found += [Cut(one, other) for one, other in cuttable(world)]
         if budget.crash_client:

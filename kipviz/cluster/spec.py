@@ -47,7 +47,7 @@ class FaultBudget(Value, frozen=True):
     timed one time ends before a timer that is not allowed to run out. So are the clients'
     `request_timeout` (a request stays on its way, its connection is given up) and
     `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level,
-    `pause` a host that stands still.
+    `pause` a host that stands still, `acls` an operator's change of one ACL.
     """
 
     crash_broker: int = 0
@@ -62,6 +62,7 @@ class FaultBudget(Value, frozen=True):
     delivery_timeout: int = 0
     upgrade: int = 0
     pause: int = 0
+    acls: int = 0
 
 
 class Placement(Value, frozen=True):
@@ -181,8 +182,9 @@ class ClusterSpec(Value, frozen=True):
     `transaction_version` is the finalized level of the feature transaction.version.
     `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2 or
     3; 0 is no rollout: what the draft adds is there.
-    Without `acls` everything is allowed, with some only what they allow. `transactions` is what
-    earlier producers have left in `__transaction_state`.
+    Without `acls` everything is allowed, with some only what they allow; an operator may delete
+    these, create them again, and create those of `further_acls`. `transactions` is what earlier
+    producers have left in `__transaction_state`.
     """
 
     brokers: tuple[int, ...]
@@ -209,6 +211,7 @@ class ClusterSpec(Value, frozen=True):
     remade: tuple[Remade, ...] = ()
     share_rollout: int = 0
     durations: Durations = Durations()
+    further_acls: tuple[Acl, ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -302,7 +305,9 @@ def _check_durations(spec: ClusterSpec) -> None:
 
 
 def _check_acls(spec: ClusterSpec) -> None:
-    for acl in spec.acls or ():
+    if spec.further_acls and spec.acls is None:
+        raise BadSpec("ACLs can be created where there are some: give the cluster acls, or ()")
+    for acl in (*(spec.acls or ()), *spec.further_acls):
         if acl.operation not in SUPPORTED[acl.resource]:
             known = ", ".join(SUPPORTED[acl.resource])
             raise BadSpec(

@@ -7,7 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from kipviz.brokers.authorizer import refusal
+from kipviz.brokers.authorizer import kept_out, refusal
 from kipviz.brokers.context import (
     NOBODY,
     Context,
@@ -23,7 +23,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster import deadlines, dispatch
+from kipviz.cluster import deadlines, dispatch, partly
 from kipviz.cluster.clock import passed
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import (
@@ -77,7 +77,7 @@ class Turn:
         self.events: list[Event] = []
         self._broker_rules = broker_rules
         self.client_rules = client_rules
-        self._spec = spec
+        self.spec = spec
         self._settings = spec.settings
         self._remade = {each.topic: each for each in spec.remade}
         self._instant = spec.replication == "instant"
@@ -96,17 +96,17 @@ class Turn:
             self.next_producer_id,
             self._deadlines,
         )
-        if not self._spec.clock.timed:
+        if not self.spec.clock.timed:
             return world
         return world.but(
             deadlines=deadlines.after_step(
-                self._spec, self._before, world, self.events, self.context
+                self.spec, self._before, world, self.events, self.context
             )
         )
 
     def pass_time(self) -> None:
         """Let the time of one tick pass."""
-        elapsed = deadlines.tick_of(self._spec, self._before)
+        elapsed = deadlines.tick_of(self.spec, self._before)
         self._deadlines = passed(self._deadlines, elapsed)
         self.events.append(TimePassed(elapsed))
 
@@ -197,12 +197,15 @@ class Turn:
             known = self.connections
             self.connections = known.set(place, after) if after.requests else known.without(place)
             return
-        answer = serving.but(message=reply.message)
+        message = reply.message
+        if serving.refused:
+            message = partly.told(message, serving.message, serving.refused)
+        answer = Envelope(message, serving.role, serving.shard, serving.tag)
         self.connections = self.connections.set(
             (to.source, to.broker),
             connection.but(serving=None, responses=(*connection.responses, answer)),
         )
-        self.events.append(MessageSent(to.source, to.broker, "response", reply.message))
+        self.events.append(MessageSent(to.source, to.broker, "response", message))
 
     def deliver_request(self, source: str, broker: int) -> None:
         """Let a broker take the next request of a connection."""
@@ -219,12 +222,23 @@ class Turn:
             if error is not Errors.NONE:
                 self._reply(Reply(reply_to, dispatch.refused(message, error)))
                 return
+            message = self._admitted(source, broker, envelope)
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
         if role is None:
             self._reply(Reply(reply_to, dispatch.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
+
+    def _admitted(self, source: str, broker: int, envelope: Envelope) -> Message:
+        """Give what of a request is served, and note on the connection which topics are refused."""
+        topics = kept_out(self.image.acls, source, envelope.message)
+        if not topics:
+            return envelope.message
+        connection = self.connections[source, broker]
+        served = connection.but(serving=envelope.but(refused=topics))
+        self.connections = self.connections.set((source, broker), served)
+        return partly.without(envelope.message, topics)
 
     def deliver_response(self, source: str, broker: int) -> None:
         """Let whoever asked have the answer."""

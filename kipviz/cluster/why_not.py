@@ -17,7 +17,9 @@ from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -44,6 +46,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.labels import label
 from kipviz.cluster.late import can_be_given_up
+from kipviz.cluster.operating import why_no_acl_change
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
 from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World, broker_host, host_of
@@ -344,6 +347,8 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     DeliverLate: _no_late_delivery,
     ExpireBatch: _no_expired_batch,
     UpgradeFeature: _no_upgrade,
+    CreateAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),
+    DeleteAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),
     Cut: _no_cut,
     Heal: _no_heal,
     Pause: lambda _, world, a: why_no_pause(world, a),

@@ -64,12 +64,16 @@ FIRST_EPOCH = 2
 
 
 class Envelope(Value, frozen=True):
-    """A message and whose it is: the role, shard and tag that its answer goes to."""
+    """A message and whose it is: the role, shard and tag that its answer goes to.
+
+    `refused` are the topics of a request that is being served which its sender may not use.
+    """
 
     message: Message
     role: str = ""
     shard: str = ""
     tag: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class Connection(Part, frozen=True, dict=True):

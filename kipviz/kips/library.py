@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.kips import (
+    kip_11,
     kip_98,
     kip_360,
     kip_447,
@@ -20,6 +21,7 @@ from kipviz.kips import (
 from kipviz.kips.row import Kip
 
 KIPS: tuple[Kip, ...] = (
+    kip_11.KIP,
     kip_98.KIP,
     kip_360.KIP,
     kip_447.KIP,

@@ -31,6 +31,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.lessons import late
+from kipviz.lessons.operating_goals import OPERATING_GOALS
 from kipviz.lessons.session_goals import SESSION_GOALS
 from kipviz.lessons.share_goals import SHARE_GOALS
 from kipviz.messages.errors import Errors
@@ -381,6 +382,7 @@ GOALS: Mapping[str, Goal] = {
     "timed out": _timed_out,
     **late.GOALS,
     "half a transaction": _half_a_transaction,
+    **OPERATING_GOALS,
     **SHARE_GOALS,
     **SESSION_GOALS,
 }

@@ -73,6 +73,13 @@ class FeatureFinalized(Event, frozen=True):
     level: int
 
 
+class AclsChanged(Event, frozen=True):
+    """An operator has created or deleted an ACL, which `entry` is in words."""
+
+    entry: str
+    created: bool
+
+
 class TransactionMoved(Event, frozen=True):
     """The coordinator's durable state of a transactional id changed.
 

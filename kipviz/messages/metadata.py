@@ -10,10 +10,14 @@ from kipviz.messages.message import Message
 
 
 class TopicId(Value, frozen=True):
-    """A topic and its id; an empty id is that of a topic which the broker does not know."""
+    """A topic and its id; an empty id is that of a topic which the broker does not know.
+
+    `error` says that whoever asks may not see the topic.
+    """
 
     topic: str
     topic_id: str
+    error: Errors = Errors.NONE
 
 
 class Metadata(Message, frozen=True):

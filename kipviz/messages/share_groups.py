@@ -70,7 +70,10 @@ class AcquiredRecords(Value, frozen=True):
 
 
 class ShareFetchResponse(Message, frozen=True):
-    """The records that the member now holds under an acquisition lock."""
+    """The records that the member now holds under an acquisition lock.
+
+    `refused` are partitions of a topic that the member may not read, beside others that it may.
+    """
 
     API_KEY: ClassVar[int] = 78
     VERSION: ClassVar[int] = 2
@@ -80,6 +83,7 @@ class ShareFetchResponse(Message, frozen=True):
     acknowledge_error: Errors = Errors.NONE
     records: tuple[FetchedRecord, ...] = ()
     acquired: tuple[AcquiredRecords, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 class ShareAcknowledge(Message, frozen=True):

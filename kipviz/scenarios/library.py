@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.stories import (
+    kip_11,
     kip_98,
     kip_447,
     kip_664,
@@ -37,6 +38,7 @@ class UnknownScenario(ValueError):
 # In the order in which a list shows them: what a release ships first, then the drafts.
 LIBRARY: tuple[Scenario, ...] = (
     *kip_98.STORIES,
+    *kip_11.STORIES,
     *kip_447.STORIES,
     *kip_664.STORIES,
     *kip_848.STORIES,

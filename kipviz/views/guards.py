@@ -32,7 +32,9 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -65,7 +67,7 @@ from kipviz.messages.share_groups import offsets_of
 from kipviz.views import due, membership
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name, span
-from kipviz.views.limits import time_limit
+from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import asked, found_out
 from kipviz.views.traffic import between, towards
@@ -144,6 +146,8 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return tuple(_request(model, world, action))
         case GiveUp() | ExpireBatch() | UpgradeFeature():
             return (*time_limit(world, action), *due.left(world, action))
+        case CreateAcls() | DeleteAcls():
+            return tuple(operated(world, action))
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
             return tuple(_accident(world, action))
 

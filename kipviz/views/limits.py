@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.clients.producer import Producer, expiring
-from kipviz.cluster.actions import ExpireBatch, GiveUp, UpgradeFeature
+from kipviz.cluster.actions import CreateAcls, DeleteAcls, ExpireBatch, GiveUp, UpgradeFeature
 from kipviz.cluster.world import World, host_of
 from kipviz.views.facts import listed, short_name
 
@@ -32,3 +32,11 @@ def time_limit(
         case UpgradeFeature(feature=feature):
             yield "finalized now", str(getattr(world.image.features, feature))
             yield "changes left", str(world.budget.upgrade)
+
+
+def operated(world: World, action: CreateAcls | DeleteAcls) -> Iterator[tuple[str, str]]:
+    """Give the names and values that an operator of ACLs looks at."""
+    acl = action.acl
+    same = [a.words for a in world.image.acls or () if a.resource is acl.resource]
+    yield f"ACLs of a {acl.resource.value}", listed(tuple(same))
+    yield "changes left", str(world.budget.acls)

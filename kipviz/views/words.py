@@ -9,7 +9,9 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -42,6 +44,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     AcknowledgementsCompleted,
+    AclsChanged,
     AssignmentMoved,
     BatchAppended,
     CallReturned,
@@ -232,8 +235,6 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
         case Refresh(broker=broker, key=key):
             return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
-        case RemakeTopic(topic=topic):
-            return f"Somebody deletes {topic} and makes a topic of the same name."
         case CrashBroker(broker=broker) | StartBroker(broker=broker):
             crashes = isinstance(action, CrashBroker)
             gone = "crashes. Its memory and its connections are gone."
@@ -242,8 +243,10 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The controller gives {partition} to Broker {to}."
         case LoseConnection(source=source, broker=broker):
             return f"The connection from {_who(source)} to Broker {broker} breaks."
-        case GiveUp() | DeliverLate() | ExpireBatch() | UpgradeFeature() | Tick() | ReadLog():
+        case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
             return _limit(before, action)
+        case RemakeTopic() | UpgradeFeature() | CreateAcls() | DeleteAcls():
+            return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
             return _of_hosts(action)
         case CrashClient(application=name):
@@ -253,9 +256,19 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{name} starts again at its first line, with a new member id."
 
 
-def _limit(
-    before: World, action: GiveUp | DeliverLate | ExpireBatch | UpgradeFeature | Tick | ReadLog
-) -> str:
+def _operated(action: RemakeTopic | UpgradeFeature | CreateAcls | DeleteAcls) -> str:
+    match action:
+        case RemakeTopic(topic=topic):
+            return f"Somebody deletes {topic} and makes a topic of the same name."
+        case UpgradeFeature(feature=feature, level=level):
+            return f"An operator finalizes {feature.replace('_', '.')} {level}."
+        case CreateAcls(acl=acl):
+            return f"An operator creates an ACL: {acl.words}."
+        case DeleteAcls(acl=acl):
+            return f"An operator deletes the ACL '{acl.words}'. What was let in before stays in."
+
+
+def _limit(before: World, action: GiveUp | DeliverLate | ExpireBatch | Tick | ReadLog) -> str:
     match action:
         case Tick():
             return "Time passes, and nothing else happens."
@@ -274,8 +287,6 @@ def _limit(
             return f"Broker {broker} takes {name} from a connection that {who} gave up long ago."
         case ExpireBatch(source=source):
             return f"delivery.timeout.ms is over for a batch of {_who(source)}, which gives it up."
-        case UpgradeFeature(feature=feature, level=level):
-            return f"An operator finalizes {feature.replace('_', '.')} {level}."
 
 
 def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
@@ -382,7 +393,7 @@ def _fact(event: Event) -> str:
         case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
             known = f", with the state {state} of Kafka's transaction" if state else ""
             return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
-        case TransactionForgotten() | LeftOnItsWay() | FeatureFinalized():
+        case TransactionForgotten() | LeftOnItsWay() | FeatureFinalized() | AclsChanged():
             return _other_fact(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
@@ -397,7 +408,9 @@ def _assignment(event: AssignmentMoved) -> str:
     return f"{who} is at epoch {event.epoch} and may have {has}: {event.because}."
 
 
-def _other_fact(event: TransactionForgotten | LeftOnItsWay | FeatureFinalized) -> str:
+def _other_fact(
+    event: TransactionForgotten | LeftOnItsWay | FeatureFinalized | AclsChanged,
+) -> str:
     match event:
         case TransactionForgotten(transactional_id=name):
             return f"{name} is forgotten: its next producer begins with a new producer id."
@@ -406,6 +419,9 @@ def _other_fact(event: TransactionForgotten | LeftOnItsWay | FeatureFinalized) -
             return f"{names} may still arrive."
         case FeatureFinalized():
             return "Brokers act on it at once; a client hears of it when it opens a connection."
+        case AclsChanged(created=created):
+            what = "with it" if created else "without it"
+            return f"Every request that arrives from now on is judged {what}; nobody is told."
 
 
 def _transaction(event: TransactionMoved) -> str:
@@ -453,7 +469,7 @@ def actor(action: ClusterAction, world: World) -> str:
             return host_of(source)
         case GiveUp(source=source) | ExpireBatch(source=source):
             return host_of(source)
-        case UpgradeFeature():
+        case UpgradeFeature() | CreateAcls() | DeleteAcls():
             return ""
         case Deliver(source=source, broker=broker, way=way):
             return f"B{broker}" if way == "request" else host_of(source)

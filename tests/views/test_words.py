@@ -6,13 +6,16 @@ from typing import get_args
 
 import pytest
 
+from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.clauses import CLAUSES, clause_of, clause_of_timer
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
     CrashBroker,
     CrashClient,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -60,6 +63,7 @@ from kipviz.views.words import actor, detail, summary, tell, tone_of
 from tests.scenarios.story import nodes, played
 
 KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"
+READS = Acl("app-1", Operation.READ, Resource.TOPIC, "src")
 # One action of every class, and the beginning of the sentence that tells it.
 ACTIONS: dict[ClusterAction, str] = {
     Step("app-1"): "app-1 calls ",
@@ -91,6 +95,8 @@ ACTIONS: dict[ClusterAction, str] = {
     Heal("B1", "B3"): "B1 and B3 can talk again.",
     Pause("B3"): "B3 stands still: nothing runs on it",
     Resume("B3"): "B3 wakes up",
+    CreateAcls(READS): "An operator creates an ACL: app-1 may READ TOPIC src.",
+    DeleteAcls(READS): "An operator deletes the ACL 'app-1 may READ TOPIC src'.",
     CrashClient("app-1"): "app-1 dies, ",
     StartClient("app-1"): "app-1 starts again ",
     ReadLog(
@@ -132,7 +138,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
         else clause_of(type(action).__name__).rule
         for action in accidents
     ]
-    assert len(rules) == len(set(rules)) == 17
+    assert len(rules) == len(set(rules)) == 19
 
 
 # -- events ------------------------------------------------------------------------------------
@@ -230,6 +236,10 @@ SPOKEN: list[tuple[Event, str]] = [
     (
         events.FeatureFinalized("transaction_version", 1),
         "Brokers act on it at once; a client hears of it when it opens a connection.",
+    ),
+    (
+        events.AclsChanged("app-1 may READ TOPIC src", False),
+        "Every request that arrives from now on is judged without it; nobody is told.",
     ),
     (
         events.CallReturned("app-1", 5, "commitTransaction", "TimeoutException"),

@@ -86,13 +86,17 @@ def _asked(m: model.Metadata, around: Around) -> Struct:
 def _told(m: model.MetadataResponse, around: Around) -> Struct:
     topics = tuple(
         {
-            "ErrorCode": Errors.NONE if t.topic_id else Errors.UNKNOWN_TOPIC_OR_PARTITION,
+            "ErrorCode": t.error or _unknown(t),
             "Name": t.topic,
             "TopicId": t.topic_id or ZERO_ID,
         }
         for t in m.topics
     )
     return {"Topics": topics, "ErrorCode": m.error}
+
+
+def _unknown(topic: model.TopicId) -> Errors:
+    return Errors.NONE if topic.topic_id else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 KINDS: dict[type[Message], Kind] = {

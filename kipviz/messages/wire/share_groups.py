@@ -353,10 +353,14 @@ def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
             for a in m.acquired
         ),
     }
-    return {
-        "ErrorCode": Errors.NONE,
-        "Responses": around.by_topic_id(m.partition, "Partitions", **partition),
-    }
+    told = around.by_topic_id(m.partition, "Partitions", **partition)
+    for refused in m.refused:
+        error = {
+            "PartitionIndex": index_of(refused),
+            "ErrorCode": Errors.TOPIC_AUTHORIZATION_FAILED,
+        }
+        told += around.by_topic_id(refused, "Partitions", **error)
+    return {"ErrorCode": Errors.NONE, "Responses": told}
 
 
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:

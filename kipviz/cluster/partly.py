@@ -1,0 +1,64 @@
+"""A request for several topics of which its sender may not use some: who is served with what.
+
+WHERE IN KAFKA: KafkaApis, which takes the topics that are refused out of a request, hands the rest
+to the role, and puts them into the answer with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import (
+    OffsetCommit,
+    OffsetCommitResponse,
+    RefusedOffset,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.records.placement import topic_of
+
+REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def without(message: Message, topics: tuple[str, ...]) -> Message:
+    """Give a request without the topics that are refused; something is left of it."""
+    match message:
+        case OffsetCommit() | TxnOffsetCommit():
+            left = tuple(o for o in message.offsets if topic_of(o.partition) not in topics)
+            return message.but(offsets=left)
+        case Metadata():
+            return message.but(topics=tuple(t for t in message.topics if t not in topics))
+        case ShareFetch():
+            asked = (message.partition, *message.further)
+            first, *further = (p for p in asked if topic_of(p) not in topics)
+            message = message.but(further=tuple(further))
+            if first == message.partition:
+                return message
+            return message.but(partition=first, acknowledgements=())
+        case _:
+            raise AssertionError(f"{type(message).__name__} is served as a whole or not at all")
+
+
+def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
+    """Give the answer to a request with an error for each of the topics that were refused."""
+    match answer:
+        case OffsetCommitResponse() | TxnOffsetCommitResponse():
+            asked: Any = request
+            out = (o.partition for o in asked.offsets if topic_of(o.partition) in topics)
+            refused = tuple(RefusedOffset(partition, REFUSED) for partition in out)
+            return answer.but(refused=(*refused, *answer.refused))
+        case MetadataResponse():
+            out_of = tuple(TopicId(topic, "", REFUSED) for topic in topics)
+            return answer.but(topics=(*answer.topics, *out_of))
+        case ShareFetchResponse():
+            assert isinstance(request, ShareFetch)
+            asked_for = (request.partition, *request.further)
+            answer = answer.but(refused=tuple(p for p in asked_for if topic_of(p) in topics))
+            lost = request.acknowledgements and topic_of(request.partition) in topics
+            return answer.but(acknowledge_error=REFUSED) if lost else answer
+        case _:
+            raise AssertionError(f"{type(answer).__name__} has one error for all of it")

@@ -1,0 +1,54 @@
+"""KIP-11: authorization interface, with what KIP-140 and KIP-290 add."""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+
+KIP = Kip(
+    11,
+    "Authorization interface",
+    "shipped since 0.9",
+    (
+        Row(
+            "Operations and resources",
+            "Every request needs an operation on each resource that it names; a denial goes first.",
+            SIMPLIFIED,
+            handler="brokers.authorizer.refusal",
+            scenario="pain-refused-at-start",
+            test="brokers/test_authorizer.py::test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+            note="a principal is a process; hosts are not looked at",
+        ),
+        Row(
+            "A right that is taken away",
+            "A right is asked for when a request arrives; what was let in before stays in.",
+            SIMPLIFIED,
+            handler="cluster.operating.deleted",
+            scenario="kip-11-name-lost",
+            test="scenarios/test_kip_11.py::test_who_loses_its_name_can_end_nothing_and_another_principal_can",
+            page="10-kip-98-transactions",
+            note="all brokers learn of it at once",
+        ),
+        Row(
+            "Several topics, some of them refused",
+            "The others are served, and the refused ones have an error of their own.",
+            MODELLED,
+            handler="cluster.partly.told",
+            scenario="kip-11-source-lost",
+            test="cluster/test_rights.py::test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged",
+        ),
+        Row(
+            "Prefixes (KIP-290)",
+            "A name that ends in a star stands for all names that begin so.",
+            MODELLED,
+            handler="brokers.authorizer.may",
+            scenario="pain-refused-at-start",
+            test="brokers/test_authorizer.py::test_a_name_is_meant_literally_unless_it_ends_in_a_star",
+        ),
+        Row(
+            "DescribeAcls, and filters that delete several",
+            "An admin client lists and deletes by pattern.",
+            OPEN,
+            note="an operator deletes and creates one ACL at a time, by an action",
+        ),
+    ),
+)

@@ -1,0 +1,38 @@
+"""Goals about what operators do: rights, and brokers of different binaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kipviz.cluster.actions import DeleteAcls
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageDelivered
+
+OF_RIGHTS = (
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    Errors.TOPIC_AUTHORIZATION_FAILED,
+    Errors.GROUP_AUTHORIZATION_FAILED,
+    Errors.CLUSTER_AUTHORIZATION_FAILED,
+)
+
+
+def _refused(moment: Any) -> bool:
+    """A client was just told that it lacks a right."""
+    return any(
+        isinstance(event, MessageDelivered)
+        and event.way == "response"
+        and getattr(event.message, "error", None) in OF_RIGHTS
+        for event in moment.events
+    )
+
+
+def _right_lost(moment: Any) -> bool:
+    """An operator took a right away on this run."""
+    return any(isinstance(action, DeleteAcls) for action in moment.actions)
+
+
+OPERATING_GOALS: Mapping[str, Callable[[Any], bool]] = {
+    "refused": _refused,
+    "right lost": _right_lost,
+}
