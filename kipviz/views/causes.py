@@ -17,7 +17,9 @@ from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
     CrashBroker,
+    CreateAcls,
     Cut,
+    DeleteAcls,
     Deliver,
     DeliverLate,
     ExpireLock,
@@ -48,7 +50,12 @@ Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
 LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
-FEATURES = "features"
+# What else of the cluster's metadata changes, and how a reader would name it.
+METADATA = {
+    "features": "which feature levels are finalized",
+    "acls": "which ACLs there are",
+}
+FEATURES, ACLS = METADATA
 MESSAGE = "sent its message"
 
 
@@ -175,6 +182,8 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
         notes.look((CUTS, ""))
     if isinstance(action, Deliver | Send | Step):
         notes.look((FEATURES, ""))
+    if isinstance(action, Deliver | DeliverLate | CreateAcls | DeleteAcls):
+        notes.look((ACLS, ""))
     if after.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
     return tuple(notes.read)
@@ -190,8 +199,9 @@ def writes(before: World, after: World) -> list[Place]:
         found.append((UP, ""))
     if before.cuts != after.cuts:
         found.append((CUTS, ""))
-    if before.image.features != after.image.features:
-        found.append((FEATURES, ""))
+    found += [
+        (part, "") for part in METADATA if getattr(before.image, part) != getattr(after.image, part)
+    ]
     if before.next_producer_id != after.next_producer_id:
         found.append((IDS, ""))
     return found
@@ -278,7 +288,5 @@ def _words(place: Place) -> str:
             return "which brokers run"
         case "cuts":
             return "who is cut apart or stands still"
-        case "features":
-            return "which feature levels are finalized"
         case _:
-            return "the next producer id"
+            return METADATA.get(name, "the next producer id")
