@@ -6,8 +6,10 @@ BIN = .venv/bin
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 BENCHES = $(sort $(wildcard tests/bench/*.py))
 # What `make test` runs beside the tests proper: each notebook's stored outputs against a new run.
-NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=120 --nbval-kernel-startup-timeout=60 \
+NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-kernel-startup-timeout=120 \
 	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
+# Two processes share the tests, a file at a time and in the order of tests/conftest.py.
+SIDE_BY_SIDE = --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 ARGS =
 
 .PHONY: help lab test check thorough lint format notebooks front bench set-up-run set-up-test set-up-front
@@ -37,13 +39,13 @@ lint: set-up-test
 
 # pytest comes last: its closing line is the result.
 test: lint
-	@$(BIN)/python -m pytest $(NBVAL) tests $(NOTEBOOKS) $(ARGS)
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(NBVAL) tests $(NOTEBOOKS) $(ARGS)
 
 check: lint
-	@$(BIN)/python -m pytest -m 'not spark and not browser and not slow' $(ARGS)
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not spark and not browser and not slow' $(ARGS)
 
 thorough: set-up-test
-	@$(BIN)/python -m pytest -m thorough $(ARGS)
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m thorough $(ARGS)
 
 format: set-up-test
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
+from playwright.sync_api import expect
 
 from tests.browser.harness import LOOPBACK, write_notebook
 
@@ -83,20 +84,23 @@ def visit(lab):
 
 def steps_by_keys(page) -> None:
     """Step both steppers by keys and see that they keep apart."""
-    page.wait_for_function(
-        "() => document.querySelectorAll('.kv .kv-say:not(:empty)').length >= 2", timeout=120_000
-    )
-    left, right = page.locator(".kv").nth(0), page.locator(".kv").nth(1)
+    steppers = page.locator(".kv")
+    expect(steppers).to_have_count(2, timeout=120_000)
+    left, right = steppers.nth(0), steppers.nth(1)
+    for stepper in (left, right):
+        expect(stepper.locator(".kv-say")).not_to_be_empty(timeout=120_000)
     begin = left.locator(".kv-say").inner_text()
+    expect(right.locator(".kv-say")).to_have_text(begin)
     left.focus()
     for _ in range(2):
         page.keyboard.press("ArrowRight")
-    assert left.locator(".kv-say").inner_text() != begin
-    assert right.locator(".kv-say").inner_text() == begin
+    expect(left.locator(".kv-say")).not_to_have_text(begin)
     told = left.locator(".kv-say").inner_text()
+    assert right.locator(".kv-say").inner_text() == begin
     right.focus()
     page.keyboard.press("End")
-    assert right.locator(".kv-say").inner_text() not in {begin, told}
+    expect(right.locator(".kv-say")).not_to_have_text(begin)
+    assert right.locator(".kv-say").inner_text() != told
     assert left.locator(".kv-say").inner_text() == told
     left.focus()
     page.keyboard.press("s")

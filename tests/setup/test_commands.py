@@ -90,7 +90,7 @@ def test_make_test_runs_every_check_and_pytest_last(checkout):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:4] == ["ruff format --check .", "ruff check .", "mypy ", "lint-imports "]
-    assert lines[4:7] == ["-m", "pytest", "--nbval"]
+    assert lines[4:7] == ["-m", "pytest", "--numprocesses=2"]
     assert "tests" in lines
 
 
