@@ -4,8 +4,8 @@ WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, Un
   AssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
 DURABILITY: everything here is replayed from records; nothing else changes it.
 NOT MODELLED: several topics in a subscription, regular expressions, static members, racks, members
-  of the classic protocol in such a group, group.consumer.assignment.interval.ms (4.3: a target may
-  be a second late and is made in the background; here it is made in the heartbeat that needs it).
+  of the classic protocol in such a group, that a target may be made in the background (KIP-1263:
+  here it is made in the heartbeat that needs it, or it waits: `targets_wait`).
 """
 
 from __future__ import annotations

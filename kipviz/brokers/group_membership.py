@@ -11,7 +11,7 @@ from kipviz.brokers import consumer_group
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.group_writes import HEARD_NO_MORE, written
+from kipviz.brokers.group_writes import HEARD_NO_MORE, target_waits, written
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -49,7 +49,7 @@ def on_consumer_group_heartbeat(
     DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
       and the member goes one step towards that: it keeps its epoch until it has given up what it is
       not to have, then it gets what nobody else has any more.
-    ANSWERS: the member's epoch, and its assignment if that is new to it.
+    ANSWERS: the member's epoch, and its assignment if that is new to it or it said all of its own.
     Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
     """
     if me.loading:
@@ -73,7 +73,8 @@ def on_consumer_group_heartbeat(
     after, moved = _reconciled(_after(group, records), request)
     records += moved
     member = after.members[request.member_id]
-    new = joins or request.owned is not None or member.assigned != before.assigned
+    whole = bool(request.topic) and request.owned is not None
+    new = joins or whole or member.assigned != before.assigned
     answer = ConsumerGroupHeartbeatResponse(
         Errors.NONE,
         request.member_id,
@@ -146,7 +147,7 @@ def _subscribed(
             GroupEpochRecord(group_id, group.epoch + 1),
         )
         group = _after(group, records)
-    if group.epoch == group.target_epoch:
+    if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
         return records
     topics = {member.topic: True for member in group.members.values()}
     partitions = tuple(p for p in on.image.leaders if topic_of(p) in topics)
@@ -179,8 +180,11 @@ def _reconciled(
 
 
 def _gone(group: ConsumerGroup, group_id: str, name: str) -> tuple[Value, ...]:
+    """Give the records of a member that is gone; the target of a group without members is there."""
     tombstones = tuple(MemberTombstone(group_id, name, of) for of in MEMBER_RECORDS)
-    return (*tombstones, GroupEpochRecord(group_id, group.epoch + 1))
+    epoch = group.epoch + 1
+    last = (TargetEpochRecord(group_id, epoch),) if len(group.members) == 1 else ()
+    return (*tombstones, GroupEpochRecord(group_id, epoch), *last)
 
 
 def _after(group: ConsumerGroup, records: tuple[Value, ...]) -> ConsumerGroup:

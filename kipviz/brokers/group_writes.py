@@ -5,14 +5,26 @@ A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: Co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kipviz.brokers.consumer_group import GroupMember
 from kipviz.brokers.context import Context, Effects, Reply
 from kipviz.brokers.group_state import GroupCoordinator, replay
 from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.share_group import ShareMember
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 
 HEARD_NO_MORE = "its session ran out"
+
+
+def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> bool:
+    """Say whether a group keeps its target for now: one whose members are all new gets one at once.
+
+    Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.
+    """
+    return on.settings.targets_wait and any(member.epoch for member in members)
 
 
 def written(

@@ -17,7 +17,9 @@ class BrokerSettings(Value, frozen=True):
     transactional.id.expiration.ms run out, which is a week and longer than any story.
     `record_lock_duration_ms` is group.share.record.lock.duration.ms and
     `transaction_scan_ms` transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock
-    reads these two.
+    reads these two. `targets_wait` says that group.consumer.assignment.interval.ms and
+    group.share.assignment.interval.ms have not passed since the last target of any group (KIP-1263):
+    one with members keeps its target for now. With an untimed clock that is so for a whole run or not.
     """
 
     delivery_count_limit: int = 5
@@ -29,6 +31,7 @@ class BrokerSettings(Value, frozen=True):
     transactional_ids_expire: bool = False
     record_lock_duration_ms: int = 30_000
     transaction_scan_ms: int = 10_000
+    targets_wait: bool = False
 
 
 EARLIEST, LATEST = "earliest", "latest"

@@ -2,8 +2,9 @@
 
 WHERE IN KAFKA: ShareGroup, ShareGroupMember, SimpleAssignor. KIPS: KIP-932.
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: several topics in a subscription, racks, group.share.assignment.interval.ms (a target
-  is made in the heartbeat that needs it), deletion of groups and of initialised topics.
+NOT MODELLED: several topics in a subscription, racks, that a target may be made in the
+  background (KIP-1263: here in the heartbeat that needs it, or it waits: `targets_wait`), deletion
+  of groups and of initialised topics.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from __future__ import annotations
 from kipviz.brokers import share_group
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.group_writes import HEARD_NO_MORE, written
+from kipviz.brokers.group_writes import HEARD_NO_MORE, target_waits, written
 from kipviz.brokers.share_group import ShareGroup, ShareMember
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -53,7 +53,7 @@ def on_share_group_heartbeat(
     DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
       initialised at their share coordinators; a bumped epoch makes a new target, and the member
       jumps to it at once: nothing has to be given up first.
-    ANSWERS: the member's epoch, and its assignment if that is new to it.
+    ANSWERS: the member's epoch, and its assignment if that is new to it or it said its topics.
     Clause: KIP-932 "ShareGroupHeartbeat"; GroupMetadataManager.shareGroupHeartbeat.
     """
     error = _error(me, request)
@@ -74,8 +74,8 @@ def on_share_group_heartbeat(
         records = (*records, ShareGroupEpochRecord(group_id, group.epoch + 1))
     group = _after(group, records)
     asked, more = _initializing(group, group_id, on)
-    records = (*records, *more, *_target(_after(group, more), group_id))
-    group = _after(group, (*more, *_target(_after(group, more), group_id)))
+    records = (*records, *more, *_target(_after(group, more), group_id, on))
+    group = _after(group, (*more, *_target(_after(group, more), group_id, on)))
     member = group.members[name]
     after = member.but(epoch=group.target_epoch, partitions=member.target)
     if after != member:
@@ -86,7 +86,8 @@ def on_share_group_heartbeat(
                 group_id, name, after.epoch, after.previous_epoch, after.partitions
             ),
         )
-    new = request.member_epoch == JOINING or after.partitions != member.partitions
+    whole = request.member_epoch == JOINING or bool(request.topic)
+    new = whole or after.partitions != member.partitions
     told = Assignment(after.partitions) if new else None
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
     because = "it joined" if known is None else "it was given its target"
@@ -173,9 +174,9 @@ def _initializing(
     return tuple(request for _, request in found), (record,)
 
 
-def _target(group: ShareGroup, group_id: str) -> tuple[ShareGroupRecord, ...]:
+def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRecord, ...]:
     """Give the records of a new target, if the group's epoch is ahead of the one there is."""
-    if group.epoch == group.target_epoch:
+    if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
         return ()
     target = share_group.simple(group, group.initialized)
     changed = tuple(
@@ -199,8 +200,11 @@ def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effec
 
 
 def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
+    """Give the records of a member that is gone; the target of a group without members is there."""
     tombstones = tuple(ShareGroupTombstone(group_id, name, of) for of in OF_A_MEMBER)
-    return (*tombstones, ShareGroupEpochRecord(group_id, group.epoch + 1))
+    epoch = group.epoch + 1
+    last = (ShareGroupTargetEpochRecord(group_id, epoch),) if len(group.members) == 1 else ()
+    return (*tombstones, ShareGroupEpochRecord(group_id, epoch), *last)
 
 
 def _after(group: ShareGroup, records: tuple[Value, ...]) -> ShareGroup:

@@ -155,7 +155,7 @@ class ClusterModel:
 
     def initial(self) -> World:
         """Give the first world: everybody in office, nothing on the wire."""
-        turn = self._turn(first_world(self.spec))
+        turn = self.turn(first_world(self.spec))
         for key, role in turn.roles.items():
             if getattr(role, "loading", False):
                 turn.carry_out(key, dispatch.loaded(role, turn.context(key[0])))
@@ -233,7 +233,7 @@ class ClusterModel:
         why = self.why_not(world, action)
         if why is not None:
             raise NotEnabled(action, why)
-        turn = self._turn(world)
+        turn = self.turn(world)
         field = SPENDS.get(type(action))
         if field is not None:
             left = getattr(world.budget, field) - 1
@@ -243,7 +243,8 @@ class ClusterModel:
 
     # -- pieces --------------------------------------------------------------------------------
 
-    def _turn(self, world: World) -> Turn:
+    def turn(self, world: World) -> Turn:
+        """Begin a step from a world."""
         return Turn(world, self.spec, self._brokers, self._clients)
 
     def context(self, world: World, broker: int) -> Context:

@@ -5,8 +5,8 @@ a simulated one are read by the same code. There is one broker, number 1, which 
 logs do not say who led what.
 
 NOT MODELLED: what no log holds. There are no clients, no messages and no timers; locks of share groups
-are in their leader's memory alone. What stands in the logs counts as replicated. Records about the
-members of groups are passed over.
+are in their leader's memory alone. What stands in the logs counts as replicated. Records of groups of
+the classic protocol, and of streams groups, are passed over.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers import group_state, share_coordinator, transaction_coordinator
+from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.rules import BrokerRules
@@ -36,7 +37,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.records.batches import Batch
-from kipviz.records.consumer_offsets import OffsetCommitRecord
+from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.share_group_state import ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
@@ -230,13 +231,7 @@ class RebuiltModel(ClusterModel):
         if isinstance(role, TransactionCoordinator):
             return _transactions(role, entry)
         if isinstance(role, GroupCoordinator):
-            known = tuple(r for r in batch.records if isinstance(r, OffsetCommitRecord))
-            role = group_state.replay(role, batch.but(records=known))
-            role = role.but(offsets=_without(role.offsets, entry.gone))
-            staged = known if batch.transactional else ()
-            return role, tuple(
-                OffsetStaged(r.group_id, r.partition, r.offset, batch.producer_id) for r in staged
-            )
+            return _groups(role, entry)
         if isinstance(role, ShareCoordinator):
             read = tuple(
                 r
@@ -259,6 +254,33 @@ def _without(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:
         if (key if isinstance(key, str) else " ".join(key)) in gone:
             table = table.without(key)
     return table
+
+
+def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tuple[Event, ...]]:
+    """Replay offsets and members, and tell what was staged.
+
+    Offsets keep their place in the log, which says which of two counts. Compaction may have taken
+    away the older record of a group's epoch, so its members are not taken for given ones.
+    """
+    batch = entry.batch
+    for at, record in enumerate(batch.records, batch.base_offset):
+        if isinstance(record, PassedOver):
+            continue
+        if isinstance(record, MemberRecord) and record.group_id not in role.groups:
+            role = role.but(groups=role.groups.set(record.group_id, ConsumerGroup()))
+        role = group_state.replay(role, batch.but(base_offset=at, records=(record,)))
+    if batch.control:
+        role = group_state.replay(role, batch)
+    role = role.but(
+        offsets=_without(role.offsets, entry.gone),
+        groups=_without(role.groups, entry.gone),
+        share_groups=_without(role.share_groups, entry.gone),
+    )
+    offsets = tuple(r for r in batch.records if isinstance(r, OffsetCommitRecord))
+    staged = offsets if batch.transactional else ()
+    return role, tuple(
+        OffsetStaged(r.group_id, r.partition, r.offset, batch.producer_id) for r in staged
+    )
 
 
 def _transactions(

@@ -2,8 +2,8 @@
 
 Every record of an internal topic has a key that begins with a version (for `__transaction_state`)
 or a kind (for the other two topics), and a value that begins with the version of its layout. A
-value of null is a tombstone. Group membership records are named and passed over: kipviz does not
-model rebalances.
+value of null is a tombstone. What is said about members of groups is in `group_records`; those of the
+classic protocol and of streams groups are named only.
 
 A layout that is not known is refused. Kafka's own readers skip it with a warning, but a reader who
 explains a log must not leave out what it does not understand.
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.core.values import Value
+from kipviz.recordings import group_records
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment
 from kipviz.records.fields import Fields, FieldsError
@@ -27,7 +28,7 @@ from kipviz.records.transaction_state import TransactionState
 
 STATES = tuple(TransactionState)
 
-# Key kinds of `__consumer_offsets` (CoordinatorRecordType) that are not read, and who writes them.
+# Key kinds of `__consumer_offsets` (CoordinatorRecordType) besides offsets, and what they are called.
 GROUP_KINDS: dict[int, str] = {
     2: "GroupMetadata",
     3: "ConsumerGroupMetadata",
@@ -103,12 +104,16 @@ class LoggedOffset(Value, frozen=True):
 
 
 class LoggedGroupRecord(Value, frozen=True):
-    """A record about members and assignments of a group, named only."""
+    """A record about members and assignments of a group; `said` is what it says, if it is read.
+
+    Topics go by their ids there: `group_records.named` puts their names in.
+    """
 
     offset: int
     kind: str
     group: str
     tombstone: bool
+    said: Value | None = None
 
 
 class LoggedShareSnapshot(Value, frozen=True):
@@ -313,7 +318,10 @@ def _group(record: LoggedRecord, batch: LoggedBatch) -> Logged:
     kind = key.number(2, "the key's kind")
     group = key.string("the group")
     if kind in GROUP_KINDS:
-        return LoggedGroupRecord(record.offset, GROUP_KINDS[kind], group, record.value is None)
+        said = group_records.said(kind, group, key, record.value)
+        return LoggedGroupRecord(
+            record.offset, GROUP_KINDS[kind], group, record.value is None, said
+        )
     if kind not in {0, 1}:  # 0 is the offset of Kafka before 0.9 with the same fields
         raise FieldsError(0, f"the key has the unknown kind {kind}")
     topic = key.string("the topic")

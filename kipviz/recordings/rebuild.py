@@ -8,14 +8,17 @@ its data, PREPARE_* before its markers, COMPLETE_* after them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from kipviz.cluster.rebuilt import GONE, Entry, PassedOver
 from kipviz.core.values import Value
+from kipviz.recordings.group_records import OF_GROUPS, named, topics_told
 from kipviz.recordings.internal_topics import (
     DECODERS,
+    GROUP_KINDS,
     Logged,
     LoggedGroupRecord,
     LoggedMarker,
@@ -36,9 +39,13 @@ from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRec
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 TEXT_MAX = 60
+# The file in which a broker keeps the id of the topic of a partition.
+METADATA = "partition.metadata"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITIONS_MAX = 1_000
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+# A tombstone of one of these means that a group is gone.
+GROUPS_THEMSELVES = tuple(GROUP_KINDS[kind] for kind in OF_GROUPS)
 COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 # What goes first within one millisecond.
 BEGINS, DATA, DECIDES, MARKS, ENDS = range(5)
@@ -62,16 +69,23 @@ def partitions_in(path: Path) -> tuple[Path, ...]:
 
 
 def entries_of(
-    folders: Iterable[Path], topics: Sequence[str] = (), *, torn_tail: bool = False
+    folders: Iterable[Path],
+    topics: Sequence[str] = (),
+    *,
+    torn_tail: bool = False,
+    topic_ids: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Entry, ...]:
     """Read partitions and put their batches into the order in which they were written.
 
     `topics` are the user topics to read besides the internal ones; all of them if it is empty.
+    `topic_ids` are names of topics by their ids, where the folders do not tell.
 
     Raises:
         RecordingError: if a log is damaged, has an unknown layout, or a folder is no partition's.
     """
     heads: list[tuple[str, list[tuple[Entry, int]]]] = []
+    folders = tuple(folders)
+    known = {**topic_ids, **topic_ids_in(folders)}
     for folder in folders:
         topic, dash, index = folder.name.rpartition("-")
         if not dash or not index.isdecimal():
@@ -80,11 +94,27 @@ def entries_of(
         if topics and topic not in topics and topic not in DECODERS:
             continue
         segments = read_partition(folder, torn_tail=torn_tail)
-        found = [part for segment in segments for part in _of_segment(segment, folder.name, topic)]
+        found = [
+            part for segment in segments for part in _of_segment(segment, folder.name, topic, known)
+        ]
         heads.append((folder.name, found))
     since = _enlisted(entry for _, found in heads for entry, _ in found)
     ready = [_never_back(found, since) for _, found in sorted(heads, key=lambda head: head[0])]
     return tuple(_merged([found for found in ready if found]))
+
+
+def topic_ids_in(folders: Iterable[Path]) -> dict[str, str]:
+    """Give the topics by their ids, as far as a broker keeps that beside its logs."""
+    known: dict[str, str] = {}
+    for folder in folders:
+        try:
+            lines = (folder / METADATA).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            continue
+        said = dict(line.partition(":")[::2] for line in lines)
+        if said.get("topic_id", "").strip():
+            known[said["topic_id"].strip()] = folder.name.rpartition("-")[0]
+    return known
 
 
 def internal_partitions_of(entries: Iterable[Entry]) -> int:
@@ -105,9 +135,12 @@ def internal_partitions_of(entries: Iterable[Entry]) -> int:
 # -- one partition -----------------------------------------------------------------------------
 
 
-def _of_segment(segment: Segment, partition: str, topic: str) -> Iterator[tuple[Entry, int]]:
+def _of_segment(
+    segment: Segment, partition: str, topic: str, topics: dict[str, str]
+) -> Iterator[tuple[Entry, int]]:
     said: dict[int, Logged] = {}
     told = decode(segment, topic) if topic in DECODERS else markers(segment)
+    topics = topics | _topics_of(told)
     said |= {each.offset: each for each in told}
     for batch in segment.batches:
         if batch.control:
@@ -116,7 +149,7 @@ def _of_segment(segment: Segment, partition: str, topic: str) -> Iterator[tuple[
             yield _entry(partition, batch, _marker(batch, marker)), MARKS
             continue
         for run in _runs(batch.records):
-            records = tuple(_record(r, said.get(r.offset)) for r in run)
+            records = tuple(_record(r, said.get(r.offset), topics) for r in run)
             gone = tuple(r.key for r in records if isinstance(r, PassedOver) and r.kind == GONE)
             made = Batch(
                 run[0].offset,
@@ -127,6 +160,17 @@ def _of_segment(segment: Segment, partition: str, topic: str) -> Iterator[tuple[
                 transactional=batch.transactional,
             )
             yield _entry(partition, batch, made, gone), _rank(records)
+
+
+def _topics_of(told: Iterable[Logged]) -> dict[str, str]:
+    """Give the topics by their ids that a log of groups tells itself."""
+    known: dict[str, str] = {}
+    for each in told:
+        if isinstance(each, LoggedOffset) and each.topic_id:
+            known[each.topic_id] = each.topic
+        elif isinstance(each, LoggedGroupRecord) and each.said is not None:
+            known |= dict(topics_told(each.said))
+    return known
 
 
 def _entry(partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...] = ()) -> Entry:
@@ -176,7 +220,7 @@ def _marker(batch: LoggedBatch, marker: LoggedMarker) -> Batch:
     )
 
 
-def _record(record: LoggedRecord, said: Logged | None) -> Value:
+def _record(record: LoggedRecord, said: Logged | None, topics: dict[str, str]) -> Value:
     """Give a record as the model's roles write it; what they have no use for keeps its place."""
     match said:
         case LoggedTransaction():
@@ -203,6 +247,10 @@ def _record(record: LoggedRecord, said: Logged | None) -> Value:
                 said.delivery_complete_count,
                 said.batches,
             )
+        case LoggedGroupRecord(said=Value() as told):
+            return named(told, topics)
+        case LoggedGroupRecord(tombstone=True, kind=kind) if kind in GROUPS_THEMSELVES:
+            return PassedOver(GONE, said.group)
         case LoggedGroupRecord():
             return PassedOver(said.kind, said.group)
         case LoggedTombstone():

@@ -8,6 +8,7 @@ from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_membership import on_consumer_group_heartbeat
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups import OffsetFetch
@@ -52,6 +53,41 @@ def test_a_heartbeat_that_changes_nothing_writes_nothing_and_brings_no_assignmen
     assert (answer.member_epoch, answer.assignment) == (2, None)
     assert desk.role == before
     assert len(desk.written(HERE)) == written
+
+
+def test_a_heartbeat_brings_the_assignment_again_only_if_it_says_everything(desk):
+    """Recorded of Kafka 4.4.0: one that says what it owns, and not its topics, is told nothing."""
+    join(desk, "C1")
+    assert beat(desk, "C1", 2, BOTH).assignment is None
+    assert beat(desk, "C1", 2, BOTH, "src").assignment == Assignment(BOTH)
+
+
+def test_the_last_member_that_leaves_takes_the_target_along(desk):
+    """Recorded of Kafka 4.4.0: a group without members has the target of its own epoch."""
+    join(desk, "C1")
+    join(desk, "C2")
+    beat(desk, "C1", -1)
+    assert [type(r).__name__ for r in desk.written(HERE)][-1] == "GroupEpochRecord"
+    beat(desk, "C2", -1)
+    last = [(type(r).__name__, r.epoch) for r in desk.written(HERE)[-2:]]
+    assert last == [("GroupEpochRecord", 5), ("TargetEpochRecord", 5)]
+    assert desk.role.groups["g"].target_epoch == 5
+
+
+def test_a_target_that_has_to_wait_leaves_a_new_member_without_partitions(desk):
+    """Recorded of Kafka 4.3.1: whoever comes within the assignment interval gets the old epoch."""
+    join(desk, "C1")
+    desk.settings = BrokerSettings(targets_wait=True)
+    late = join(desk, "C2")
+    assert (late.member_epoch, late.assignment) == (2, Assignment(()))
+    desk.settings = BrokerSettings()
+    assert beat(desk, "C1", 2).member_epoch == 2
+    assert desk.role.groups["g"].target_epoch == 3
+
+
+def test_the_first_member_of_a_group_does_not_wait_for_its_target(desk):
+    desk.settings = BrokerSettings(targets_wait=True)
+    assert join(desk, "C1").assignment == Assignment(BOTH)
 
 
 def test_a_partition_goes_from_one_member_to_another_in_three_heartbeats(desk):

@@ -8,6 +8,7 @@ from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import share_coordinator as sc
 from kipviz.brokers import share_membership
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_membership import ShareGroupHeartbeat
@@ -149,6 +150,24 @@ def test_who_leaves_frees_its_partitions_for_the_others():
     assert group.group.members.keys() == ("M2",)
     answer = group.beats("M2", epoch)
     assert (answer.member_epoch, answer.assignment.partitions) == (epoch + 1, ("src-0", "src-1"))
+
+
+def test_a_group_of_nobody_has_the_target_of_its_own_epoch_and_no_one_waits_for_the_next():
+    """Recorded of Kafka 4.4.0; before, a member that came within a second got an old target."""
+    group = running(("M1",))
+    group.settings = BrokerSettings(targets_wait=True)
+    group.beats("M1", -1)
+    assert group.group.target_epoch == group.group.epoch
+    assert group.joins("M2").assignment.partitions == ("src-0", "src-1")
+    waiting = group.joins("M3")
+    assert (waiting.member_epoch, waiting.assignment.partitions) == (group.group.target_epoch, ())
+
+
+def test_a_heartbeat_that_says_its_topics_is_told_its_partitions_again():
+    group = running(("M1",))
+    epoch = group.group.epoch
+    assert group.beats("M1", epoch).assignment is None
+    assert group.beats("M1", epoch, "src").assignment.partitions == ("src-0", "src-1")
 
 
 def test_a_member_that_is_not_heard_of_is_taken_out_and_joins_again_under_its_own_id():

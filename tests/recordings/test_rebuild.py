@@ -9,13 +9,14 @@ import pytest
 
 import kipviz
 from kipviz.cluster.actions import CrashBroker, ReadLog
-from kipviz.cluster.rebuilt import BROKER, Entry, PassedOver, RebuiltModel
+from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
 from kipviz.recordings.internal_topics import LoggedShareUpdate, LoggedTransaction
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import read_partition
+from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
 from kipviz.views.blocked import blocked
 from kipviz.views.holding import findings
@@ -197,12 +198,11 @@ def test_the_number_of_internal_partitions_is_found_by_where_the_ids_lie() -> No
     assert internal_partitions_of(moved) == 1
 
 
-def test_a_record_that_is_passed_over_keeps_its_place() -> None:
+def test_the_members_of_groups_are_read_and_every_record_keeps_its_place() -> None:
     entries = entries_of(partitions_in(RELEASE / "restart"))
     groups = [e for e in entries if e.partition.startswith("__consumer_offsets")]
     assert all(isinstance(e, Entry) for e in groups)
-    kinds = {r.kind for e in groups for r in e.batch.records if isinstance(r, PassedOver)}
-    assert "ShareGroupMetadata" in kinds
+    assert all(isinstance(r, ShareGroupRecord) for e in groups for r in e.batch.records)
     ends = [(e.batch.base_offset, e.batch.last_offset) for e in groups]
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ends))
 
