@@ -364,17 +364,23 @@ TIMERS: dict[str, Clause] = {
         SHIPPED,
         "GroupMetadataManager, rebalance timeout timers",
     ),
-    "the liveness of": Clause(
-        "on_timer",
-        "KIP-1309 heartbeats of transactions",
-        DRAFT,
-        "KAFKA-20381, open: TransactionCoordinator",
+    "the append at": Clause(
+        "fail_append",
+        "KIP-98 Transaction log; the append's time-out is transaction.timeout.ms",
+        SHIPPED,
+        "TransactionStateManager.appendTransactionToLog",
     ),
     "transactional.id": Clause(
         "on_timer",
         "KIP-98 transactional.id.expiration.ms",
         SHIPPED,
         "TransactionStateManager.removeExpiredTransactionalIds",
+    ),
+    "the liveness of": Clause(
+        "on_timer",
+        "KIP-1309 heartbeats of transactions",
+        DRAFT,
+        "KAFKA-20381, open: TransactionCoordinator",
     ),
 }
 

@@ -18,7 +18,7 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.records.batches import Batch
-from kipviz.records.placement import partition_for
+from kipviz.records.placement import partition_for, topic_of
 
 NOBODY = -1
 
@@ -34,6 +34,9 @@ class Leadership(Value, frozen=True):
 class Image(Part, frozen=True, dict=True):
     """The cluster's metadata, as every live broker and client sees it.
 
+    `min_insync_replicas` has the topics with a min.insync.replicas above 1; only where there are
+    some it matters which brokers are `offline`: a replica is in sync as long as its broker runs.
+
     NOT MODELLED: that brokers and clients learn of a change one by one; the Metadata and
     FindCoordinator round trips: whoever sends looks the address up at once. A request that is
     on the wire when a leader moves still arrives at the old one and is refused there.
@@ -48,6 +51,8 @@ class Image(Part, frozen=True, dict=True):
     features: Features = Features()
     keeps_topic_ids: bool = False
     acls: tuple[Acl, ...] | None = None
+    min_insync_replicas: tuple[tuple[str, int], ...] = ()
+    offline: tuple[int, ...] = ()
 
     def topic_id_of(self, topic: str) -> str:
         """Give the id that groups keep of a topic, "" where they keep none."""
@@ -57,6 +62,19 @@ class Image(Part, frozen=True, dict=True):
         """Give the broker that leads a partition, or -1."""
         found = self.leaders.get(partition)
         return found.leader if found else NOBODY
+
+    def has_enough_replicas(self, partition: str) -> bool:
+        """Say whether min.insync.replicas of a partition are in sync.
+
+        If not, its high watermark stands still, and its leader takes nothing with acks=all. A topic
+        with fewer replicas than that needs all of them. Source: Partition.effectiveMinIsr.
+        """
+        least = next((n for t, n in self.min_insync_replicas if t == topic_of(partition)), 1)
+        held = self.leaders.get(partition)
+        if least < 2 or held is None:
+            return True
+        in_sync = [broker for broker in held.replicas if broker not in self.offline]
+        return len(in_sync) >= min(least, len(held.replicas))
 
     def group_config(self, group_id: str) -> GroupConfig:
         """Give the configuration of a share group; one that nobody configured has the defaults."""
@@ -111,7 +129,10 @@ class LocalCall(Value, frozen=True):
 
 
 class Effects(Value, frozen=True):
-    """What a handler wants done: its new state and everything it asks the cluster to carry out."""
+    """What a handler wants done: its new state and everything it asks the cluster to carry out.
+
+    `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
+    """
 
     state: Any
     appends: tuple[tuple[str, Batch], ...] = ()
@@ -120,6 +141,7 @@ class Effects(Value, frozen=True):
     local: tuple[LocalCall, ...] = ()
     events: tuple[Event, ...] = ()
     new_producer_ids: int = 0
+    given_up: tuple[tuple[str, int], ...] = ()
 
 
 class Context(Value, frozen=True):
@@ -166,11 +188,13 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
     local: tuple[LocalCall, ...] = ()
     events: tuple[Event, ...] = ()
     new_producer_ids = 0
+    given_up: tuple[tuple[str, int], ...] = ()
     for part in parts:
+        given_up += part.given_up
         appends += part.appends
         replies += part.replies
         requests += part.requests
         local += part.local
         events += part.events
         new_producer_ids += part.new_producer_ids
-    return Effects(state, appends, replies, requests, local, events, new_producer_ids)
+    return Effects(state, appends, replies, requests, local, events, new_producer_ids, given_up)

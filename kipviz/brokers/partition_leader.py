@@ -6,8 +6,9 @@ KIPS: KIP-98, KIP-890 part 2 (the leader enlists its partition; no client adds p
 DURABILITY: the state is the log; only what waits for an answer is held here, and a crash loses
   it together with the connections that wait.
 NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms steps up to
-  100 ms), the client retries instead; min.insync.replicas; the wait limit of a fetch (it waits
-  until there is something).
+  100 ms), the client retries instead; NOT_ENOUGH_REPLICAS_AFTER_APPEND, for which the high watermark
+  would have to move at the moment at which replicas get lost; the wait limits of a fetch (it waits
+  until there is something) and of a batch that is not replicated (its client gives up instead).
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
     """
     log = on.log(me.shard)
-    error = marker_error(log, marker, on.rules)
+    enough = on.image.has_enough_replicas(me.shard)
+    error = marker_error(log, marker, on.rules) if enough else Errors.NOT_ENOUGH_REPLICAS
     if error is not Errors.NONE:
         done = MarkerWritten(marker.ticket, me.shard, error)
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -207,6 +209,8 @@ def _append(
     me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
 ) -> Effects:
     log = on.log(me.shard)
+    if not on.image.has_enough_replicas(me.shard):
+        return _refuse(me, request, reply_to, Errors.NOT_ENOUGH_REPLICAS)
     batch = _batch_of(request, log)
     cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:

@@ -62,7 +62,9 @@ class PartitionLog(Part, frozen=True, dict=True):
 
     `open` holds (first offset, producer id) of transactions without a marker, in their order;
     `unreplicated` (first offset, marker offset) of those whose marker is not below the high
-    watermark yet. `start_offset` is the first offset that exists.
+    watermark yet. `start_offset` is the first offset that exists. `given_up` are the offsets of
+    records whose writer was told that they failed: they may be replicated all the same, and whoever
+    reads the log next takes them for what they say.
     """
 
     name: str
@@ -74,6 +76,7 @@ class PartitionLog(Part, frozen=True, dict=True):
     open: tuple[tuple[int, int], ...] = ()
     unreplicated: tuple[tuple[int, int], ...] = ()
     aborted: Log[AbortedTransaction] = Log.of()
+    given_up: tuple[int, ...] = ()
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -262,7 +265,7 @@ def rebuild(log: PartitionLog) -> PartitionLog:
     for batch in log.batches:
         if batch.last_offset < log.high_watermark:
             fresh = append(fresh, batch)
-    return replicate(fresh)
+    return replicate(fresh.but(given_up=tuple(o for o in log.given_up if o < fresh.end_offset)))
 
 
 def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Batch, ...]:

@@ -9,17 +9,32 @@ from typing import Any
 
 from kipviz.brokers import two_phase
 from kipviz.brokers.context import Reply, ReplyTo
-from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
+from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionDecided, TransactionMoved
 from kipviz.messages.transactions import (
     AddOffsetsToTxnResponse,
+    AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerIdResponse,
 )
-from kipviz.messages.two_phase import InitProducerId2PcResponse
-from kipviz.records.transaction_state import TransactionRecord
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
+from kipviz.records.transaction_state import Tombstone, TransactionRecord, TransactionState
+
+APPENDS = "the append at "
+# Who ends a transaction without its producer: InitProducerId, and a timer.
+FENCING = ("fence", "timeout")
+# Answers to a marker after which the coordinator resolves the leader again and resends.
+RETRY_MARKER = (
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.NETWORK_EXCEPTION,
+    Errors.NOT_ENOUGH_REPLICAS,
+)
 
 
 class PendingAppend(Value, frozen=True):
@@ -37,6 +52,99 @@ class PendingAppend(Value, frozen=True):
     reply_to: ReplyTo | None = None
     asked: tuple[str, ...] = ()
     two_phase: bool = False
+
+
+def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[str, ...]:
+    """Give the appends that may take too long: they have the time of their transaction."""
+    timed = (w for w in waiting if w.record.timeout_ms < NO_TIME_LIMIT)
+    return tuple(f"{APPENDS}{w.offset} of {shard}" for w in timed)
+
+
+def append_of(timer: str, waiting: tuple[PendingAppend, ...]) -> PendingAppend:
+    """Give the append that a timer is of."""
+    offset = int(timer.removeprefix(APPENDS).partition(" ")[0])
+    return next(w for w in waiting if w.offset == offset)
+
+
+def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> tuple[Reply, ...]:
+    """Give the error to whoever waits for a record; it tells no identity."""
+    found = []
+    for reply in answers_of(wait, known):
+        told = reply.message.but(error=error)
+        if isinstance(told, InitProducerIdResponse | EndTxnResponse):
+            told = told.but(producer_id=-1, producer_epoch=-1)
+        found.append(reply.but(message=told))
+    return tuple(found)
+
+
+def after_failure(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
+    """Give what is known of a transaction when a record of it failed: what was known before.
+
+    Below transaction version 2 a fence has the next epoch in memory before it is logged, and keeps
+    it: the next attempt does not bump it again, so that epochs nobody saw are not used up.
+    Source: TransactionMetadata.hasFailedEpochFence, TransactionCoordinator.endTransactionWithTV1.
+    """
+    known = known.but(pending_state=None)
+    record = wait.record
+    fences = wait.answer in FENCING and record.state is TransactionState.PREPARE_ABORT
+    if not fences or record.client_transaction_version >= 2:
+        return known
+    return known.but(
+        producer_epoch=record.producer_epoch, last_producer_epoch=-1, has_failed_epoch_fence=True
+    )
+
+
+def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) -> bool:
+    """Say whether a decided transaction waits for a leader, or for replicas of its own log."""
+    if known.state not in PREPARED:
+        return False
+    logged = any(w.record.transactional_id == known.transactional_id for w in waiting)
+    return bool(known.to_send) or not (known.partitions or known.cancelled or logged)
+
+
+def decided(
+    before: TransactionMetadata | TransactionRecord, producer_id: int, state: TransactionState
+) -> TransactionDecided:
+    """Give the fact that a decision is durable: it is about the batches of the epoch before it."""
+    committed = state is TransactionState.PREPARE_COMMIT
+    return TransactionDecided(
+        before.transactional_id, producer_id, before.producer_epoch, committed
+    )
+
+
+def unheard(log: PartitionLog) -> tuple[Event, ...]:
+    """Give the decisions in a log that count from now on and that nobody has heard of yet.
+
+    Such a record was given up by the coordinator that wrote it, and replicated after that.
+    """
+    found: dict[str, tuple[Event, ...]] = {}
+    before: dict[str, TransactionRecord] = {}
+    for batch in log.batches if log.given_up else ():
+        for record in batch.records:
+            assert isinstance(record, TransactionRecord | Tombstone)
+            name = record.transactional_id
+            found.pop(name, None)
+            if isinstance(record, Tombstone):
+                before.pop(name, None)
+            elif record.state not in PREPARED:
+                before[name] = record
+            elif batch.base_offset in log.given_up:
+                was = before[name]
+                ids, state = (record.producer_id, record.producer_epoch), record.state
+                moved = TransactionMoved(name, *ids, was.state, state, record.partitions)
+                found[name] = (moved, decided(was, record.producer_id, state))
+    return tuple(event for events in found.values() for event in events)
+
+
+def answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTxnResponse:
+    """Give the answer to AddPartitionsToTxn that holds for all of its partitions."""
+    return AddPartitionsToTxnResponse(
+        error,
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        request.partitions,
+    )
 
 
 def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:

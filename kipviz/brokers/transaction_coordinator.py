@@ -8,15 +8,30 @@ KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: trans
 DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
   and only when that is replicated does the table change. A crash loses the prepared step; the
   next coordinator redoes the rest from the log.
-NOT MODELLED: the 10 s scan (a timeout is one action);
-  throttling; a fence whose record cannot be written (hasFailedEpochFence).
+  An append to a log without min.insync.replicas fails at once, one that the replicas do not get in
+  time fails later, and its record stays in the log: see `fail_append`.
+NOT MODELLED: the 10 s scan (a timeout is one action); throttling; PREPARE_EPOCH_FENCE, which Kafka
+  has in memory between two locks of one InitProducerId and never logs: here that is one step.
 """
 
 from __future__ import annotations
 
 from kipviz.brokers import two_phase
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
-from kipviz.brokers.transaction_append import PendingAppend, answers_of
+from kipviz.brokers.transaction_append import (
+    APPENDS,
+    RETRY_MARKER,
+    PendingAppend,
+    after_failure,
+    answer_add,
+    answers_of,
+    append_of,
+    append_timers,
+    decided,
+    needs_image,
+    refusals,
+    unheard,
+)
 from kipviz.brokers.transaction_metadata import (
     COMPLETE_OF,
     COMPLETED,
@@ -29,20 +44,21 @@ from kipviz.brokers.transaction_metadata import (
     end_txn_error_below_5,
     init_producer_id_error,
     is_end_txn_retry,
+    joined,
     metadata_of,
     next_identity,
     record_of,
     verify_error,
+    why_not_timed_out,
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import TransactionDecided, TransactionForgotten, TransactionMoved
+from kipviz.messages.events import TransactionForgotten, TransactionMoved
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
@@ -50,7 +66,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse, answer_to
+from kipviz.messages.two_phase import InitProducerId2PcResponse, answer_to
 from kipviz.records.batches import Batch
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (
@@ -63,13 +79,6 @@ from kipviz.records.transaction_state import (
 ROLE = "transaction_coordinator"
 EXPIRES = "transactional.id "
 S = TransactionState
-
-# Answers to a marker after which the coordinator resolves the leader again and resends.
-RETRY_MARKER = (
-    Errors.UNKNOWN_TOPIC_OR_PARTITION,
-    Errors.NOT_LEADER_OR_FOLLOWER,
-    Errors.NETWORK_EXCEPTION,
-)
 
 
 class TransactionCoordinator(Part, frozen=True, dict=True):
@@ -158,10 +167,10 @@ def on_add_partitions(
     check = verify_error if request.verify_only else add_partitions_error
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else check(known, request)
     if error is not Errors.NONE or known is None or request.verify_only:
-        return Effects(me, replies=(Reply(reply_to, _answer_add(error, request)),))
+        return Effects(me, replies=(Reply(reply_to, answer_add(error, request)),))
     wait = PendingAppend(
         _next_offset(me, on),
-        _ongoing(known, request.partitions, 2 if request.version >= 4 else 0),
+        joined(known, request.partitions, 2 if request.version >= 4 else 0),
         known.last_producer_epoch,
         "add",
         reply_to,
@@ -188,7 +197,7 @@ def on_add_offsets(
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         _next_offset(me, on),
-        _ongoing(known, (partition,), 0),
+        joined(known, (partition,), 0),
         known.last_producer_epoch,
         "offsets",
         reply_to,
@@ -269,10 +278,13 @@ def on_markers_lost(
 
 
 def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
-    """Send markers that had to wait because nobody led their partition."""
+    """Send markers that had to wait because nobody led their partition.
+
+    A transaction whose completion could not be logged is completed when there are replicas again.
+    """
     parts: list[Effects] = []
     for known in me.transactions.values():
-        if known.to_send and known.state in PREPARED:
+        if needs_image(known, me.waiting):
             part = _send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
             me = part.state
             parts.append(part)
@@ -293,14 +305,7 @@ def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | N
         return f"the coordinator of {me.shard} still reads its log"
     if known is None:
         return f"the coordinator of {me.shard} knows no transactional id {transactional_id}"
-    if known.pending_state is not None:
-        states = f"from {known.state.value} to {known.pending_state.value}"
-        return f"the transition of {transactional_id} {states} is being logged"
-    if known.timeout_ms == NO_TIME_LIMIT:
-        return f"{transactional_id} is part of a two-phase commit: it has no time limit (KIP-939)"
-    if known.state is not S.ONGOING:
-        return f"only ONGOING can time out; {transactional_id} is {known.state.value}"
-    return None
+    return why_not_timed_out(known)
 
 
 def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -> Effects:
@@ -310,7 +315,12 @@ def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
-    """Give the names that are forgotten when nobody uses them (transactional.id.expiration.ms)."""
+    """Give the appends that nobody waits for longer, and the names that nobody uses.
+
+    An append has the transaction's own timeout; it can be over only where replicas may be missing.
+    """
+    if on.image.min_insync_replicas and me.waiting:
+        return append_timers(me.shard, me.waiting)
     if me.loading or not on.settings.transactional_ids_expire:
         return ()
     known = me.transactions.values()
@@ -319,10 +329,16 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
 
 
 def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
-    """Forget a name: log its tombstone, and let nobody use it meanwhile (DEAD).
+    """Give up an append, or forget a name: log its tombstone, and let nobody use it meanwhile (DEAD).
 
     Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
     """
+    if timer.startswith(APPENDS):
+        wait = append_of(timer, me.waiting)
+        failed = fail_append(
+            me.but(waiting=tuple(w for w in me.waiting if w is not wait)), wait, on
+        )
+        return failed.but(given_up=((me.shard, wait.offset),))
     known = me.transactions[timer.removeprefix(EXPIRES)]
     record = record_of(known, S.DEAD, partitions=())
     wait = PendingAppend(_next_offset(me, on), record, known.last_producer_epoch, "expire")
@@ -355,15 +371,17 @@ def replay(
 def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
     """Take office: read the whole log, then send the markers of every decided transaction again.
 
-    Some partitions may have their marker already; the record does not say which.
+    Some partitions may have their marker already; the record does not say which. A decision that
+    its coordinator gave up counts now, if it is the last record of its transaction.
     Clause: TransactionStateManager.loadTransactionsForTxnTopicPartition.
     """
-    for batch in on.log(me.shard).batches:
+    log = on.log(me.shard)
+    for batch in log.batches:
         for record in batch.records:
             assert isinstance(record, TransactionRecord | Tombstone)
             me = replay(me, record)
     me = me.but(loading=False)
-    parts: list[Effects] = []
+    parts: list[Effects] = [Effects(me, events=unheard(log))]
     for known in me.transactions.values():
         if known.state in PREPARED:
             ready = known.but(pending_state=COMPLETE_OF[known.state])
@@ -378,9 +396,7 @@ def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
     replies: list[Reply] = []
     for wait in me.waiting:
         known = me.transactions[wait.record.transactional_id]
-        for reply in answers_of(wait, known):
-            refused = reply.message.but(error=Errors.NOT_COORDINATOR)
-            replies.append(reply.but(message=refused))
+        replies += refusals(wait, known, Errors.NOT_COORDINATOR)
     return Effects(None, replies=tuple(replies))
 
 
@@ -408,24 +424,6 @@ def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None
     return known if known.state in PREPARED and known.partitions else None
 
 
-def _answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTxnResponse:
-    return AddPartitionsToTxnResponse(
-        error,
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        request.partitions,
-    )
-
-
-def _ongoing(
-    known: TransactionMetadata, partitions: tuple[str, ...], version: int
-) -> TransactionRecord:
-    """Give the record of a transaction that some partitions join."""
-    union = tuple(sorted({*known.partitions, *partitions}))
-    return record_of(known, S.ONGOING, partitions=union, client_transaction_version=version)
-
-
 def _join(
     me: TransactionCoordinator, known: TransactionMetadata, wait: PendingAppend, on: Context
 ) -> Effects:
@@ -445,6 +443,9 @@ def _log(
     """Prepare a transition: append its record, and let nothing else begin until it is applied."""
     target = wait.record.state
     assert known.state in VALID_PREVIOUS[target], (known.state, target)
+    if not on.image.has_enough_replicas(me.shard):
+        failed = fail_append(_with(me, known), wait, on)
+        return failed.but(new_producer_ids=new_producer_ids)
     written: TransactionRecord | Tombstone = wait.record
     if target is S.DEAD:
         written = Tombstone(known.transactional_id)
@@ -455,6 +456,23 @@ def _log(
     batch = Batch(wait.offset, (written,))
     state = _with(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
+
+
+def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
+    """Take a prepared step back: its record is not replicated, and whoever waits may come again.
+
+    The completion of a transaction alone is not taken back: it is logged again.
+    Clause: TransactionStateManager.appendTransactionToLog; its errors NOT_ENOUGH_REPLICAS and
+    REQUEST_TIMED_OUT are COORDINATOR_NOT_AVAILABLE to a client.
+    """
+    known = me.transactions[wait.record.transactional_id]
+    if wait.answer != "complete":
+        replies = refusals(wait, known, Errors.COORDINATOR_NOT_AVAILABLE)
+        return Effects(_with(me, after_failure(wait, known)), replies=replies)
+    me = _with(me, known.but(pending_state=wait.record.state))
+    if not on.image.has_enough_replicas(me.shard):
+        return Effects(me)
+    return _send_markers(me, me.transactions[known.transactional_id], (), on)
 
 
 def _keep(
@@ -534,15 +552,13 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     done = Effects(me, replies=answers_of(wait, known), events=(moved,))
     if known.state not in PREPARED:
         return done
-    decided = TransactionDecided(
-        known.transactional_id,
-        known.producer_id,
-        before.producer_epoch,
-        known.state is S.PREPARE_COMMIT,
-    )
     ready = known.but(pending_state=COMPLETE_OF[known.state])
     sending = _send_markers(me, ready, known.partitions, on)
-    return with_effects(sending.state, done.but(events=(moved, decided)), sending)
+    return with_effects(
+        sending.state,
+        done.but(events=(moved, decided(before, known.producer_id, known.state))),
+        sending,
+    )
 
 
 def _send_markers(

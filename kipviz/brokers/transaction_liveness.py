@@ -40,11 +40,11 @@ def on_txn_heartbeat(
 def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
     """Give the liveness of every open transaction whose producer has promised heartbeats.
 
-    The names that are forgotten when nobody uses them stand behind.
+    Behind it stand the coordinator's other timers.
     """
     if me.loading:
         return ()
-    watched = (f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
+    watched = tuple(f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
     return (*watched, *transaction_coordinator.timers(me, on))
 
 

@@ -16,6 +16,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
 )
+from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import (
     EPOCH_MAX,
     LAST_CLIENT_EPOCH,
@@ -39,6 +40,7 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     its partition is loaded again. `last_producer_epoch` is not persisted, as in Kafka
     (KAFKA-20357). `next_producer_epoch` is set only while KIP-939 keeps the transaction: then the
     next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's (draft).
+    `has_failed_epoch_fence` says that the epoch here is one whose record could not be written.
     """
 
     transactional_id: str
@@ -57,6 +59,7 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     cancelled: bool = False
     next_producer_epoch: int = -1
     heartbeat_interval_ms: int = 0
+    has_failed_epoch_fence: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -92,6 +95,26 @@ class Identity(Value, frozen=True):
     producer_epoch: int
     last_producer_epoch: int
     new_producer_ids: int = 0
+
+
+def why_not_timed_out(known: TransactionMetadata) -> str | None:
+    """Say why a transaction cannot time out now, or None when it can."""
+    if known.pending_state is not None:
+        states = f"from {known.state.value} to {known.pending_state.value}"
+        return f"the transition of {known.transactional_id} {states} is being logged"
+    if known.timeout_ms == NO_TIME_LIMIT:
+        return f"{known.transactional_id} is part of a two-phase commit: it has no time limit (KIP-939)"
+    if known.state is not S.ONGOING:
+        return f"only ONGOING can time out; {known.transactional_id} is {known.state.value}"
+    return None
+
+
+def joined(
+    known: TransactionMetadata, partitions: tuple[str, ...], version: int
+) -> TransactionRecord:
+    """Give the record of a transaction that some partitions join."""
+    union = tuple(sorted({*known.partitions, *partitions}))
+    return record_of(known, S.ONGOING, partitions=union, client_transaction_version=version)
 
 
 def metadata_of(record: TransactionRecord) -> TransactionMetadata:
@@ -294,7 +317,7 @@ def decision_of(
         return record_of(
             known,
             target,
-            producer_epoch=known.producer_epoch + fence,
+            producer_epoch=known.producer_epoch + (fence and not known.has_failed_epoch_fence),
             next_producer_id=-1,
             client_transaction_version=0,
         )

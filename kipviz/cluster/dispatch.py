@@ -32,6 +32,7 @@ from kipviz.brokers.local import (
     WriteMarker,
 )
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_append import needs_image
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
@@ -387,7 +388,8 @@ def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
 def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
     """Say whether a role has to act because a partition has a leader again."""
     if isinstance(role, TransactionCoordinator):
-        return any(t.to_send for t in role.transactions.values())
+        known = role.transactions.values()
+        return any(needs_image(t, role.waiting) for t in known)
     return (
         was_leaderless and isinstance(role, ShareLeader) and partition.startswith(SHARE_GROUP_STATE)
     )

@@ -83,8 +83,7 @@ def _replicate(turn: Turn, a: Replicate) -> None:
 
 
 def _load(turn: Turn, a: Load) -> None:
-    key = (a.broker, a.role, a.shard)
-    turn.carry_out(key, dispatch.loaded(turn.roles[key], turn.context(a.broker)))
+    turn.load((a.broker, a.role, a.shard))
 
 
 def _expire(turn: Turn, a: ExpireLock) -> None:

@@ -97,7 +97,7 @@ DURATIONS: tuple[Duration, ...] = (
         "transaction.timeout.ms",
         60_000,
         "producer",
-        "an open transaction is aborted by the scan that finds it",
+        "an open transaction is aborted by the scan that finds it, an append of its log is given up",
         SHIPPED,
         "KIP-98; TransactionStateManager.timedOutTransactions",
         lambda spec: tuple(a.transaction_timeout_ms for a in spec.applications),

@@ -194,7 +194,9 @@ class ClusterModel:
             ]
         if not self._instant:
             found += [
-                Replicate(p) for p, log in _pairs(world.logs) if log.high_watermark < log.end_offset
+                Replicate(p)
+                for p, log in _pairs(world.logs)
+                if log.high_watermark < log.end_offset and world.image.has_enough_replicas(p)
             ]
         self._of_roles(world, found)
         if world.cuts and paused(world):

@@ -18,7 +18,7 @@ from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
-from kipviz.records.placement import topic_of
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 KAFKA_VERSION = "4.4.0"
@@ -184,7 +184,8 @@ class ClusterSpec(Value, frozen=True):
     3; 0 is no rollout: what the draft adds is there.
     Without `acls` everything is allowed, with some only what they allow; an operator may delete
     these, create them again, and create those of `further_acls`. `transactions` is what earlier
-    producers have left in `__transaction_state`.
+    producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics
+    that need more than their leader in sync; Kafka has 2 for `__transaction_state`.
     """
 
     brokers: tuple[int, ...]
@@ -212,6 +213,7 @@ class ClusterSpec(Value, frozen=True):
     share_rollout: int = 0
     durations: Durations = Durations()
     further_acls: tuple[Acl, ...] = ()
+    min_insync_replicas: tuple[tuple[str, int], ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -330,6 +332,12 @@ def _check_topics(spec: ClusterSpec) -> None:
         raise BadSpec(
             f"brokers know TxnOffsetCommit up to version 5 or 6, not {spec.txn_offset_commit}"
         )
+    topics = {topic_of(p.partition) for p in spec.placements} | set(INTERNAL_TOPICS)
+    for topic, least in spec.min_insync_replicas:
+        if topic not in topics or least < 1:
+            raise BadSpec(
+                f"min.insync.replicas is 1 or more, of a topic that there is, not {least} of {topic}"
+            )
     for remade in spec.remade:
         if remade.topic not in dict(spec.topic_ids):
             raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")

@@ -19,6 +19,7 @@ from typing import Any
 from kipviz.brokers import transaction_liveness
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.clients import group_consumer, topic_ids
 from kipviz.clients.kinds import Client, running
@@ -60,7 +61,8 @@ INTERVALS = 3
 
 def of_roles(spec: ClusterSpec) -> bool:
     """Say whether a role of a cluster has a timer with a name."""
-    return joins(spec) or joins_shares(spec) or beats(spec) or expires(spec)
+    appends = bool(spec.min_insync_replicas)
+    return joins(spec) or joins_shares(spec) or beats(spec) or expires(spec) or appends
 
 
 def of_clients(spec: ClusterSpec) -> bool:
@@ -162,6 +164,8 @@ def _left(spec: ClusterSpec, role: Any, timer: str) -> int | None:
     if timer.startswith(transaction_liveness.TIMER):
         name = timer.removeprefix(transaction_liveness.TIMER)
         return INTERVALS * int(role.transactions[name].heartbeat_interval_ms)
+    if timer.startswith(APPENDS):
+        return int(append_of(timer, role.waiting).record.timeout_ms)
     if timer.startswith("the rebalance time-out of "):
         return durations.max_poll_interval_ms
     if not timer.startswith("the session of "):

@@ -131,7 +131,11 @@ class Turn:
         self.events += effects.events
         for partition, batch in effects.appends:
             log = append(self.logs[partition], batch)
-            self.logs = self.logs.set(partition, replicate(log) if self._instant else log)
+            at_once = self._instant and self.image.has_enough_replicas(partition)
+            self.logs = self.logs.set(partition, replicate(log) if at_once else log)
+        for partition, offset in effects.given_up:
+            log = self.logs[partition]
+            self.logs = self.logs.set(partition, log.but(given_up=(*log.given_up, offset)))
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)
@@ -141,7 +145,8 @@ class Turn:
             self._local(broker, call)
         if self._instant:
             for partition, _ in effects.appends:
-                self.notify(partition)
+                if self.image.has_enough_replicas(partition):
+                    self.notify(partition)
 
     def replicate(self, partition: str) -> None:
         """Move a partition's high watermark to its end and tell who waits for it."""
@@ -317,6 +322,32 @@ class Turn:
                 role, on = self.roles[key], self.context(home)
                 self.carry_out(key, dispatch.request_lost(role, source, envelope, on))
 
+    def load(self, key: RoleKey) -> None:
+        """Let a coordinator take office: what is in its log counts now, whatever was told before."""
+        self.carry_out(key, dispatch.loaded(self.roles[key], self.context(key[0])))
+        log = self.logs[key[2]]
+        if log.given_up:
+            self.logs = self.logs.set(key[2], log.but(given_up=()))
+
+    def _in_sync_changed(self) -> None:
+        """Follow the brokers that run: what was short of replicas goes on when it is not any more."""
+        if not self.image.min_insync_replicas:
+            return
+        offline = tuple(b for b in self.spec.brokers if b not in self.up)
+        before, self.image = self.image, self.image.but(offline=offline)
+        for partition in self.image.leaders:
+            if before.has_enough_replicas(partition) or not self.image.has_enough_replicas(
+                partition
+            ):
+                continue
+            if self._instant:
+                self.replicate(partition)
+            key = role_key(self.image.leader_of(partition), partition)
+            if key in self.roles and dispatch.heeds_image(
+                self.roles[key], partition, was_leaderless=False
+            ):
+                self.carry_out(key, dispatch.image_changed(self.roles[key], self.context(key[0])))
+
     # -- leaders and hosts ---------------------------------------------------------------------
 
     def elect(self, partition: str, to: int) -> None:
@@ -352,6 +383,7 @@ class Turn:
     def crash(self, broker: int) -> None:
         """Stop a broker: its roles are gone, its partitions move, its connections break."""
         self.up = tuple(b for b in self.up if b != broker)
+        self._in_sync_changed()
         for key in tuple(self.roles):
             if key[0] == broker:
                 self.roles = self.roles.without(key)
@@ -374,6 +406,7 @@ class Turn:
         for partition, held in self.image.leaders.items():
             if held.leader == NOBODY and broker in held.replicas:
                 self.elect(partition, broker)
+        self._in_sync_changed()
 
     def remake(self, topic: str) -> None:
         """Delete a topic and make it again: another id, other records, nothing that was known of it."""

@@ -128,6 +128,8 @@ def _no_replicate(model: Knows, world: World, a: Replicate) -> str | None:
         return f"there is no partition {a.partition}"
     if log.high_watermark == log.end_offset:
         return f"every in-sync replica has {a.partition} up to its end, offset {log.end_offset}"
+    if not world.image.has_enough_replicas(a.partition):
+        return f"fewer than min.insync.replicas of {a.partition} are in sync: its high watermark stands"
     return None
 
 

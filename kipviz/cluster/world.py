@@ -158,6 +158,7 @@ def first_world(spec: ClusterSpec) -> World:
         ),
         spec.look_up_topics and spec.txn_offset_commit >= BY_ID,
         spec.acls,
+        spec.min_insync_replicas,
     )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:

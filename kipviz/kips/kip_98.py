@@ -28,6 +28,27 @@ KIP = Kip(
             page="10-kip-98-transactions",
         ),
         Row(
+            "Transaction log: appends that fail",
+            "Without min.insync.replicas no step is taken; one that ran out of time is taken back, and "
+            "its record counts all the same for whoever reads the log next.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.fail_append",
+            scenario="kip-98-given-up-decision",
+            test="brokers/test_failed_appends.py::test_the_next_coordinator_takes_a_given_up_decision_for_what_it_says",
+            page="10-kip-98-transactions",
+        ),
+        Row(
+            "acks=all, min.insync.replicas",
+            "A leader without enough replicas takes no batch and no marker; its high watermark stands.",
+            SIMPLIFIED,
+            handler="brokers.partition_leader.on_produce",
+            scenario="kip-98-too-few-replicas",
+            test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_marker",
+            page="10-kip-98-transactions",
+            note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND needs "
+            "a moment that is not there",
+        ),
+        Row(
             "AddPartitionsToTxnRequest",
             "A partition is enlisted before the first batch is written to it.",
             MODELLED,

@@ -30,7 +30,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.lessons import late
+from kipviz.lessons import late, log_goals
 from kipviz.lessons.operating_goals import OPERATING_GOALS
 from kipviz.lessons.session_goals import SESSION_GOALS
 from kipviz.lessons.share_goals import SHARE_GOALS
@@ -381,6 +381,7 @@ GOALS: Mapping[str, Goal] = {
     "database empty-handed": _empty_handed,
     "timed out": _timed_out,
     **late.GOALS,
+    **log_goals.GOALS,
     "half a transaction": _half_a_transaction,
     **OPERATING_GOALS,
     **SHARE_GOALS,

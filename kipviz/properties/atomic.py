@@ -192,10 +192,15 @@ def _truncated(ledger: Ledger, partition: str, world: Any) -> Ledger:
         others = tuple(output for output in outputs if output[1] != partition)
         if others == outputs:
             continue
+        log = world.logs[partition]
+        # Below transaction version 2 several transactions have one epoch: only the open one counts.
+        first = next((at for at, pid in log.open if pid == place[0]), log.end_offset)
         there = tuple(
             (record.origin, partition)
-            for batch in world.logs[partition].batches
-            if not batch.control and (batch.producer_id, batch.producer_epoch) == place
+            for batch in log.batches
+            if batch.base_offset >= first
+            and not batch.control
+            and (batch.producer_id, batch.producer_epoch) == place
             for record in batch.records
             if isinstance(record, DataRecord) and record.origin
         )

@@ -6,6 +6,7 @@ from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.stories import (
     kip_11,
     kip_98,
+    kip_98_replicas,
     kip_447,
     kip_664,
     kip_848,
@@ -39,6 +40,7 @@ class UnknownScenario(ValueError):
 LIBRARY: tuple[Scenario, ...] = (
     *kip_98.STORIES,
     *kip_11.STORIES,
+    *kip_98_replicas.STORIES,
     *kip_447.STORIES,
     *kip_664.STORIES,
     *kip_848.STORIES,

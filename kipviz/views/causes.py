@@ -126,6 +126,16 @@ class Watched:
         return Watched(self._name, self._table.without(key), self._notes)
 
 
+class WatchedBrokers(tuple[int, ...]):  # noqa: SLOT001  a tuple cannot have slots with names
+    """The brokers that are offline; it notes that somebody asked whether one of them is."""
+
+    notes: Notes
+
+    def __contains__(self, broker: object) -> bool:
+        self.notes.look((UP, ""))
+        return super().__contains__(broker)
+
+
 class Causes:
     """The causes of the steps of one line, told step by step from its start."""
 
@@ -174,7 +184,10 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
     notes = Notes()
     watched: dict[str, Any] = {name: Watched(name, getattr(world, name), notes) for name in TABLES}
     leaders: Any = Watched(LEADERS, world.image.leaders, notes)
-    after = model.step(world.but(image=world.image.but(leaders=leaders), **watched), action).world
+    offline = WatchedBrokers(world.image.offline)
+    offline.notes = notes
+    image = world.image.but(leaders=leaders, offline=offline)
+    after = model.step(world.but(image=image, **watched), action).world
     # These are no tables; which actions look at them is plain to see in the model.
     if isinstance(action, CrashBroker | StartBroker | MoveLeader):
         notes.look((UP, ""))

@@ -308,9 +308,9 @@ def test_20_two_phase_commit_knows_no_timeout(desk, timeout_ms):
     assert desk.ask(tc.on_init_producer_id, request).error is Errors.NONE
 
 
-@pytest.mark.xfail(strict=True, reason="an append to a log that cannot be replicated never fails")
 def test_21_whoever_waits_for_a_record_that_was_not_replicated_is_told_to_come_back(desk):
     """TSM.testAppendFailToCoordinatorNotAvailableError."""
+    desk.image["min_insync_replicas"] = (("__transaction_state", 2),)
     hold(desk, S.EMPTY, 5)
     desk.instant = False
     assert add(desk, 5, "topic1-0") is None
