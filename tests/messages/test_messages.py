@@ -9,6 +9,7 @@ import pytest
 
 from kipviz.messages import (
     admin,
+    classic_groups,
     groups,
     membership,
     metadata,
@@ -37,6 +38,7 @@ ALL = [
     cls
     for module in (
         admin,
+        classic_groups,
         groups,
         membership,
         share_membership,
@@ -57,6 +59,10 @@ KAFKA_4_4 = {
     "Fetch": (1, 18),
     "OffsetCommit": (8, 10),
     "OffsetFetch": (9, 10),
+    "JoinGroup": (11, 9),
+    "Heartbeat": (12, 4),
+    "LeaveGroup": (13, 5),
+    "SyncGroup": (14, 5),
     "InitProducerId": (22, 5),
     "AddPartitionsToTxn": (24, 5),
     "AddOffsetsToTxn": (25, 4),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kipviz.messages.classic_groups import Assigned, JoinGroup, SyncGroup, SyncGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.groups import (
@@ -31,11 +32,13 @@ from kipviz.messages.share_groups import (
 from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.messages.wire.batches import encode_batch
+from kipviz.messages.wire.classic_groups import ASSIGNMENT
 from kipviz.messages.wire.codec import Encoded, WireError, decode, encode
 from kipviz.messages.wire.frame import KINDS, bytes_of, places, read_message
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field, Schema, covers
 from kipviz.records.batches import DataRecord
+from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from kipviz.scenarios.library import LIBRARY
 from tests.scenarios.story import nodes, played
@@ -385,3 +388,27 @@ def test_the_model_speaks_versions_whose_fields_it_knows() -> None:
     schema = KINDS[InitProducerId].schema
     assert encode(schema, 0, values).data == b"\0\x01t\0\0\0\x05"
     assert encode(schema, 2, values).data == b"\x02t\0\0\0\x05\0"
+
+
+JOIN = JoinGroup("g", "C1.1", "C1", Subscription("src", (), 1))
+
+
+def test_what_members_tell_each_other_has_its_places_inside_the_bytes() -> None:
+    written = bytes_of(JOIN, AROUND)
+    found = {s.path: written.data[s.start : s.start + s.size] for s in written.spans}
+    inside = "JoinGroupRequest.Protocols[].Metadata"
+    assert found[inside] == bytes([28])  # 27 bytes follow
+    told = f"{inside}.ConsumerProtocolSubscription"
+    assert found[f"{told}.version"] == b"\0\3"
+    assert found[f"{told}.Topics[]"] == b"\0\3src"
+    assert found[f"{told}.GenerationId"] == b"\0\0\0\1"
+
+
+def test_an_assignment_goes_there_and_back_between_two_versions_of_a_string() -> None:
+    sync = SyncGroup("g", 2, "C1.1", (Assigned("C1.1", ("src-0", "src-1")),))
+    _, body, _ = read_message(KINDS[SyncGroup].schema, 5, bytes_of(sync, AROUND).data)
+    (given,) = body["Assignments"]
+    known, _ = decode(ASSIGNMENT, 3, given["Assignment"], 2)
+    assert known["AssignedPartitions"] == ({"Topic": "src", "Partitions": (0, 1)},)
+    nothing = bytes_of(SyncGroupResponse(Errors.ILLEGAL_GENERATION), AROUND)
+    assert read_message(KINDS[SyncGroupResponse].schema, 5, nothing.data)[1]["Assignment"] == b""

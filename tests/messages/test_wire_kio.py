@@ -159,7 +159,7 @@ def primitive(kafka_type: str) -> st.SearchStrategy[Any]:
             return st.booleans()
         case "string":
             return st.text(max_size=200)
-        case "records":
+        case "bytes" | "records":
             return st.binary(max_size=200)
         case "uuid":
             return st.sampled_from([ZERO_ID, "AAAAAAAAAAAAAAAAAAAAAg", "8vAjIXiNQw6uomNAPA8GZQ"])

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from kipviz.messages.wire.classic_groups import ASSIGNMENT, SUBSCRIPTION
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS, REQUEST_HEADER, RESPONSE_HEADER
 from kipviz.messages.wire.schema import Field
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"
-OURS = [kind.schema for kind in KINDS.values()] + [REQUEST_HEADER, RESPONSE_HEADER]
+OURS = [kind.schema for kind in KINDS.values()]
+OURS += [REQUEST_HEADER, RESPONSE_HEADER, SUBSCRIPTION, ASSIGNMENT]
 SHIPPED = {schema.name: schema for schema in OURS if schema.status == "shipped"}
 
 
@@ -97,7 +99,7 @@ def value(field: Field, told: Any) -> Any:
         return tuple(values(field.fields, one) if field.fields else one for one in told)
     if field.fields and told is not None:
         return values(field.fields, told)
-    if field.type == "records" and told is not None:
+    if field.type in ("bytes", "records") and told is not None:
         import base64
 
         return base64.b64decode(told)

@@ -22,6 +22,8 @@ Struct = dict[str, Any]
 SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8}
 TAGS = "tagged fields"
 TAGS_TYPE = "unsigned varint"
+# Bytes with a length in front, whatever is in them; what was written by itself keeps its places.
+OPAQUE = ("bytes", "records")
 PRESENCE = "int8"  # the byte before a structure that may be null: 1, or -1 for null
 
 
@@ -132,7 +134,7 @@ def type_words(field: Field, *, compact: bool) -> str:
 
 
 def _item_words(field: Field, *, compact: bool) -> str:
-    if field.item in ("string", "records"):
+    if field.item in ("string", *OPAQUE):
         return f"compact {field.item}" if compact else field.item
     return field.item
 
@@ -210,8 +212,8 @@ class Writer:
                 self.heading(path)
             if value is not None:
                 self.struct(field.fields, value, path)
-        elif field.item == "records":
-            self._records(value, path, kind, told)
+        elif field.item in OPAQUE:
+            self._opaque(value, path, kind, told)
         else:
             self.put(path, kind, _primitive(field, value, path, compact=compact), told=told)
 
@@ -226,7 +228,7 @@ class Writer:
                 raw = _primitive(field, item, where, compact=self._flexible)
                 self.put(where, _item_words(field, compact=self._flexible), raw, told=told)
 
-    def _records(self, value: Encoded | bytes | None, path: str, kind: str, told: bool) -> None:
+    def _opaque(self, value: Encoded | bytes | None, path: str, kind: str, told: bool) -> None:
         if not isinstance(value, Encoded):
             inner = (Span("bytes", "bytes", 0, len(value)),) if value else ()
             value = None if value is None else Encoded(value, inner)
@@ -340,8 +342,8 @@ class Reader:
             return self._array(field, path, kind)
         if field.fields:
             return self._struct_or_null(field, path)
-        if field.item == "records":
-            return self._records(field, path, kind)
+        if field.item in OPAQUE:
+            return self._opaque(field, path, kind)
         value = self._primitive(field, compact=compact)
         self._null_only_where_allowed(field, value, start)
         self._put(path, kind, start)
@@ -376,7 +378,7 @@ class Reader:
         self._put(path, _item_words(field, compact=self._flexible), start)
         return value
 
-    def _records(self, field: Field, path: str, kind: str) -> bytes | None:
+    def _opaque(self, field: Field, path: str, kind: str) -> bytes | None:
         start = self.fields.at
         size = self._length()
         if size == -1:
@@ -385,7 +387,7 @@ class Reader:
             return None
         self._put(path, kind, start)
         start = self.fields.at
-        found = self.fields.take(size, "the records")
+        found = self.fields.take(size, f"the {field.item}")
         if found:
             self._put(f"{path}.bytes", "bytes", start)
         return found

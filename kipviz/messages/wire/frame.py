@@ -5,12 +5,14 @@ Source: org.apache.kafka.common.requests.RequestHeader, ResponseHeader, ApiMessa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from kipviz.messages.message import Message
 from kipviz.messages.wire import (
     admin,
+    classic_groups,
     groups,
     liveness,
     membership,
@@ -55,6 +57,7 @@ KINDS: dict[type[Message], Kind] = {
     **transactions.KINDS,
     **producing.KINDS,
     **groups.KINDS,
+    **classic_groups.KINDS,
     **liveness.KINDS,
     **membership.KINDS,
     **metadata.KINDS,
@@ -138,26 +141,27 @@ def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...
     header = header_of(schema)
     newest = header_version(schema, version)
     example = framed(
-        encode(header, newest, _example(header.fields, newest)),
-        encode(schema, version, _example(schema.fields, version)),
+        encode(header, newest, _example(header.fields, newest, {})),
+        encode(schema, version, _example(schema.fields, version, KINDS[kind].inside)),
     )
     return tuple(dict.fromkeys((s.path, s.type) for s in example.spans))
 
 
-def _example(fields: tuple[Field, ...], version: int) -> Struct:
+def _example(fields: tuple[Field, ...], version: int, inside: Mapping[str, Encoded]) -> Struct:
     """Give a structure in which nothing is left out: no null, no empty array, no tag's default."""
     found = (*fields_in(fields, version), *tagged_in(fields, version))
-    return {f.name: _example_value(f, version) for f in found}
+    return {f.name: _example_value(f, version, inside) for f in found}
 
 
-def _example_value(field: Field, version: int) -> Any:
+def _example_value(field: Field, version: int, inside: Mapping[str, Encoded]) -> Any:
     if field.fields:
-        inner = _example(field.fields, version)
+        inner = _example(field.fields, version, inside)
         return (inner,) if field.is_array else inner
     value = {
         "string": "a",
         "uuid": "A" * 21 + "g",
         "bool": True,
+        "bytes": inside.get(field.name, b"a"),
         "records": encode_batch(((0, DataRecord("a", "b")),)),
     }.get(field.item, 1)
     return (value,) if field.is_array else value

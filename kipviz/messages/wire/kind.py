@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
-from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.codec import Encoded, Struct
 from kipviz.messages.wire.schema import ZERO_ID, Schema
 from kipviz.records.placement import index_of, topic_of
 
@@ -54,12 +54,14 @@ class Kind:
     """One request or response: `fill` gives the fields that the model knows.
 
     `defaults` are, by path, what Kafka's client or broker sends in a field that the model does not
-    carry, and where that comes from: a setting's name or a few words.
+    carry, and where that comes from: a setting's name or a few words. `inside` are examples of what
+    stands in fields of bytes, by the field's name.
     """
 
     schema: Schema
     fill: Callable[[Any, Around], Struct]
     defaults: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    inside: Mapping[str, Encoded] = field(default_factory=dict)
 
 
 def topics(

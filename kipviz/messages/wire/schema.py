@@ -53,6 +53,8 @@ class Field(Value, frozen=True):
             return ()
         if self.fields:
             return {}
+        if self.item == "bytes":
+            return b""
         if self.item == "bool":
             return self.default == "true"
         if self.item == "string":

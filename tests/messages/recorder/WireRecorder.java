@@ -38,7 +38,11 @@ public final class WireRecorder {
         "ConsumerGroupHeartbeat",
         "Metadata",
         "OffsetCommit",
-        "ShareGroupHeartbeat", "InitializeShareGroupState");
+        "ShareGroupHeartbeat", "InitializeShareGroupState",
+        "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup");
+    /** What consumers of one group tell each other: bytes for a broker. */
+    private static final List<String> BETWEEN_CONSUMERS = List.of(
+        "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");
     private static final int EXAMPLES_OF_THE_LAST_VERSION = 4;
     private static final ObjectMapper JSON =
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);
@@ -63,6 +67,11 @@ public final class WireRecorder {
                     messages.add(told(schema));
                     examples(schema, bytes);
                 }
+            }
+            for (String name : BETWEEN_CONSUMERS) {
+                JsonNode schema = load(name);
+                messages.add(told(schema));
+                examples(schema, bytes);
             }
         }
         messages.add(told(load("RequestHeader")));
@@ -110,7 +119,7 @@ public final class WireRecorder {
         out.put("name", schema.get("name").asText());
         out.put("key", schema.path("apiKey").asInt(-1));
         out.put("versions", schema.get("validVersions").asText());
-        out.put("flexible", schema.get("flexibleVersions").asText());
+        out.put("flexible", schema.get("flexibleVersions").asText().replace("none", ""));
         out.set("fields", fields(schema.get("fields"), common(schema)));
         return out;
     }
@@ -156,7 +165,9 @@ public final class WireRecorder {
 
     private void examples(JsonNode schema, PrintWriter out) throws Exception {
         String name = schema.get("name").asText();
-        Class<?> converter = Class.forName("org.apache.kafka.common.message." + name + "DataJsonConverter");
+        // The class of a request or response has "Data" behind its name.
+        String data = schema.get("type").asText().equals("data") ? name : name + "Data";
+        Class<?> converter = Class.forName("org.apache.kafka.common.message." + data + "JsonConverter");
         Method read = converter.getMethod("read", JsonNode.class, short.class);
         int first = first(schema.get("validVersions").asText());
         int last = last(schema.get("validVersions").asText());
@@ -222,6 +233,7 @@ public final class WireRecorder {
                 return NODES.textNode(new Uuid(random.nextLong(), random.nextLong()).toString());
             case "string":
                 return NODES.textNode(word());
+            case "bytes":
             case "records":
                 byte[] raw = new byte[random.nextInt(20)];
                 random.nextBytes(raw);

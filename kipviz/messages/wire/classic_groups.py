@@ -1,0 +1,346 @@
+"""Who is in a group of the classic protocol, on the wire. Fields and versions: Kafka 4.4.0.
+
+What members tell each other through the broker is bytes for it: a version, and a structure that only
+consumers know (ConsumerProtocolSubscription, ConsumerProtocolAssignment).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.messages import classic_groups as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Encoded, Struct, Writer, encode
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.classic_groups import NO_GENERATION, Subscription
+
+PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
+# The version of what consumers tell each other.
+CONSUMER_PROTOCOL = 3
+SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS = 45_000, 300_000
+
+JOIN_GROUP_REQUEST = Schema(
+    "JoinGroupRequest",
+    11,
+    "0-9",
+    "6+",
+    (
+        Field("GroupId", "string"),
+        Field("SessionTimeoutMs", "int32"),
+        Field("RebalanceTimeoutMs", "int32", "1+", default="-1"),
+        Field("MemberId", "string"),
+        Field("GroupInstanceId", "string", "5+", default="null", nullable="5+"),
+        Field("ProtocolType", "string"),
+        Field(
+            "Protocols",
+            "[]JoinGroupRequestProtocol",
+            fields=(Field("Name", "string"), Field("Metadata", "bytes")),
+        ),
+        Field("Reason", "string", "8+", default="null", nullable="8+"),
+    ),
+)
+
+JOIN_GROUP_RESPONSE = Schema(
+    "JoinGroupResponse",
+    11,
+    "0-9",
+    "6+",
+    (
+        Field("ThrottleTimeMs", "int32", "2+"),
+        Field("ErrorCode", "int16"),
+        Field("GenerationId", "int32", default="-1"),
+        Field("ProtocolType", "string", "7+", default="null", nullable="7+"),
+        Field("ProtocolName", "string", nullable="7+"),
+        Field("Leader", "string"),
+        Field("SkipAssignment", "bool", "9+", default="false"),
+        Field("MemberId", "string"),
+        Field(
+            "Members",
+            "[]JoinGroupResponseMember",
+            fields=(
+                Field("MemberId", "string"),
+                Field("GroupInstanceId", "string", "5+", default="null", nullable="5+"),
+                Field("Metadata", "bytes"),
+            ),
+        ),
+    ),
+)
+
+SYNC_GROUP_REQUEST = Schema(
+    "SyncGroupRequest",
+    14,
+    "0-5",
+    "4+",
+    (
+        Field("GroupId", "string"),
+        Field("GenerationId", "int32"),
+        Field("MemberId", "string"),
+        Field("GroupInstanceId", "string", "3+", default="null", nullable="3+"),
+        Field("ProtocolType", "string", "5+", default="null", nullable="5+"),
+        Field("ProtocolName", "string", "5+", default="null", nullable="5+"),
+        Field(
+            "Assignments",
+            "[]SyncGroupRequestAssignment",
+            fields=(Field("MemberId", "string"), Field("Assignment", "bytes")),
+        ),
+    ),
+)
+
+SYNC_GROUP_RESPONSE = Schema(
+    "SyncGroupResponse",
+    14,
+    "0-5",
+    "4+",
+    (
+        Field("ThrottleTimeMs", "int32", "1+"),
+        Field("ErrorCode", "int16"),
+        Field("ProtocolType", "string", "5+", default="null", nullable="5+"),
+        Field("ProtocolName", "string", "5+", default="null", nullable="5+"),
+        Field("Assignment", "bytes"),
+    ),
+)
+
+HEARTBEAT_REQUEST = Schema(
+    "HeartbeatRequest",
+    12,
+    "0-4",
+    "4+",
+    (
+        Field("GroupId", "string"),
+        Field("GenerationId", "int32"),
+        Field("MemberId", "string"),
+        Field("GroupInstanceId", "string", "3+", default="null", nullable="3+"),
+    ),
+)
+
+HEARTBEAT_RESPONSE = Schema(
+    "HeartbeatResponse",
+    12,
+    "0-4",
+    "4+",
+    (Field("ThrottleTimeMs", "int32", "1+"), Field("ErrorCode", "int16")),
+)
+
+LEAVE_GROUP_REQUEST = Schema(
+    "LeaveGroupRequest",
+    13,
+    "0-5",
+    "4+",
+    (
+        Field("GroupId", "string"),
+        Field("MemberId", "string", "0-2"),
+        Field(
+            "Members",
+            "[]MemberIdentity",
+            "3+",
+            fields=(
+                Field("MemberId", "string", "3+"),
+                Field("GroupInstanceId", "string", "3+", default="null", nullable="3+"),
+                Field("Reason", "string", "5+", default="null", nullable="5+"),
+            ),
+        ),
+    ),
+)
+
+LEAVE_GROUP_RESPONSE = Schema(
+    "LeaveGroupResponse",
+    13,
+    "0-5",
+    "4+",
+    (
+        Field("ThrottleTimeMs", "int32", "1+"),
+        Field("ErrorCode", "int16"),
+        Field(
+            "Members",
+            "[]MemberResponse",
+            "3+",
+            fields=(
+                Field("MemberId", "string", "3+"),
+                Field("GroupInstanceId", "string", "3+", nullable="3+"),
+                Field("ErrorCode", "int16", "3+"),
+            ),
+        ),
+    ),
+)
+
+# -- what consumers tell each other -------------------------------------------------------------
+
+SUBSCRIPTION = Schema(
+    "ConsumerProtocolSubscription",
+    -1,
+    "0-3",
+    "",
+    (
+        Field("Topics", "[]string"),
+        Field("UserData", "bytes", default="null", nullable="0+"),
+        Field(
+            "OwnedPartitions",
+            "[]TopicPartition",
+            "1+",
+            fields=(Field("Topic", "string", "1+"), Field("Partitions", "[]int32", "1+")),
+        ),
+        Field("GenerationId", "int32", "2+", default="-1"),
+        Field("RackId", "string", "3+", default="null", nullable="3+"),
+    ),
+)
+
+ASSIGNMENT = Schema(
+    "ConsumerProtocolAssignment",
+    -1,
+    "0-3",
+    "",
+    (
+        Field(
+            "AssignedPartitions",
+            "[]TopicPartition",
+            fields=(Field("Topic", "string"), Field("Partitions", "[]int32")),
+        ),
+        Field("UserData", "bytes", default="null", nullable="0+"),
+    ),
+)
+
+
+def _versioned(schema: Schema, values: Struct) -> Encoded:
+    out = Writer()
+    version = CONSUMER_PROTOCOL.to_bytes(2, "big")
+    out.put(f"{schema.name}.version", "int16", version)
+    out.append(encode(schema, CONSUMER_PROTOCOL, values))
+    return out.done()
+
+
+def _by_name(partitions: tuple[str, ...]) -> tuple[Struct, ...]:
+    return indexes(partitions, lambda topic, at: {"Topic": topic, "Partitions": at})
+
+
+def subscription_bytes(m: Subscription) -> Encoded:
+    """Write what a member tells the leader."""
+    return _versioned(
+        SUBSCRIPTION,
+        {
+            "Topics": (m.topic,),
+            "OwnedPartitions": _by_name(m.owned),
+            "GenerationId": m.generation,
+        },
+    )
+
+
+def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
+    """Write what the leader gives to a member."""
+    return _versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
+
+
+# -- what the model says -------------------------------------------------------------------------
+
+
+def _instance(m: Any) -> Struct:
+    return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
+
+
+def _join(m: model.JoinGroup, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "Protocols": ({"Name": PROTOCOL, "Metadata": subscription_bytes(m.subscription)},),
+        **_instance(m),
+    }
+
+
+def _joined(m: model.JoinGroupResponse, around: Around) -> Struct:
+    there = m.generation != NO_GENERATION
+    protocol = {"ProtocolType": PROTOCOL_TYPE, "ProtocolName": PROTOCOL} if there else {}
+    return {
+        "ErrorCode": m.error,
+        "GenerationId": m.generation,
+        **protocol,
+        "Leader": m.leader,
+        "SkipAssignment": m.skip_assignment,
+        "MemberId": m.member_id,
+        "Members": tuple(
+            {
+                "MemberId": each.member_id,
+                "Metadata": subscription_bytes(each.subscription),
+                **_instance(each),
+            }
+            for each in m.members
+        ),
+    }
+
+
+def _sync(m: model.SyncGroup, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "GenerationId": m.generation,
+        "MemberId": m.member_id,
+        "Assignments": tuple(
+            {"MemberId": each.member_id, "Assignment": assignment_bytes(each.partitions)}
+            for each in m.assignments
+        ),
+        **_instance(m),
+    }
+
+
+def _synced(m: model.SyncGroupResponse, around: Around) -> Struct:
+    if m.error:
+        return {"ErrorCode": m.error, "Assignment": b""}
+    return {
+        "ErrorCode": m.error,
+        "ProtocolType": PROTOCOL_TYPE,
+        "ProtocolName": PROTOCOL,
+        "Assignment": assignment_bytes(m.partitions),
+    }
+
+
+def _beat(m: model.Heartbeat, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "GenerationId": m.generation,
+        "MemberId": m.member_id,
+        **_instance(m),
+    }
+
+
+def _leave(m: model.LeaveGroup, around: Around) -> Struct:
+    return {"GroupId": m.group_id, "Members": ({"MemberId": m.member_id, **_instance(m)},)}
+
+
+def _left(m: model.LeaveGroupResponse, around: Around) -> Struct:
+    if m.error:
+        return {"ErrorCode": m.error}
+    asked = around.request
+    name = asked.instance_id if isinstance(asked, model.LeaveGroup) else ""
+    member: Struct = {"MemberId": m.member_id, "ErrorCode": m.member_error}
+    return {"ErrorCode": m.error, "Members": ({**member, "GroupInstanceId": name or None},)}
+
+
+EXAMPLE = ("src-0",)
+_SUBSCRIBED = {"Metadata": subscription_bytes(Subscription("src", EXAMPLE))}
+_ASSIGNED = {"Assignment": assignment_bytes(EXAMPLE)}
+
+KINDS: dict[type[Message], Kind] = {
+    model.JoinGroup: Kind(
+        JOIN_GROUP_REQUEST,
+        _join,
+        {
+            "JoinGroupRequest.SessionTimeoutMs": (SESSION_TIMEOUT_MS, "session.timeout.ms"),
+            "JoinGroupRequest.RebalanceTimeoutMs": (REBALANCE_TIMEOUT_MS, "max.poll.interval.ms"),
+            "JoinGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
+        },
+        _SUBSCRIBED,
+    ),
+    model.JoinGroupResponse: Kind(JOIN_GROUP_RESPONSE, _joined, inside=_SUBSCRIBED),
+    model.SyncGroup: Kind(
+        SYNC_GROUP_REQUEST,
+        _sync,
+        {
+            "SyncGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
+            "SyncGroupRequest.ProtocolName": (PROTOCOL, "partition.assignment.strategy"),
+        },
+        _ASSIGNED,
+    ),
+    model.SyncGroupResponse: Kind(SYNC_GROUP_RESPONSE, _synced, inside=_ASSIGNED),
+    model.Heartbeat: Kind(HEARTBEAT_REQUEST, _beat),
+    model.HeartbeatResponse: Kind(HEARTBEAT_RESPONSE, lambda m, _: {"ErrorCode": m.error}),
+    model.LeaveGroup: Kind(LEAVE_GROUP_REQUEST, _leave),
+    model.LeaveGroupResponse: Kind(LEAVE_GROUP_RESPONSE, _left),
+}
