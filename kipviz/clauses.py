@@ -95,6 +95,30 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "KafkaApis.handleTopicMetadataRequest",
     ),
+    "JoinGroup": Clause(
+        "on_join_group",
+        "KIP-62; KIP-394 MEMBER_ID_REQUIRED; KIP-345 static members",
+        SHIPPED,
+        "GroupMetadataManager.classicGroupJoin",
+    ),
+    "SyncGroup": Clause(
+        "on_sync_group",
+        "KIP-62 rebalance",
+        SHIPPED,
+        "GroupMetadataManager.classicGroupSync",
+    ),
+    "Heartbeat": Clause(
+        "on_heartbeat",
+        "KIP-62 background heartbeats",
+        SHIPPED,
+        "GroupMetadataManager.classicGroupHeartbeat",
+    ),
+    "LeaveGroup": Clause(
+        "on_leave_group",
+        "KIP-62; KIP-345 LeaveGroup version 3",
+        SHIPPED,
+        "GroupMetadataManager.classicGroupLeave",
+    ),
     "ConsumerGroupHeartbeat": Clause(
         "on_consumer_group_heartbeat",
         "KIP-848 Consumer Group Heartbeat",
@@ -194,6 +218,12 @@ CLAUSES: dict[str, Clause] = {
         "none: that time passes is not a rule of the protocol",
         OURS,
         "none: a clock of the model (DECISIONS 18)",
+    ),
+    "DelayOver": Clause(
+        "on_delay",
+        "KIP-134 group.initial.rebalance.delay.ms",
+        SHIPPED,
+        "GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule",
     ),
     "ClientTimer": Clause(
         "on_timer",
@@ -326,6 +356,10 @@ TAKEN_BY: dict[str, str] = {
     "OffsetCommit": "CommitRequestManager",
     "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
     "Metadata": "ProducerMetadata.update",
+    "JoinGroup": "AbstractCoordinator.JoinGroupResponseHandler",
+    "SyncGroup": "AbstractCoordinator.SyncGroupResponseHandler",
+    "Heartbeat": "AbstractCoordinator.HeartbeatResponseHandler",
+    "LeaveGroup": "AbstractCoordinator.LeaveGroupResponseHandler",
     "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",
     "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
     "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
@@ -354,13 +388,13 @@ ADMIN_CALLS = {
 TIMERS: dict[str, Clause] = {
     "the session of": Clause(
         "on_timer",
-        "KIP-848 Member Failures; KIP-932 Managing durable share-partition state, session timeout",
+        "KIP-62, KIP-848 Member Failures; KIP-932 Managing durable share-partition state, session timeout",
         SHIPPED,
         "GroupMetadataManager, session timeout timers",
     ),
     "the rebalance time-out of": Clause(
         "on_timer",
-        "KIP-848 Member Failures, rebalance timeout",
+        "KIP-62 max.poll.interval.ms; KIP-848 Member Failures, rebalance timeout",
         SHIPPED,
         "GroupMetadataManager, rebalance timeout timers",
     ),
@@ -375,6 +409,12 @@ TIMERS: dict[str, Clause] = {
         "KIP-98 transactional.id.expiration.ms",
         SHIPPED,
         "TransactionStateManager.removeExpiredTransactionalIds",
+    ),
+    "the sync time-out of": Clause(
+        "on_timer",
+        "KIP-62, rebalance timeout between JoinGroup and SyncGroup",
+        SHIPPED,
+        "GroupMetadataManager.expirePendingSync",
     ),
     "the liveness of": Clause(
         "on_timer",

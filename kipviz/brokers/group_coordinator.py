@@ -4,16 +4,17 @@ WHO: the leader of one partition of `__consumer_offsets`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group, and
-  `share_membership` who is in a share group.
-NOT MODELLED: groups of the classic protocol (generations); expiry of offsets, deletion of groups;
-  offset metadata; a fetch that does not require stable offsets is answered from the newest state,
+PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group,
+  `classic_membership` the same by the classic protocol, `share_membership` who is in a share group.
+NOT MODELLED: expiry of offsets, deletion of groups; offset metadata; a fetch that does not require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """
 
 from __future__ import annotations
 
 from kipviz.brokers import (
+    classic_group,
+    classic_membership,
     consumer_group,
     enlistment,
     group_membership,
@@ -57,14 +58,28 @@ BY_ID = 6
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
     """Give the sessions of the members of groups of either kind, and rebalance time-outs."""
-    return (*group_membership.timers(me, on), *share_membership.running(me))
+    return (
+        *group_membership.timers(me, on),
+        *classic_membership.timers(me, on),
+        *share_membership.running(me),
+    )
 
 
 def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     """Take out the member whose timer ran out."""
     if timer in share_membership.running(me):
         return share_membership.on_timer(me, timer, on)
+    if timer in classic_membership.timers(me, on):
+        return classic_membership.on_timer(me, timer, on)
     return group_membership.on_timer(me, timer, on)
+
+
+def delays(me: GroupCoordinator) -> tuple[str, ...]:
+    """Give the delays before the first generation of a group; they cost nothing."""
+    return classic_membership.delays(me)
+
+
+on_delay = classic_membership.on_delay
 
 
 # Answers of share coordinators, for share groups whose partitions are new.
@@ -227,7 +242,8 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     refused = [_answer(me, w.reply_to, Errors.NOT_COORDINATOR) for w in me.enlisting]
-    done = Effects(None, replies=owed.replies, local=owed.local)
+    members = classic_membership.on_resigned(me)
+    done = Effects(None, replies=(*owed.replies, *members), local=owed.local)
     return with_effects(None, done, *refused)
 
 
@@ -302,11 +318,14 @@ def _member_error(
     *,
     transactional: bool,
 ) -> Errors:
-    """Check a group's member as a group of the consumer protocol does (KIP-848, KIP-1319).
+    """Check a group's member as its protocol does: the epoch (KIP-848, KIP-1319), or the generation.
 
     A member that was there before the run has its partitions since its only epoch.
     """
     group_id, member_id, epoch = who
+    classic = me.classic_groups.get(group_id)
+    if classic is not None:
+        return classic_group.commit_error(classic, member_id, epoch, transactional=transactional)
     group = me.groups.get(group_id)
     if group is not None:
         partitions = tuple(o.partition for o in offsets)

@@ -5,7 +5,8 @@ Offsets, pending offsets and members all come from the log; only the requests th
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group, share_group
+from kipviz.brokers import classic_group, consumer_group, share_group
+from kipviz.brokers.classic_group import ClassicGroup
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.replication import WaitingForReplicas
@@ -13,6 +14,7 @@ from kipviz.brokers.share_group import ShareGroup
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
     MemberRecord,
@@ -48,7 +50,8 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     """The coordinator of one partition of `__consumer_offsets`.
 
     `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before
-    the run, with the epochs they have for ever; `groups` are the groups whose members come and go.
+    the run, with the epochs they have for ever; `groups` are the groups whose members come and go,
+    `classic_groups` those of the classic protocol.
     """
 
     shard: str
@@ -60,6 +63,7 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     waiting: tuple[WaitingForReplicas, ...] = ()
     groups: Table[str, ConsumerGroup] = Table.of()
     share_groups: Table[str, ShareGroup] = Table.of()
+    classic_groups: Table[str, ClassicGroup] = Table.of()
 
 
 def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
@@ -86,6 +90,9 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
                 group = me.groups.get(record.group_id) or ConsumerGroup()
                 after = consumer_group.replayed(group, record)
                 me = me.but(groups=me.groups.set(record.group_id, after))
+            case GroupMetadataRecord(group_id=group_id):
+                group_now = classic_group.loaded(record)
+                me = me.but(classic_groups=me.classic_groups.set(group_id, group_now))
             case _ if isinstance(record, ShareGroupRecord):
                 shared = me.share_groups.get(record.group_id) or ShareGroup()
                 after_it = share_group.replayed(shared, record)

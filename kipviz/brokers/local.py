@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
+from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import ShareFetch
 
@@ -41,6 +42,15 @@ class ListedHere(Value, frozen=True):
 
     ticket: ReplyTo
     answer: ListTransactionsResponse
+
+
+class GroupStored(Value, frozen=True):
+    """The log has a generation of a classic group, with its assignment, or why not."""
+
+    group_id: str
+    generation: int
+    given: tuple[Assigned, ...]
+    error: Errors = Errors.NONE
 
 
 class FetchFurther(Value, frozen=True):

@@ -15,6 +15,7 @@ class BrokerSettings(Value, frozen=True):
     `partition_verification` is transaction.partition.verification.enable: does a leader ask whether a
     client of transaction version 0 or 1 has added its partition? `transactional_ids_expire` lets
     transactional.id.expiration.ms run out, which is a week and longer than any story.
+    `initial_rebalance_delay_ms` is group.initial.rebalance.delay.ms, 0 for none.
     `record_lock_duration_ms` is group.share.record.lock.duration.ms and
     `transaction_scan_ms` transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock
     reads these two. `targets_wait` says that group.consumer.assignment.interval.ms and
@@ -32,6 +33,7 @@ class BrokerSettings(Value, frozen=True):
     record_lock_duration_ms: int = 30_000
     transaction_scan_ms: int = 10_000
     targets_wait: bool = False
+    initial_rebalance_delay_ms: int = 3_000
 
 
 EARLIEST, LATEST = "earliest", "latest"

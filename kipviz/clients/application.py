@@ -17,8 +17,7 @@ from enum import StrEnum
 from kipviz.clients import external_database, kinds
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.kinds import Client
+from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
@@ -99,7 +98,7 @@ class Application(Part, frozen=True, dict=True):
     program: tuple[Line, ...]
     output: str
     producer: Producer
-    consumer: Consumer | GroupConsumer | ShareConsumer
+    consumer: Consumer | MemberConsumer | ShareConsumer
     life: int = 1
     alive: bool = True
     line: int = 0

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.clients import admin as administering
+from kipviz.clients import classic_consumer as classic
 from kipviz.clients import consumer as regular
 from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
@@ -17,10 +18,11 @@ from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.kinds import Client
+from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
@@ -93,7 +95,7 @@ def _producer(me: Application, line: Line) -> Producer:
 def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
     keep = line.target == KEEP_PREPARED_TXN
     producer = transactional.init_transactions(_producer(me, line), keep_prepared_txn=keep)
-    if isinstance(me.consumer, GroupConsumer):
+    if isinstance(me.consumer, MemberConsumer):
         producer = producer.but(member_at_init=_member_of(me.consumer))
     return me.with_client(producer)
 
@@ -115,20 +117,25 @@ def _send(me: Application, line: Line, rules: ClientRules) -> Application:
 def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
     offsets: tuple[GroupOffset, ...]
-    if line.target == EVERY_PARTITION and isinstance(consumer, GroupConsumer):
+    if line.target == EVERY_PARTITION and isinstance(consumer, MemberConsumer):
         offsets = tuple(GroupOffset(p, at) for p, at in consumer.positions.items())
     else:
         offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
     producer, now = _producer(me, line), _member_of(consumer)
     passed = now if line.metadata else NOBODY
-    if isinstance(consumer, GroupConsumer):
+    if isinstance(consumer, MemberConsumer):
         passed = rules.producer_member(producer.member_at_init, now, passed)
     producer = transactional.send_offsets(producer, consumer.group_id, *passed, offsets)
     return me.with_client(producer)
 
 
-def _member_of(consumer: Consumer | GroupConsumer | ShareConsumer) -> tuple[str, int]:
-    """Give consumer.groupMetadata(): the member, and its epoch as the consumer knows it now."""
+def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str, int]:
+    """Give consumer.groupMetadata(): the member, and its epoch as the consumer knows it now.
+
+    A classic consumer gives what it had with its last assignment, whatever it has heard since.
+    """
+    if isinstance(consumer, ClassicConsumer):
+        return consumer.metadata
     return consumer.member_id, consumer.member_epoch
 
 
@@ -202,6 +209,8 @@ def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
         me = me.but(consumer=regular.forget_position(me.consumer))
     if isinstance(me.consumer, GroupConsumer):
         me = me.but(consumer=member.forget_positions(me.consumer))
+    if isinstance(me.consumer, ClassicConsumer):
+        me = me.but(consumer=classic.forget_positions(me.consumer))
     return me.with_client(transactional.end_transaction(_producer(me, line), committed=False))
 
 
@@ -261,6 +270,8 @@ def _poll(me: Application, line: Line, rules: ClientRules) -> Application:
         return me.with_client(sharing.poll(consumer, next_poll)).but(records=())
     if isinstance(consumer, GroupConsumer):
         return me.with_client(member.poll(consumer)).but(records=())
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.poll(consumer)).but(records=())
     assert isinstance(consumer, Consumer), "poll() is a call of a consumer"
     return me.with_client(regular.poll(consumer)).but(records=())
 
@@ -282,6 +293,8 @@ def _commit_sync(me: Application, line: Line, rules: ClientRules) -> Application
     consumer = client_of(me, line)
     if isinstance(consumer, GroupConsumer):
         return me.with_client(member.commit_sync(consumer))
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.commit_sync(consumer))
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     return me.with_client(sharing.commit_sync(consumer))
 
@@ -321,6 +334,8 @@ def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules
 
 def _unsubscribe(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = client_of(me, line)
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.unsubscribe(consumer)).but(records=())
     assert isinstance(consumer, GroupConsumer), "only a member that joined leaves"
     return me.with_client(member.unsubscribe(consumer)).but(records=())
 

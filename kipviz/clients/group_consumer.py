@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kipviz.clients import group_reading
 from kipviz.clients.consumer import NOT_ALLOWED
+from kipviz.clients.group_reading import HEARTBEAT
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -21,7 +23,6 @@ from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
     OffsetFetchResponse,
 )
 from kipviz.messages.membership import (
@@ -31,17 +32,8 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.producing import FetchedRecord, FetchResponse
 
-HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
-# The versions of OffsetFetch that ask for stable offsets, and that say who asks.
-FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
-# What is tried again only after a while: it takes somebody else to resolve it.
-PENDING = (
-    Errors.UNSTABLE_OFFSET_COMMIT,
-    Errors.PENDING_TRANSACTION,
-    Errors.COORDINATOR_LOAD_IN_PROGRESS,
-)
 FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
 
 
@@ -165,19 +157,7 @@ def next_request(me: GroupConsumer) -> Message | None:
         return OffsetCommit(me.group_id, me.member_id, me.member_epoch, me.committing)
     if not me.polling or me.backing_off:
         return None
-    for partition in me.owned:
-        if partition not in me.positions:
-            return _ask_for_offset(me, partition)
-    for partition in me.owned:
-        if partition not in me.resting:
-            return Fetch(
-                partition,
-                me.positions[partition],
-                me.max_records,
-                read_committed=True,
-                wait=False,
-            )
-    return None
+    return group_reading.next_read(me, (me.member_id, me.member_epoch))
 
 
 def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
@@ -197,11 +177,11 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
             request = type(answer).__name__.removesuffix("Response")
             return me.but(polling=False, done=True, error=f"{request}: {answer.error.name}")
         case OffsetCommitResponse():
-            return _on_committed(me, answer)
+            return group_reading.on_committed(me, answer)
         case OffsetFetchResponse():
             return _on_offset(me, answer)
         case FetchResponse():
-            return _on_records(me, answer)
+            return group_reading.on_records(me, answer)
         case _:
             raise AssertionError(f"no consumer asked for {type(answer).__name__}")
 
@@ -242,34 +222,15 @@ def running(me: GroupConsumer) -> tuple[str, ...]:
     """Give the timers whose time passes, also while a request is under way."""
     if me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
         return ()
-    rests = bool(me.polling and me.owned and set(me.owned) <= set(me.resting))
-    found = ((HEARTBEAT, True), (BACK_OFF, me.backing_off), (FETCH_WAIT, rests))
-    return tuple(timer for timer, is_set in found if is_set)
+    return (HEARTBEAT, *group_reading.timers(me))
 
 
 def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
     """Let a timer run out: beat, try again, or ask for new records."""
-    match timer:
-        case "the heartbeat interval":
-            return me.but(beat=True)
-        case "the retry back-off":
-            return me.but(backing_off=False)
-        case _:
-            return me.but(resting=())
+    return me.but(beat=True) if timer == HEARTBEAT else group_reading.on_timer(me, timer)
 
 
 # -- pieces -----------------------------------------------------------------------------------------
-
-
-def _ask_for_offset(me: GroupConsumer, partition: str) -> Message:
-    """Ask where the group left off: as a member if the version has a place for it (9, KIP-848)."""
-    version = me.offset_fetch_version
-    stable = version >= FIRST_STABLE
-    if version < FIRST_WITH_MEMBER:
-        return OffsetFetch(me.group_id, partition, stable, version=version)
-    return OffsetFetch(
-        me.group_id, partition, stable, me.member_id, me.member_epoch, version=version
-    )
 
 
 def _heartbeat(me: GroupConsumer) -> Message:
@@ -329,34 +290,10 @@ def _join(me: GroupConsumer) -> GroupConsumer:
 
 def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
     """Read on from the committed offset; wait before asking again for what is not stable yet."""
-    if answer.partition not in me.owned:
-        return me
-    if answer.error is Errors.NONE:
-        return me.but(positions=me.positions.set(answer.partition, max(answer.offset, 0)))
-    if answer.error in PENDING:
-        return me.but(backing_off=True)
-    if answer.error in RETRIABLE:
-        return me
+    known = group_reading.on_offset(me, answer)
+    if known is not None:
+        return known
     return me.but(backing_off=True, beat=True)  # a stale member: the heartbeat finds out
-
-
-def _on_committed(me: GroupConsumer, answer: OffsetCommitResponse) -> GroupConsumer:
-    """Come back, ask again, or throw CommitFailedException: the partitions are somebody else's."""
-    if answer.error in RETRIABLE:
-        return me
-    failed = answer.error is not Errors.NONE
-    error = f"OffsetCommit: {answer.error.name}" if failed else ""
-    return me.but(committing=(), done=True, error=error)
-
-
-def _on_records(me: GroupConsumer, answer: FetchResponse) -> GroupConsumer:
-    partition = answer.partition
-    if answer.error is not Errors.NONE or partition not in me.positions:
-        return me
-    me = me.but(positions=me.positions.set(partition, answer.next_offset))
-    if not answer.records:
-        return me.but(resting=(*me.resting, partition))
-    return me.but(partition=partition, records=answer.records, polling=False, done=True)
 
 
 def _to(me: GroupConsumer, state: MemberState) -> GroupConsumer:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from kipviz.clients import (
     admin,
+    classic_consumer,
     consumer,
     external_database,
     group_consumer,
@@ -20,6 +21,7 @@ from kipviz.clients import (
     transaction_session,
 )
 from kipviz.clients.admin import Admin
+from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
@@ -30,10 +32,13 @@ from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 
+# A consumer that is a member of a regular group, by either protocol.
+MemberConsumer: TypeAlias = GroupConsumer | ClassicConsumer
 Client: TypeAlias = (
     Producer
     | Consumer
     | GroupConsumer
+    | ClassicConsumer
     | ShareConsumer
     | TransactionSession
     | Admin
@@ -66,6 +71,7 @@ KINDS: dict[type, Kind] = {
     Producer: producer,
     Consumer: consumer,
     GroupConsumer: group_consumer,
+    ClassicConsumer: classic_consumer,
     ShareConsumer: share_consumer,
     TransactionSession: transaction_session,
     ShareMember: share_member,

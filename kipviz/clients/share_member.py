@@ -9,7 +9,8 @@ NOT MODELLED: several topics, racks; that close() waits for the answer to the la
 
 from __future__ import annotations
 
-from kipviz.clients.group_consumer import FENCING, HEARTBEAT, MemberState
+from kipviz.clients.group_consumer import FENCING, MemberState
+from kipviz.clients.group_reading import HEARTBEAT
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.membership import JOINING, LEAVING

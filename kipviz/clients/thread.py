@@ -12,7 +12,7 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
@@ -130,7 +130,7 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
         assert not isinstance(client, Producer | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)
     failed = (isinstance(client, Producer) and client.state in THROWING) or (
-        isinstance(client, GroupConsumer) and line.call is Call.COMMIT_SYNC
+        isinstance(client, MemberConsumer) and line.call is Call.COMMIT_SYNC
     )
     return _leave(me, line, getattr(client, "error", "") if failed else "", told)
 

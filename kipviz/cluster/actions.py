@@ -78,6 +78,19 @@ class RunOut(Action, frozen=True):
     timer: str
 
 
+class DelayOver(Action, frozen=True):
+    """A role has waited long enough and goes on; the role's module says for what it waits.
+
+    It costs nothing: such a delay only brings about what would have to come sooner or later.
+    """
+
+    KIND: ClassVar[str] = "refresh"
+    broker: int
+    role: str
+    shard: str
+    delay: str
+
+
 class ReadLog(Action, frozen=True):
     """The next batch of a broker's logs is read; `at` is when it was written."""
 
@@ -251,6 +264,7 @@ ClusterAction: TypeAlias = (
     | ExpireLock
     | TimeOutTransaction
     | RunOut
+    | DelayOver
     | ClientTimer
     | Refresh
     | RemakeTopic

@@ -11,6 +11,7 @@ from typing import Any
 
 from kipviz.brokers import (
     administration,
+    classic_membership,
     group_coordinator,
     group_membership,
     kafka_apis,
@@ -26,6 +27,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
     FetchFurther,
+    GroupStored,
     ListedHere,
     ListHere,
     MarkerWritten,
@@ -44,6 +46,7 @@ from kipviz.messages.admin import (
     DescribeTransactionsResponse,
     ListTransactions,
 )
+from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -119,6 +122,10 @@ HANDLERS: dict[type[Message], Handler] = {
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
     Metadata: kafka_apis.on_metadata,
     ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
+    JoinGroup: classic_membership.on_join_group,
+    SyncGroup: classic_membership.on_sync_group,
+    Heartbeat: classic_membership.on_heartbeat,
+    LeaveGroup: classic_membership.on_leave_group,
     ShareFetch: share_partition_leader.on_share_fetch,
     ShareAcknowledge: share_partition_leader.on_share_acknowledge,
     TxnShareAcknowledge: share_partition_leader.on_txn_share_acknowledge,
@@ -174,6 +181,10 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     OffsetCommit: _by_group,
     TxnOffsetCommit: _by_group,
     ConsumerGroupHeartbeat: _by_group,
+    JoinGroup: _by_group,
+    SyncGroup: _by_group,
+    Heartbeat: _by_group,
+    LeaveGroup: _by_group,
     ShareGroupHeartbeat: _by_group,
     InitializeShareGroupState: _by_key,
     Metadata: _by_anybody,
@@ -229,6 +240,16 @@ def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effe
     return HANDLERS[type(message)](role, message, reply_to, on)
 
 
+# Answers of coordinators that say nothing but an error when there is one.
+ONLY_AN_ERROR: dict[type[Message], Callable[[Errors], Message]] = {
+    AddOffsetsToTxn: AddOffsetsToTxnResponse,
+    EndTxn: EndTxnResponse,
+    TxnHeartbeat: TxnHeartbeatResponse,
+    TxnOffsetCommit: TxnOffsetCommitResponse,
+    OffsetCommit: OffsetCommitResponse,
+}
+
+
 def not_here(message: Message) -> Message:
     """Give the error of a broker that does not lead what the request is about."""
     match message:
@@ -242,14 +263,8 @@ def not_here(message: Message) -> Message:
                 message.producer_epoch,
                 message.partitions,
             )
-        case AddOffsetsToTxn():
-            return AddOffsetsToTxnResponse(Errors.NOT_COORDINATOR)
-        case EndTxn():
-            return EndTxnResponse(Errors.NOT_COORDINATOR)
-        case TxnHeartbeat():
-            return TxnHeartbeatResponse(Errors.NOT_COORDINATOR)
-        case TxnOffsetCommit():
-            return TxnOffsetCommitResponse(Errors.NOT_COORDINATOR)
+        case AddOffsetsToTxn() | EndTxn() | TxnHeartbeat() | TxnOffsetCommit() | OffsetCommit():
+            return ONLY_AN_ERROR[type(message)](Errors.NOT_COORDINATOR)
         case Metadata():
             return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)
         case ShareGroupHeartbeat():
@@ -258,8 +273,8 @@ def not_here(message: Message) -> Message:
             return InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
         case ConsumerGroupHeartbeat():
             return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
-        case OffsetCommit():
-            return OffsetCommitResponse(Errors.NOT_COORDINATOR)
+        case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup():
+            return classic_membership.refusal(message, Errors.NOT_COORDINATOR)
         case OffsetFetch():
             return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
         case Produce():
@@ -315,6 +330,8 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return administration.on_list_here(role, message, on)
         case ListedHere():
             return kafka_apis.on_listed(role, message, on)
+        case GroupStored():
+            return classic_membership.on_group_stored(role, message, on)
         case FetchFurther():
             return share_partition_leader.on_fetch_further(role, message, on)
         case ApplyMarkerToShares():
@@ -350,6 +367,11 @@ def timers(role: Any, on: Context) -> tuple[str, ...]:
     """
     ask = getattr(timed_by(role), "timers", None)
     return ask(role, on) if ask is not None else ()
+
+
+def delays(role: Any) -> tuple[str, ...]:
+    """Give what a role waits for before it goes on by itself: it costs nothing when it is over."""
+    return group_coordinator.delays(role) if isinstance(role, GroupCoordinator) else ()
 
 
 def on_replicated(role: Any, on: Context) -> Effects:

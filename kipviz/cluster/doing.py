@@ -15,6 +15,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -102,6 +103,12 @@ def _run_out(turn: Turn, a: RunOut) -> None:
     key = (a.broker, a.role, a.shard)
     role, on = turn.roles[key], turn.context(a.broker)
     turn.carry_out(key, dispatch.timed_by(role).on_timer(role, a.timer, on))
+
+
+def _delay_over(turn: Turn, a: DelayOver) -> None:
+    key = (a.broker, a.role, a.shard)
+    role, on = turn.roles[key], turn.context(a.broker)
+    turn.carry_out(key, dispatch.module_of(role).on_delay(role, a.delay, on))
 
 
 def _client_timer(turn: Turn, a: ClientTimer) -> None:
@@ -195,6 +202,7 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     ExpireLock: _expire,
     TimeOutTransaction: _time_out,
     RunOut: _run_out,
+    DelayOver: _delay_over,
     ClientTimer: _client_timer,
     Refresh: _refresh,
     RemakeTopic: lambda turn, a: turn.remake(a.topic),

@@ -13,6 +13,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -66,10 +67,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"the lock of {partition_of(world, key)}@{lock} runs out"
         case TimeOutTransaction(transactional_id=name):
             return f"{name} times out"
-        case RunOut(broker=broker, timer=timer):
-            return f"{timer} runs out at {broker_host(broker)}"
-        case ClientTimer(source=source, timer=timer):
-            return f"{timer} of {source} is over"
+        case RunOut() | DelayOver() | ClientTimer():
+            return _timer(action)
         case Refresh(broker=broker, key=key):
             return f"{broker_host(broker)} refreshes {partition_of(world, key)}"
         case CrashBroker(broker=broker):
@@ -158,3 +157,13 @@ def _to_send(world: World, source: str) -> Message | None:
     app = world.applications.get(host_of(source))
     client = app.client_at(source) if app else None
     return next_request(client) if client else None
+
+
+def _timer(action: RunOut | DelayOver | ClientTimer) -> str:
+    match action:
+        case RunOut(broker=broker, timer=timer):
+            return f"{timer} runs out at {broker_host(broker)}"
+        case DelayOver(broker=broker, delay=delay):
+            return f"{delay} is over at {broker_host(broker)}"
+        case ClientTimer(source=source, timer=timer):
+            return f"{timer} of {source} is over"

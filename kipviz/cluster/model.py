@@ -28,6 +28,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -340,6 +341,9 @@ class ClusterModel:
                 if transaction_coordinator.why_no_timeout(role, name) is None
             )
         others = dispatch.timers(role, on)
+        delays = dispatch.delays(role)
+        if delays:
+            found[""] = tuple(DelayOver(*key, delay) for delay in delays)
         if others:
             found["run_out"] = tuple(RunOut(*key, timer) for timer in others)
         return found

@@ -13,6 +13,7 @@ from __future__ import annotations
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
+    DelayOver,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -61,6 +62,7 @@ def runs_on(world: World, action: ClusterAction) -> str:
             | ExpireLock(broker=broker)
             | TimeOutTransaction(broker=broker)
             | RunOut(broker=broker)
+            | DelayOver(broker=broker)
             | Refresh(broker=broker)
         ):
             return broker_host(broker)

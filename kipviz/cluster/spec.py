@@ -35,8 +35,9 @@ TRANSACTION_VERSIONS = (0, 1, 2)
 SESSION = "session"
 
 
-# How the consumer of a regular group becomes a member of it.
-PROTOCOLS = ("", "consumer")
+# How the consumer of a regular group becomes a member of it (group.protocol).
+CLASSIC = "classic"
+PROTOCOLS = ("", "consumer", CLASSIC)
 
 
 class FaultBudget(Value, frozen=True):
@@ -127,7 +128,9 @@ class ApplicationSpec(Value, frozen=True):
     has to be asked for.
     `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
-    the topic of its source, and is given partitions; a member of a share group does so with "share". `listener` says whether partitions are given
+    the topic of its source, and is given partitions; "classic" the same by JoinGroup and SyncGroup,
+    where `member_id` is its client.id, of which the coordinator makes its id, and `instance_id` its
+    group.instance.id; a member of a share group does so with "share". `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
     of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
     with a transactional id each, as Kafka Streams had one for every task until 2.6.
@@ -161,6 +164,7 @@ class ApplicationSpec(Value, frozen=True):
     tasks: tuple[str, ...] = ()
     read_uncommitted: bool = False
     further_sources: tuple[str, ...] = ()
+    instance_id: str = ""
 
 
 class Remade(Value, frozen=True):
@@ -399,28 +403,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
-    protocols = ("", "share") if application.share else PROTOCOLS
-    if application.protocol not in protocols:
-        raise BadSpec(
-            f"the protocol of {name} is {application.protocol!r}; a regular group's consumer has "
-            f"one of {', '.join(map(repr, PROTOCOLS))}, a share group's '' or 'share'"
-        )
-    if not 6 <= application.offset_fetch_version <= 10:
-        raise BadSpec(
-            f"{name} asks for offsets in version 6 to 10, not {application.offset_fetch_version}"
-        )
-    mixed = [
-        a.name
-        for a in spec.applications
-        if a.share == application.share
-        and a.group_id == application.group_id
-        and bool(a.protocol) != bool(application.protocol)
-    ]
-    if mixed:
-        raise BadSpec(
-            f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
-            "group join it, or all are in it before the run"
-        )
+    _check_membership(spec, application)
     if not application.program:
         raise BadSpec(f"{name} has no program: a program has at least one line")
     if application.two_phase_commit and application.transaction_timeout_ms != 60_000:
@@ -437,6 +420,38 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(
             f"member {application.member_id} is twice in group {application.group_id}: "
             "every member has an id of its own"
+        )
+
+
+def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
+    """Refuse what a consumer cannot be in its group, and groups in which several protocols are spoken."""
+    name = application.name
+    protocols = ("", "share") if application.share else PROTOCOLS
+    if application.protocol not in protocols:
+        raise BadSpec(
+            f"the protocol of {name} is {application.protocol!r}; a regular group's consumer has "
+            f"one of {', '.join(map(repr, PROTOCOLS))}, a share group's '' or 'share'"
+        )
+    if not 6 <= application.offset_fetch_version <= 10:
+        raise BadSpec(
+            f"{name} asks for offsets in version 6 to 10, not {application.offset_fetch_version}"
+        )
+    mixed = [
+        a.name
+        for a in spec.applications
+        if a.share == application.share
+        and a.group_id == application.group_id
+        and a.protocol != application.protocol
+    ]
+    if mixed:
+        raise BadSpec(
+            f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
+            "group join it, by one protocol, or all are in it before the run"
+        )
+    if application.instance_id and application.protocol != CLASSIC:
+        raise BadSpec(
+            f"{name} has the instance id {application.instance_id}: static members are modelled "
+            f"for protocol {CLASSIC!r}"
         )
 
 

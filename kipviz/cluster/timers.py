@@ -21,7 +21,7 @@ from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
-from kipviz.clients import group_consumer, topic_ids
+from kipviz.clients import group_reading, topic_ids
 from kipviz.clients.kinds import Client, running
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
@@ -86,7 +86,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
     for event in events:
         match event:
             case MessageSent(source, _, "request", message) if isinstance(message, HEARTBEATS):
-                yield CLIENT, (source, group_consumer.HEARTBEAT)
+                yield CLIENT, (source, group_reading.HEARTBEAT)
             case MessageDelivered(source, broker, "request", message):
                 if not _is_refused(source, broker, events):
                     yield from _heard(world, broker, message)
@@ -205,7 +205,7 @@ def _late(left: int, pause: int) -> int:
 def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int | None:
     """Give how long a timer of a client takes that begins now; None for one that has no duration."""
     durations = spec.durations
-    if timer == group_consumer.HEARTBEAT:
+    if timer == group_reading.HEARTBEAT:
         if isinstance(client, Producer | TransactionSession):
             return client.heartbeat_interval_ms
         shares = isinstance(client, ShareMember)
@@ -215,8 +215,8 @@ def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int | None:
             else durations.consumer_heartbeat_interval_ms
         )
     return {
-        group_consumer.BACK_OFF: durations.retry_backoff_ms,
-        group_consumer.FETCH_WAIT: durations.fetch_max_wait_ms,
+        group_reading.BACK_OFF: durations.retry_backoff_ms,
+        group_reading.FETCH_WAIT: durations.fetch_max_wait_ms,
         topic_ids.MAX_BLOCK: durations.max_block_ms,
         topic_ids.MAX_IDLE: durations.metadata_max_idle_ms,
     }.get(timer)

@@ -19,6 +19,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -166,6 +167,16 @@ def _no_run_out(model: Knows, world: World, a: RunOut) -> str | None:
     if a.timer in set_now:
         return None
     return f"no timer {a.timer!r} is set there; set are: {', '.join(set_now) or 'none'}"
+
+
+def _no_delay_over(model: Knows, world: World, a: DelayOver) -> str | None:
+    role = world.roles.get((a.broker, a.role, a.shard))
+    if role is None:
+        return f"broker {a.broker} does not have {a.shard or a.role}"
+    kept = dispatch.delays(role)
+    if a.delay in kept:
+        return None
+    return f"nothing waits for {a.delay!r} there; waited for: {', '.join(kept) or 'nothing'}"
 
 
 def _no_client_timer(model: Knows, world: World, a: ClientTimer) -> str | None:
@@ -338,6 +349,7 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     ExpireLock: _no_expiry,
     TimeOutTransaction: _no_timeout,
     RunOut: _no_run_out,
+    DelayOver: _no_delay_over,
     ClientTimer: _no_client_timer,
     Refresh: _no_refresh,
     RemakeTopic: _no_remake,

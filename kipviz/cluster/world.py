@@ -21,18 +21,19 @@ from kipviz.clients import admin as administering
 from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
+from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import NAME as DATABASE
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.kinds import Client
+from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
-from kipviz.cluster.spec import SESSION, ApplicationSpec, ClusterSpec, FaultBudget
+from kipviz.cluster.spec import CLASSIC, SESSION, ApplicationSpec, ClusterSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import STAGING_LEVEL, Features
@@ -287,11 +288,32 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
     )
 
 
+def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> ClassicConsumer:
+    """Make a consumer of the classic protocol; what is its member id elsewhere is its client.id."""
+    topic = topic_of(a.source)
+    known = sorted(
+        (p.partition for p in spec.placements if topic_of(p.partition) == topic), key=index_of
+    )
+    return ClassicConsumer(
+        source,
+        a.group_id,
+        a.member_id,
+        topic,
+        a.source,
+        a.max_records,
+        tuple(known),
+        offset_fetch_version=a.offset_fetch_version,
+        instance_id=a.instance_id,
+    )
+
+
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     source = f"{a.name}/consumer"
-    consumer: Consumer | GroupConsumer | ShareConsumer
+    consumer: Consumer | MemberConsumer | ShareConsumer
     if a.share:
         consumer = _share_consumer(a, source)
+    elif a.protocol == CLASSIC:
+        consumer = _classic_consumer(a, spec, source)
     elif a.protocol:
         topic = topic_of(a.source)
         consumer = GroupConsumer(

@@ -87,9 +87,11 @@ KIP = Kip(
         ),
         Row(
             "Generations of the classic protocol",
-            "JoinGroup, SyncGroup, ILLEGAL_GENERATION while a group rebalances.",
-            OPEN,
-            note="members join by KIP-848 only; version 5 says ILLEGAL_GENERATION for a stale epoch",
+            "TxnOffsetCommit carries member id and generation; who has been thrown out is fenced.",
+            MODELLED,
+            handler="brokers.classic_group.commit_error",
+            scenario="kip-62-too-slow",
+            test="brokers/test_classic_group.py::test_who_may_commit_beside_and_inside_a_transaction",
         ),
         Row(
             "Both halves are needed",

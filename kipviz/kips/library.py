@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.kips import (
     kip_11,
+    kip_62,
     kip_98,
     kip_360,
     kip_447,
@@ -22,6 +23,7 @@ from kipviz.kips.row import Kip
 
 KIPS: tuple[Kip, ...] = (
     kip_11.KIP,
+    kip_62.KIP,
     kip_98.KIP,
     kip_360.KIP,
     kip_447.KIP,

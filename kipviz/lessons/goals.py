@@ -31,6 +31,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.lessons import late, log_goals
+from kipviz.lessons.group_goals import GROUP_GOALS
 from kipviz.lessons.operating_goals import OPERATING_GOALS
 from kipviz.lessons.session_goals import SESSION_GOALS
 from kipviz.lessons.share_goals import SHARE_GOALS
@@ -384,6 +385,7 @@ GOALS: Mapping[str, Goal] = {
     **log_goals.GOALS,
     "half a transaction": _half_a_transaction,
     **OPERATING_GOALS,
+    **GROUP_GOALS,
     **SHARE_GOALS,
     **SESSION_GOALS,
 }

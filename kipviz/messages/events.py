@@ -204,6 +204,20 @@ class AssignmentMoved(Event, frozen=True):
     before: tuple[str, ...]
     after: tuple[str, ...]
     because: str
+    counted: str = "epoch"
+
+
+class ClassicGroupMoved(Event, frozen=True):
+    """A group of the classic protocol went to another state, or to another generation.
+
+    `before` and `after` are names of states, `members` those that the group has now.
+    """
+
+    group_id: str
+    before: str
+    after: str
+    generation: int
+    members: tuple[str, ...]
 
 
 class TopicRemade(Event, frozen=True):

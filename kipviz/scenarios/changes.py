@@ -20,6 +20,7 @@ from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
 from kipviz.cluster.durations import FIELDS, occurring
 from kipviz.cluster.spec import (
+    CLASSIC,
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
@@ -42,6 +43,7 @@ KAFKA_NAMES = {
     "transaction.partition.verification.enable": "partition_verification",
     "transaction.version": "transaction_version",
     "group.share.record.lock.duration.ms": "record_lock_duration_ms",
+    "group.initial.rebalance.delay.ms": "initial_rebalance_delay_ms",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "transaction_scan_ms",
     **FIELDS,
 }
@@ -57,6 +59,8 @@ OF_CLIENTS = (
     "heartbeat_interval_ms",
 )
 OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
+# What comes up only where a group of the classic protocol is.
+OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms",)
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
@@ -73,6 +77,7 @@ _WORDS = {
     "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",
     "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
     "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
+    "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
     "delay_max_ms": "How many ms is a message on the wire at most?",
     "pause_max_ms": "How many ms does a client's thread stand still at most?",
     "refresh_ms": "Every how many ms does a leader look up what became of its votes?",
@@ -110,6 +115,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found += [
         Setting(n, _WORDS[n], _word(now), YES_OR_NO if isinstance(now, bool) else ())
         for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
+        if n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications)
     ]
     both = (("instant", "at once"), ("stepwise", "as an event of its own"))
     found.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.stories import (
     kip_11,
+    kip_62,
     kip_98,
     kip_98_replicas,
     kip_447,
@@ -44,6 +45,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_447.STORIES,
     *kip_664.STORIES,
     *kip_848.STORIES,
+    *kip_62.STORIES,
     *kip_890.STORIES,
     *kip_890_identities.STORIES,
     *kip_932.STORIES,

@@ -13,16 +13,18 @@ from typing import Any
 
 import msgspec
 
+from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel, Shown
-from kipviz.cluster.spec import ApplicationSpec
+from kipviz.cluster.spec import CLASSIC, ApplicationSpec
 from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event
+from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.events import RecordsMoved, TransactionMoved
+from kipviz.messages.events import ClassicGroupMoved, RecordsMoved, TransactionMoved
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -101,6 +103,9 @@ class Cards:
                 self._take(f"{event.group_id} {event.partition}", pair)
             elif isinstance(event, TransactionMoved) and event.before is not None:
                 self._take(event.transactional_id, (event.before.name, event.after.name))
+            elif isinstance(event, ClassicGroupMoved):
+                for pair in machines.way(machines.CLASSIC_GROUP, event.before, event.after):
+                    self._take(event.group_id, pair)
         self._producers_move(world)
 
     def _take(self, of: str, pair: Pair) -> None:
@@ -222,7 +227,27 @@ class Cards:
         if app.share:
             self._of_share_group(app)
             return
-        self._offsets(self._home(CONSUMER_OFFSETS, app.group_id))
+        home = self._home(CONSUMER_OFFSETS, app.group_id)
+        self._offsets(home)
+        if app.protocol == CLASSIC:
+            self._classic_group(app.group_id, home)
+
+    def _classic_group(self, group_id: str, home: str) -> None:
+        def parts(world: World) -> Parts:
+            role = world.roles.get(role_key(world.image.leader_of(home), home))
+            groups = role.classic_groups if isinstance(role, GroupCoordinator) else Table.of()
+            return (groups.get(group_id), self._taken.get(group_id))
+
+        self._add_machine(
+            CardHead(
+                f"machine:{group_id}", "Group states", group_id, "", f"B{self._leader(home)}", 71
+            ),
+            machines.CLASSIC_GROUP,
+            parts,
+            lambda group, taken: machines.rows(
+                {group.state.name: f"generation {group.generation}"} if group else {}, taken or {}
+            ),
+        )
 
     def _offsets(self, home: str) -> None:
         self._add(

@@ -19,6 +19,7 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -270,7 +271,11 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("applications", host_of(source))]
         case Replicate(partition=partition) | ReadLog(partition=partition):
             return [("logs", partition)]
-        case Load(broker=broker, role=role, shard=shard) | RunOut(broker, role, shard):
+        case (
+            Load(broker=broker, role=role, shard=shard)
+            | RunOut(broker, role, shard)
+            | DelayOver(broker, role, shard)
+        ):
             return [("roles", (broker, role, shard))]
         case TimeOutTransaction(broker=broker, shard=shard):
             return [("roles", (broker, "transaction_coordinator", shard))]

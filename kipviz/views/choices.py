@@ -12,6 +12,7 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
+    DelayOver,
     Deliver,
     ExpireLock,
     LoseConnection,
@@ -119,7 +120,7 @@ def _sub(world: World, action: ClusterAction) -> str:
         return _office(action.partition)
     if isinstance(action, TimeOutTransaction):
         return f"transaction coordinator B{action.broker}"
-    if isinstance(action, RunOut):
+    if isinstance(action, RunOut | DelayOver):
         return f"{action.role.replace('_', ' ')} B{action.broker}"
     if isinstance(action, ExpireLock):
         return f"share-partition leader B{action.broker}"

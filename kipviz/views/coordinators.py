@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import GroupMember
 from kipviz.brokers.context import Image
 from kipviz.brokers.group_state import GroupCoordinator
@@ -28,12 +29,31 @@ def offsets(role: Any) -> Card:
             words = f"{p.offset} by pid {pid}"
             rows.append((f"pending, {p.partition}", words, "pending"))
     members = ", ".join(f"{m} epoch {e}" for (_, m), e in role.members.items())
-    if members or not len(role.groups):
+    if members or not (len(role.groups) or len(role.classic_groups)):
         rows.append(("members", members or "none", "calm"))
     for name, known in role.groups.items():
         rows.append((name, f"group epoch {known.epoch}", "calm"))
         rows += [(f"{name}, {m}", *_member(member)) for m, member in known.members.items()]
+    for name, classic in role.classic_groups.items():
+        words = f"generation {classic.generation}, {classic.state.name}"
+        rows.append((name, words, "calm" if classic.state is GroupState.STABLE else "pending"))
+        rows += [(f"{name}, {m}", *_of_generation(classic, m)) for m in classic.members]
+        rows += [
+            (f"{name}, {m}", "was given its id, has not joined", "pending") for m in classic.pending
+        ]
     return facts(rows)
+
+
+def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
+    """Say what a member of a classic group has, and for what it waits."""
+    member = group.members[name]
+    words = f"{'leader, ' if name == group.leader else ''}{listed(member.assigned)}"
+    if member.joining is not None:
+        return f"{words}; has joined the next generation", "pending"
+    if member.syncing is not None:
+        return f"{words}; waits for its assignment", "pending"
+    late = group.state is GroupState.PREPARING_REBALANCE
+    return (f"{words}; has not joined again", "warning") if late else (words, "calm")
 
 
 def _member(member: GroupMember) -> tuple[str, str]:

@@ -20,10 +20,10 @@ from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call, clause_o
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
+from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.kinds import next_request
+from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster import dispatch
@@ -34,6 +34,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -127,6 +128,8 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
                 ("log to read", f"offsets 0 to {log.high_watermark - 1}"),
                 ("in office", "not yet"),
             )
+        case DelayOver():
+            return (("waited for", action.delay),)
         case ClientTimer():
             return (("timer", action.timer), ("of", action.source), *due.left(world, action))
         case RemakeTopic(topic=topic):
@@ -179,10 +182,11 @@ def _call(app: Application) -> Iterator[Guard]:
         yield "records held", listed(client.batch)
         if client.acknowledge_error is not Errors.NONE:
             yield "error", client.acknowledge_error.name
-    elif isinstance(client, Consumer | GroupConsumer):
+    elif isinstance(client, Consumer | MemberConsumer):
         yield "position", number(client.position)
-    if isinstance(client, GroupConsumer):
-        yield "member", f"{client.state.value}, epoch {client.member_epoch}"
+    if isinstance(client, MemberConsumer):
+        counted = "generation" if isinstance(client, ClassicConsumer) else "epoch"
+        yield "member", f"{client.state.value}, {counted} {number(client.member_epoch)}"
         yield "owns", listed(client.owned)
     if isinstance(client, Admin):
         yield "last error", client.error or "none"
@@ -234,6 +238,8 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.topics(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
+        case "JoinGroup" | "SyncGroup" | "Heartbeat" | "LeaveGroup":
+            yield from membership.classic(role, message)
         case "ShareGroupHeartbeat" | "InitializeShareGroupState":
             yield from membership.of_share_group(role, message)
         case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":

@@ -10,6 +10,7 @@ from kipviz.cluster.rebuilt import GONE, PassedOver
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
     MemberRecord,
@@ -171,6 +172,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return f"{group}, {partition}", "tombstone: the topic was deleted"
         case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
             return f"{group}, member {member}", f"member epoch {epoch}{_assigned(record)}"
+        case GroupMetadataRecord(group_id=group, generation=generation):
+            return group, f"generation {generation}{_members(record)}"
         case GroupEpochRecord(group_id=group, epoch=epoch):
             return group, f"group epoch {epoch}"
         case TargetEpochRecord(group_id=group, epoch=epoch):
@@ -223,6 +226,14 @@ def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
             return f"{group}, member {member}", f"epoch {record.member_epoch}, has {has}"
         case _:
             return f"{group}, member {record.member_id}", f"tombstone: {record.of}"
+
+
+def _members(record: GroupMetadataRecord) -> str:
+    """Say who is in a generation, and what each one has."""
+    if not record.members:
+        return ", empty"
+    each = (f"{m.member_id} has {', '.join(m.assigned) or 'nothing'}" for m in record.members)
+    return f", led by {record.leader}: {'; '.join(each)}"
 
 
 def _assigned(record: MemberRecord) -> str:

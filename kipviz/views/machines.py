@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kipviz.brokers import in_flight
+from kipviz.brokers import classic_group, in_flight
 from kipviz.clients import producer
 from kipviz.core.values import Value
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
@@ -139,6 +139,28 @@ TRANSACTION = Machine(
         ("COMPLETE_ABORT", "EMPTY"): 320,
         ("EMPTY", "PREPARE_ABORT"): 284,
     },
+)
+
+_groups = tuple(
+    (before.name, after.name)
+    for after, previous in classic_group.VALID_PREVIOUS.items()
+    for before in previous
+    if after is not classic_group.GroupState.DEAD
+)
+CLASSIC_GROUP = Machine(
+    "classic group",
+    "ClassicGroupState.validPreviousStates",
+    "Not drawn: Dead, a group that is deleted, or whose coordinator is another broker now.",
+    {
+        "EMPTY": (160, 20),
+        "PREPARING_REBALANCE": (160, 86),
+        "COMPLETING_REBALANCE": (160, 152),
+        "STABLE": (160, 218),
+    },
+    _groups,
+    (),
+    "",
+    {("STABLE", "PREPARING_REBALANCE"): 310},
 )
 
 STAGED = "TX_PENDING"

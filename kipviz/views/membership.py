@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.brokers import classic_group
 from kipviz.cluster.world import World
 from kipviz.views.facts import listed, number
 
@@ -51,6 +52,45 @@ def heartbeat(role: Any, message: Any) -> Iterator[tuple[str, str]]:
         yield "target", listed(member.target)
 
 
+def classic(role: Any, message: Any) -> Iterator[tuple[str, str]]:
+    """Give what a request of the classic protocol is checked against, and where its group stands."""
+    group = role.classic_groups.get(message.group_id)
+    if group is None:
+        yield "group", "not known here"
+        return
+    yield "group state", group.state.name
+    if hasattr(message, "generation"):
+        yield "generation", both("request", message.generation, "group", group.generation)
+    if message.member_id in group.members:
+        leads = ", the leader" if group.leader == message.member_id else ""
+        yield "member", f"{message.member_id}{leads}"
+    else:
+        asked = message.member_id in group.pending
+        yield "member", "none: its name was given out" if asked else "none"
+    if message.instance_id:
+        holder = classic_group.holder_of(group, message.instance_id)
+        yield f"who is {message.instance_id} now", holder or "nobody"
+    joined = (name for name, m in group.members.items() if m.joining is not None)
+    yield "has joined", listed(tuple(joined))
+    late = (name for name, m in group.members.items() if m.joining is None)
+    yield "has not joined again", listed((*late, *group.pending))
+
+
+def spoken_for(role: Any, message: Any) -> str:
+    """Give whose offsets a request brings, against what its group knows of the member."""
+    group = role.classic_groups.get(message.group_id)
+    if group is not None:
+        there = group.generation if message.member_id in group.members else -1
+        return both("request", message.member_epoch, "group", there)
+    known = epoch_of(role, message.group_id, message.member_id)
+    return both("request", message.member_epoch, "group", known)
+
+
+def counted(role: Any, message: Any) -> str:
+    """Say by what the members of a group are counted: by epochs, or by generations."""
+    return "generation" if message.group_id in role.classic_groups else "member epoch"
+
+
 def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
     """Give what OffsetFetch and TxnOffsetCommit are checked against."""
     pending = [
@@ -61,14 +101,12 @@ def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
         yield "committed offset", number(committed.offset if committed else -1)
         yield "only stable ones", "yes" if message.require_stable else "no"
     elif type(message).__name__ == "OffsetCommit":
-        known = epoch_of(role, message.group_id, message.member_id)
-        yield "member epoch", both("request", message.member_epoch, "group", known)
+        yield counted(role, message), spoken_for(role, message)
     else:
         entry = world.logs[role.shard].producers.get(message.producer_id)
-        known = epoch_of(role, message.group_id, message.member_id)
         yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
         yield "enlisted", enlisted(entry, message.producer_epoch)
-        yield "member epoch", both("request", message.member_epoch, "group", known)
+        yield counted(role, message), spoken_for(role, message)
     staged = tuple(f"{p.partition} to {p.offset}" for p in pending)
     yield "pending offsets", listed(staged)
 

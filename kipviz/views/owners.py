@@ -7,9 +7,11 @@ from typing import Any
 from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
+from kipviz.clients.classic_consumer import ClassicConsumer
+from kipviz.clients.classic_consumer import MemberState as ClassicState
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_consumer import GroupConsumer, MemberState
-from kipviz.clients.kinds import next_request
+from kipviz.clients.group_consumer import MemberState
+from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
@@ -20,7 +22,11 @@ from kipviz.views.facts import Card, Fact, facts, listed, number, short_name
 
 Connections = Table[tuple[str, int], Connection]
 
-MEMBER_TONE = {MemberState.FENCED: "warning", MemberState.FATAL: "broken"}
+MEMBER_TONE = {
+    MemberState.FENCED.value: "warning",
+    MemberState.FATAL.value: "broken",
+    ClassicState.UNJOINED.value: "warning",
+}
 STATE_TONE = {"ABORTABLE_ERROR": "warning", "FATAL_ERROR": "broken"}
 
 
@@ -63,7 +69,7 @@ def clients(app: Application) -> Card:
         ("epoch", number(producer.producer_epoch), "calm"),
         ("to send", ", ".join(to_send) or "nothing", "calm"),
         ("error", producer.error or "none", "warning" if producer.error else "calm"),
-        ("member", f"{consumer.member_id} of {consumer.group_id}", "calm"),
+        ("member", f"{consumer.member_id or 'none yet'} of {consumer.group_id}", "calm"),
     ]
     if app.producer.prepared.has_transaction:
         rows.append(("prepared", str(app.producer.prepared), "pending"))
@@ -74,9 +80,10 @@ def clients(app: Application) -> Card:
         rows.append(("share session", number(consumer.session_epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))
-    if isinstance(consumer, GroupConsumer):
-        words = f"{consumer.state.value}, epoch {consumer.member_epoch}"
-        rows.append(("membership", words, MEMBER_TONE.get(consumer.state, "calm")))
+    if isinstance(consumer, MemberConsumer):
+        counted = "generation" if isinstance(consumer, ClassicConsumer) else "epoch"
+        words = f"{consumer.state.value}, {counted} {number(consumer.member_epoch)}"
+        rows.append(("membership", words, MEMBER_TONE.get(consumer.state.value, "calm")))
         rows.append(("owns", listed(consumer.owned), "calm"))
     if app.ended:
         rows.append(("ended", app.ended, "warning"))

@@ -11,6 +11,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -48,6 +49,7 @@ from kipviz.messages.events import (
     AssignmentMoved,
     BatchAppended,
     CallReturned,
+    ClassicGroupMoved,
     DatabaseChanged,
     FeatureFinalized,
     LeaderMoved,
@@ -93,6 +95,14 @@ ARROW_WORDS = {
     "TxnHeartbeatResponse": "heard",
     "TxnWriteShareGroupState": "write vote",
     "TxnWriteShareGroupStateResponse": "vote written",
+    "JoinGroup": "join",
+    "JoinGroupResponse": "joined",
+    "SyncGroup": "sync",
+    "SyncGroupResponse": "assigned",
+    "Heartbeat": "heartbeat",
+    "HeartbeatResponse": "heartbeat ok",
+    "LeaveGroup": "leave",
+    "LeaveGroupResponse": "left",
     "ConsumerGroupHeartbeat": "heartbeat",
     "ConsumerGroupHeartbeatResponse": "heartbeat ok",
     "AddPartitionsToTxn": "enlist partition",
@@ -229,10 +239,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The acquisition lock of {where} runs out on Broker {broker}."
         case TimeOutTransaction(broker=broker, transactional_id=name):
             return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
-        case RunOut(broker=broker, timer=timer):
-            return f"{timer[0].upper()}{timer[1:]} runs out on Broker {broker}."
-        case ClientTimer(source=source, timer=timer):
-            return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
+        case RunOut() | DelayOver() | ClientTimer():
+            return _time_is_over(action)
         case Refresh(broker=broker, key=key):
             return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
         case CrashBroker(broker=broker) | StartBroker(broker=broker):
@@ -373,6 +381,8 @@ def _fact(event: Event) -> str:
             return f"{topic} has the id {after} now, not {before} any more, and other records."
         case AssignmentMoved():
             return _assignment(event)
+        case ClassicGroupMoved():
+            return _group_moved(event)
         case SharePartitionLoaded(partition=partition, start_offset=start):
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
         case AcknowledgementsCompleted(partition=partition, first=first, last=last):
@@ -405,7 +415,25 @@ def _assignment(event: AssignmentMoved) -> str:
     who = f"{event.member_id} of {event.group_id}"
     if event.epoch == 0:
         return f"{who} is a member no more: {event.because}."
-    return f"{who} is at epoch {event.epoch} and may have {has}: {event.because}."
+    return f"{who} is at {event.counted} {event.epoch} and may have {has}: {event.because}."
+
+
+def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
+    match action:
+        case RunOut(broker=broker, timer=timer):
+            return f"{timer[0].upper()}{timer[1:]} runs out on Broker {broker}."
+        case DelayOver(broker=broker, delay=delay):
+            return f"{delay[0].upper()}{delay[1:]} is over on Broker {broker}."
+        case ClientTimer(source=source, timer=timer):
+            return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
+
+
+def _group_moved(event: ClassicGroupMoved) -> str:
+    who = " and ".join(event.members) or "nobody"
+    return (
+        f"{event.group_id} goes from {event.before} to {event.after}: generation "
+        f"{event.generation}, with {who}."
+    )
 
 
 def _other_fact(

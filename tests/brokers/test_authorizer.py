@@ -26,6 +26,7 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
+from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     GroupOffset,
@@ -60,6 +61,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.exceptions import thrown
 from tests.brokers.desk import Desk
@@ -82,6 +84,10 @@ REQUESTS = {
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1),
+        JoinGroup("g", "m", "c", Subscription("src")),
+        SyncGroup("g", 1, "m"),
+        Heartbeat("g", 1, "m"),
+        LeaveGroup("g", "m"),
         Metadata(("out",)),
         ShareGroupHeartbeat("g", "m", 1),
         InitializeShareGroupState("g:T:0", 2, -1),

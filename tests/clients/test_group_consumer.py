@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import group_consumer as member
+from kipviz.clients import group_reading
 from kipviz.clients.group_consumer import TRANSITIONS, GroupConsumer, MemberState
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
@@ -75,8 +76,8 @@ def test_an_empty_answer_lets_the_next_partition_have_its_turn_until_all_rest():
         assert request.partition == partition
         me = member.on_response(me, FetchResponse(Errors.NONE, partition, (), 0))
     assert member.next_request(me) is None
-    assert member.timers(me) == (member.HEARTBEAT, member.FETCH_WAIT)
-    assert isinstance(member.next_request(member.on_timer(me, member.FETCH_WAIT)), Fetch)
+    assert member.timers(me) == (group_reading.HEARTBEAT, group_reading.FETCH_WAIT)
+    assert isinstance(member.next_request(member.on_timer(me, group_reading.FETCH_WAIT)), Fetch)
 
 
 def test_records_end_the_poll_and_move_the_position_of_their_partition():
@@ -90,8 +91,8 @@ def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
     me, _ = send(joined("src-0"))
     me = member.on_response(me, OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert member.next_request(me) is None
-    assert member.BACK_OFF in member.timers(me)
-    assert isinstance(member.next_request(member.on_timer(me, member.BACK_OFF)), OffsetFetch)
+    assert group_reading.BACK_OFF in member.timers(me)
+    assert isinstance(member.next_request(member.on_timer(me, group_reading.BACK_OFF)), OffsetFetch)
 
 
 def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
@@ -103,7 +104,7 @@ def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
 @pytest.mark.parametrize(("listener", "state"), [(True, S.RECONCILING), (False, S.ACKNOWLEDGING)])
 def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
-    me, _ = send(member.on_timer(me, member.HEARTBEAT))
+    me, _ = send(member.on_timer(me, group_reading.HEARTBEAT))
     me = member.on_response(me, told(2, "src-0"))
     assert me.state is state
     assert me.owned == (BOTH if listener else ("src-0",))
@@ -116,7 +117,7 @@ def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, sta
 @pytest.mark.parametrize(("listener", "state"), [(True, S.FENCED), (False, S.JOINING)])
 def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
-    me, _ = send(member.on_timer(me, member.HEARTBEAT))
+    me, _ = send(member.on_timer(me, group_reading.HEARTBEAT))
     me = member.on_response(me, told(0, error=error))
     assert (me.state, me.owned, len(me.positions)) == (state, (), 0)
     me = member.poll(me)
@@ -134,7 +135,7 @@ def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
 
 def test_after_a_broken_connection_a_heartbeat_tells_everything_again():
     me = reading(*BOTH)
-    me, request = send(member.on_timer(me, member.HEARTBEAT))
+    me, request = send(member.on_timer(me, group_reading.HEARTBEAT))
     assert request == ConsumerGroupHeartbeat("g", "C1", 2)
     me = member.on_disconnected(me, 4)
     assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "src", BOTH)

@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.group_state import GroupCoordinator, PendingOffset
 from kipviz.clients import group_consumer as member
+from kipviz.clients import group_reading
 from kipviz.clients.group_consumer import GroupConsumer, MemberState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
@@ -58,7 +59,7 @@ def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
     assert request == OffsetFetch("g", "src-0", require_stable=False, version=6)
     me = member.on_response(me, OffsetFetchResponse(error, "src-0"))
     assert member.next_request(me) is None
-    assert member.next_request(member.on_timer(me, member.BACK_OFF)) == request
+    assert member.next_request(member.on_timer(me, group_reading.BACK_OFF)) == request
 
 
 @pytest.mark.parametrize(

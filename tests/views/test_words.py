@@ -15,6 +15,7 @@ from kipviz.cluster.actions import (
     CrashClient,
     CreateAcls,
     Cut,
+    DelayOver,
     DeleteAcls,
     Deliver,
     DeliverLate,
@@ -79,6 +80,9 @@ ACTIONS: dict[ClusterAction, str] = {
     RemakeTopic("src"): "Somebody deletes src and makes a topic of the same name.",
     ClientTimer("app-1/consumer", "the retry back-off"): (
         "The retry back-off of the consumer of app-1 is over."
+    ),
+    DelayOver(4, "group_coordinator", "__consumer_offsets-7", "the initial delay of g"): (
+        "The initial delay of g is over on Broker 4."
     ),
     Refresh(5, KEY): "Broker 5 asks what became of the votes for src-0.",
     CrashBroker(5): "Broker 5 crashes. ",
@@ -222,6 +226,14 @@ SPOKEN: list[tuple[Event, str]] = [
     (
         events.AssignmentMoved("cg", "C1", 3, 0, ("src-0",), (), "it left"),
         "C1 of cg is a member no more: it left.",
+    ),
+    (
+        events.AssignmentMoved("cg", "C1.1", 1, 2, (), ("src-0",), "it was told", "generation"),
+        "C1.1 of cg is at generation 2 and may have src-0: it was told.",
+    ),
+    (
+        events.ClassicGroupMoved("cg", "STABLE", "PREPARING_REBALANCE", 2, ("C1.1", "C2.2")),
+        "cg goes from STABLE to PREPARING_REBALANCE: generation 2, with C1.1 and C2.2.",
     ),
     (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
     (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),

@@ -1,0 +1,243 @@
+"""A group of the classic protocol as its coordinator knows it: states, generations, who is awaited.
+
+WHERE IN KAFKA: ClassicGroup, ClassicGroupMember, ClassicGroupState. KIPS: KIP-62, KIP-345, KIP-394.
+DURABILITY: none. A generation with its assignment is in the log (`GroupMetadataRecord`), and a new
+  coordinator goes on from the last one; members that were joining have to join again.
+NOT MODELLED: several assignors and the vote on one (INCONSISTENT_GROUP_PROTOCOL), several topics,
+  group.max.size, members of KIP-848 in the same group and the migration between the two protocols.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.brokers.context import ReplyTo
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.classic_groups import Assigned, Subscribed
+from kipviz.messages.errors import Errors
+from kipviz.records.classic_groups import GroupMetadataRecord, MemberMetadata, Subscription
+
+
+class GroupState(StrEnum):
+    """Where a group stands between two generations (ClassicGroupState)."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+S = GroupState
+
+# state -> states from which it may be entered (ClassicGroupState.validPreviousStates).
+VALID_PREVIOUS: dict[GroupState, tuple[GroupState, ...]] = {
+    S.EMPTY: (S.PREPARING_REBALANCE,),
+    S.PREPARING_REBALANCE: (S.STABLE, S.COMPLETING_REBALANCE, S.EMPTY),
+    S.COMPLETING_REBALANCE: (S.PREPARING_REBALANCE,),
+    S.STABLE: (S.COMPLETING_REBALANCE,),
+    S.DEAD: (S.STABLE, S.PREPARING_REBALANCE, S.COMPLETING_REBALANCE, S.EMPTY, S.DEAD),
+}
+
+
+class ClassicMember(Value, frozen=True):
+    """A member: `joining` and `syncing` are the connections on which it waits for an answer.
+
+    `is_new` says that it has not been in a generation yet: only then its session may run out while
+    it waits.
+    """
+
+    client_id: str
+    subscription: Subscription
+    assigned: tuple[str, ...] = ()
+    joining: ReplyTo | None = None
+    syncing: ReplyTo | None = None
+    is_new: bool = False
+    instance_id: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is in a request that is not answered: then it need not beat."""
+        return self.joining is not None or self.syncing is not None
+
+
+class ClassicGroup(Part, frozen=True, dict=True):
+    """A group.
+
+    `pending` are ids that were given out and not come back with (KIP-394), `unsynced` the members of
+    the generation that have not asked for their assignment. `growing` says that somebody joined while
+    the group's first generation is awaited, `named` how many ids this coordinator has given out.
+    """
+
+    state: GroupState = S.EMPTY
+    previous: GroupState = S.DEAD
+    generation: int = 0
+    leader: str = ""
+    members: Table[str, ClassicMember] = Table.of()
+    pending: tuple[str, ...] = ()
+    unsynced: tuple[str, ...] = ()
+    growing: bool = False
+    named: int = 0
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether everybody who is known has joined the next generation."""
+        return not self.pending and all(m.joining is not None for m in self.members.values())
+
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether a rebalance may begin now."""
+        return self.state in VALID_PREVIOUS[S.PREPARING_REBALANCE]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether an empty group waits for its first generation."""
+        return self.state is S.PREPARING_REBALANCE and self.previous is S.EMPTY
+
+
+def to(group: ClassicGroup, state: GroupState) -> ClassicGroup:
+    """Go to another state; the table says from which ones that may be."""
+    assert group.state in VALID_PREVIOUS[state], (group.state, state)
+    return group.but(state=state, previous=group.state)
+
+
+def with_member(group: ClassicGroup, name: str, member: ClassicMember) -> ClassicGroup:
+    """Take a member in, or take it over as it is now; the first one leads."""
+    return group.but(
+        members=group.members.set(name, member),
+        leader=group.leader or name,
+        pending=tuple(p for p in group.pending if p != name),
+    )
+
+
+def without(group: ClassicGroup, name: str) -> ClassicGroup:
+    """Take a member out, or an id that was given out.
+
+    Who leads next is the first of their names; in Kafka the first of a hash table.
+    """
+    members = group.members.without(name) if name in group.members else group.members
+    return group.but(
+        members=members,
+        leader=next(iter(members), "") if group.leader == name else group.leader,
+        pending=tuple(p for p in group.pending if p != name),
+        unsynced=tuple(p for p in group.unsynced if p != name),
+    )
+
+
+def led_by_who_joined(group: ClassicGroup) -> ClassicGroup | None:
+    """Give the group with a leader that has joined, None if nobody has.
+
+    Source: ClassicGroup.maybeElectNewJoinedLeader.
+    """
+    joined = [name for name, member in group.members.items() if member.joining is not None]
+    if group.leader in joined:
+        return group
+    return group.but(leader=joined[0]) if joined else None
+
+
+def next_generation(group: ClassicGroup) -> ClassicGroup:
+    """Begin the next generation: with members it waits for their assignment, without it is empty."""
+    there = bool(len(group.members))
+    after = to(group, S.COMPLETING_REBALANCE if there else S.EMPTY)
+    return after.but(generation=group.generation + 1, unsynced=(), growing=False)
+
+
+def roster(group: ClassicGroup) -> tuple[Subscribed, ...]:
+    """Give the members as their leader is told of them."""
+    return tuple(
+        Subscribed(name, m.subscription, m.instance_id) for name, m in group.members.items()
+    )
+
+
+def holder_of(group: ClassicGroup, instance_id: str) -> str:
+    """Give the member that has a group.instance.id now, "" for none (KIP-345)."""
+    if not instance_id:
+        return ""
+    named = (name for name, member in group.members.items() if member.instance_id == instance_id)
+    return next(named, "")
+
+
+def member_error(group: ClassicGroup, name: str, instance_id: str = "") -> Errors:
+    """Say whether somebody is a member; of a static one only the newest with its name is.
+
+    Source: ClassicGroup.validateMember.
+    """
+    if instance_id:
+        holder = holder_of(group, instance_id)
+        if not holder:
+            return Errors.UNKNOWN_MEMBER_ID
+        if holder != name:
+            return Errors.FENCED_INSTANCE_ID
+    return Errors.NONE if name in group.members else Errors.UNKNOWN_MEMBER_ID
+
+
+def generation_error(
+    group: ClassicGroup, name: str, generation: int, instance_id: str = ""
+) -> Errors:
+    """Say whether somebody is a member and speaks of the present generation."""
+    error = member_error(group, name, instance_id)
+    if error is not Errors.NONE:
+        return error
+    return Errors.NONE if generation == group.generation else Errors.ILLEGAL_GENERATION
+
+
+def commit_error(
+    group: ClassicGroup, name: str, generation: int, *, transactional: bool, instance_id: str = ""
+) -> Errors:
+    """Say whether a member of that generation may commit offsets.
+
+    While a group prepares its next generation the present one still may: that is the time in which
+    members finish what they have begun. A transaction whose producer was told of no member is let in;
+    outside of transactions that is so for an empty group only. Once everybody has joined, a
+    commit outside of transactions is told that the group rebalances.
+    Source: ClassicGroup.validateOffsetCommit.
+    """
+    if generation < 0 and group.state is S.EMPTY:
+        return Errors.NONE
+    if generation >= 0 or name or instance_id:
+        error = generation_error(group, name, generation, instance_id)
+        if error is not Errors.NONE:
+            return error
+    elif not transactional:
+        return Errors.UNKNOWN_MEMBER_ID
+    if not transactional and group.state is S.COMPLETING_REBALANCE:
+        return Errors.REBALANCE_IN_PROGRESS
+    return Errors.NONE
+
+
+# -- in the log -----------------------------------------------------------------------------------
+
+
+def recorded(
+    group_id: str, group: ClassicGroup, given: tuple[Assigned, ...] | None = None
+) -> GroupMetadataRecord:
+    """Give what the log keeps of a group, with an assignment; without one it is what members have."""
+    to_each = {each.member_id: each.partitions for each in given or ()}
+    members = tuple(
+        MemberMetadata(
+            name,
+            m.client_id,
+            m.subscription,
+            m.assigned if given is None else to_each.get(name, ()),
+            m.instance_id,
+        )
+        for name, m in group.members.items()
+    )
+    return GroupMetadataRecord(group_id, group.generation, group.leader, members)
+
+
+def loaded(record: GroupMetadataRecord) -> ClassicGroup:
+    """Give a group as a new coordinator finds it: stable, whatever went on, or empty."""
+    members = {
+        m.member_id: ClassicMember(
+            m.client_id, m.subscription, m.assigned, instance_id=m.instance_id
+        )
+        for m in record.members
+    }
+    return ClassicGroup(
+        S.STABLE if members else S.EMPTY,
+        generation=record.generation,
+        leader=record.leader,
+        members=Table.of(members),
+    )

@@ -1,0 +1,561 @@
+"""Who is in a group of the classic protocol: join, sync, heartbeats, leaving, and time-outs.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state; `classic_group` has
+what one group is. WHERE IN KAFKA: GroupMetadataManager (classicGroupJoin, -Sync, -Heartbeat, -Leave).
+KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED).
+DURABILITY: the group is in memory, and in the log once a generation has its assignment; JoinGroup is
+  answered at once, SyncGroup when that record is replicated.
+NOT MODELLED: group.max.size, group.min.session.timeout.ms, the five minutes that a new member may
+  wait in its first JoinGroup (here: its session), a record that cannot be written.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import classic_group
+from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_writes import HEARD_NO_MORE
+from kipviz.brokers.local import GroupStored
+from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.classic_groups import (
+    NO_MEMBER,
+    Assigned,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
+from kipviz.messages.message import Message
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+
+ROLE = "group_coordinator"
+S = GroupState
+DID_NOT_JOIN = "it did not join the next generation in time"
+DID_NOT_SYNC = "it did not ask for its assignment in time"
+ITS_LEADER_SAID = "the leader of the group has assigned it"
+IT_LEFT = "it left"
+# What the members of such a group are counted by.
+COUNTED = "generation"
+
+
+class Done(Value, frozen=True):
+    """What became of a group in one step: answers, and members that are out.
+
+    `written` says that the group goes to the log as it is now, `given` with which assignment, which
+    is valid once that is replicated; `then` is the answer that waits for it.
+    """
+
+    group: ClassicGroup
+    replies: tuple[Reply, ...] = ()
+    written: bool = False
+    given: tuple[Assigned, ...] | None = None
+    then: Reply | None = None
+    gone: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+
+    def after(self, before: Done) -> Done:
+        """Give the same with what was said and lost before it."""
+        return self.but(
+            replies=(*before.replies, *self.replies),
+            gone=(*before.gone, *self.gone),
+            written=self.written or before.written,
+        )
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+
+def on_join_group(
+    me: GroupCoordinator, request: JoinGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a consumer into the next generation of its group.
+
+    WHEN: a consumer comes, or comes again because the group rebalances.
+    CHECKS: a name that it was given before is a member's or was given out; of a static member only
+      the newest is one.
+    DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
+      no member behind (KIP-394). A member that comes, or the leader, or a member with another
+      subscription begins a rebalance; it ends when everybody has joined, or when the time is over.
+      A static member that is started again takes over its place without a rebalance (KIP-345).
+    ANSWERS: nothing until the generation is there; then that, its leader, and to the leader who is
+      in it.
+    Clause: KIP-62; GroupMetadataManager.classicGroupJoin, completeClassicGroupJoin.
+    """
+    if me.loading:
+        return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group = me.classic_groups.get(request.group_id)
+    if request.member_id == NO_MEMBER:
+        return _first_time(me, group, request, reply_to, on)
+    if group is None:
+        return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+    if request.member_id in group.pending:
+        return _effects(me, request.group_id, _new(group, request, reply_to, on), on)
+    error = classic_group.member_error(group, request.member_id, request.instance_id)
+    if error is not Errors.NONE:
+        return _refused(me, request, reply_to, error)
+    same = group.members[request.member_id].subscription == request.subscription
+    stays = group.state is S.COMPLETING_REBALANCE or (
+        group.state is S.STABLE and group.leader != request.member_id
+    )
+    if same and stays:
+        # Its answer was lost: it is in the present generation, and hears of it again.
+        told = Reply(reply_to, _joined(group, request.member_id))
+        return _effects(me, request.group_id, Done(group, (told,)), on)
+    return _effects(me, request.group_id, _again(group, request, reply_to, on), on)
+
+
+def on_sync_group(
+    me: GroupCoordinator, request: SyncGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a member what the leader has assigned to it, as soon as that is durable.
+
+    WHEN: a member has heard of its generation. CHECKS: the member and the generation.
+    DOES: what the leader brings is written to the log, with the whole group; then it is valid for all
+      and the group is stable.
+    ANSWERS: the others wait for the leader; REBALANCE_IN_PROGRESS if the next generation is prepared
+      before it came.
+    Clause: KIP-62; GroupMetadataManager.classicGroupSync.
+    """
+    if me.loading:
+        return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group = me.classic_groups.get(request.group_id)
+    name = request.member_id
+    if group is None or group.state is S.EMPTY:
+        return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+    error = classic_group.generation_error(group, name, request.generation, request.instance_id)
+    if error is Errors.NONE and group.state is S.PREPARING_REBALANCE:
+        error = Errors.REBALANCE_IN_PROGRESS
+    if error is not Errors.NONE:
+        return _refused(me, request, reply_to, error)
+    group = group.but(unsynced=tuple(each for each in group.unsynced if each != name))
+    member = group.members[name]
+    if group.state is S.STABLE:
+        answer = Reply(reply_to, SyncGroupResponse(Errors.NONE, member.assigned))
+        return _effects(me, request.group_id, Done(group, (answer,)), on)
+    group = group.but(members=group.members.set(name, member.but(syncing=reply_to)))
+    if name != group.leader:
+        return _effects(me, request.group_id, Done(group), on)
+    done = Done(group, written=True, given=request.assignments)
+    return _effects(me, request.group_id, done, on)
+
+
+def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> Effects:
+    """Let an assignment be valid that is replicated now; if it cannot be, its coordinator is out.
+
+    CHECKS: the group still waits for this one; a rebalance may have begun meanwhile.
+    DOES: every member has what it was given, and the group is stable. ANSWERS: all who wait for it.
+    Clause: GroupMetadataManager.setAndPropagateAssignment.
+    """
+    if stored.error is not Errors.NONE:
+        return Effects(None)
+    group = me.classic_groups.get(stored.group_id)
+    if group is None or (group.state, group.generation) != (
+        S.COMPLETING_REBALANCE,
+        stored.generation,
+    ):
+        return Effects(me)
+    given = {each.member_id: each.partitions for each in stored.given}
+    members, replies, events = group.members, [], []
+    for name, member in group.members.items():
+        partitions = given.get(name, ())
+        if member.syncing is not None:
+            answer = SyncGroupResponse(Errors.NONE, partitions)
+            replies.append(Reply(member.syncing, answer))
+        members = members.set(name, member.but(assigned=partitions, syncing=None))
+        if member.assigned != partitions:
+            before = group.generation - 1 if member.assigned else 0
+            moved = (
+                before,
+                group.generation,
+                member.assigned,
+                partitions,
+                ITS_LEADER_SAID,
+                COUNTED,
+            )
+            events.append(AssignmentMoved(stored.group_id, name, *moved))
+    group = classic_group.to(group.but(members=members), S.STABLE)
+    done = _effects(me, stored.group_id, Done(group, tuple(replies)), on)
+    return done.but(events=(*done.events, *events))
+
+
+def on_heartbeat(
+    me: GroupCoordinator, request: Heartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Hear that a member lives, and tell it that the group rebalances if so.
+
+    CHECKS: the member and its generation. DOES: its session begins anew.
+    ANSWERS: REBALANCE_IN_PROGRESS while the next generation is prepared; that is how members learn
+      that they have to join again. A coordinator that is loading knows nothing and says that all is well.
+    Clause: KIP-62; GroupMetadataManager.classicGroupHeartbeat, GroupCoordinatorService.heartbeat.
+    """
+    if me.loading:
+        return _refused(me, request, reply_to, Errors.NONE)
+    group = me.classic_groups.get(request.group_id)
+    error = Errors.UNKNOWN_MEMBER_ID
+    if group is not None:
+        who = (request.member_id, request.generation, request.instance_id)
+        error = classic_group.generation_error(group, *who)
+        if error is Errors.NONE and group.state is S.PREPARING_REBALANCE:
+            error = Errors.REBALANCE_IN_PROGRESS
+    answer = Reply(reply_to, HeartbeatResponse(error))
+    waiting, replies = read_through(on.log(me.shard), answer)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+
+
+def on_leave_group(
+    me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Let a member go.
+
+    CHECKS: it is a member, or its name was given out. DOES: the others rebalance at once, without
+      waiting for its session. ANSWERS: when that is known, not when they are done.
+    Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.
+    """
+    if me.loading:
+        return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group = me.classic_groups.get(request.group_id)
+    name = request.member_id
+    if group is None:
+        return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+    if name == NO_MEMBER and request.instance_id:
+        name = classic_group.holder_of(group, request.instance_id)
+    error = Errors.NONE
+    if name not in group.pending:
+        error = classic_group.member_error(group, name, request.instance_id)
+    answer = Reply(reply_to, LeaveGroupResponse(Errors.NONE, request.member_id, error))
+    if error is not Errors.NONE:
+        return _effects(me, request.group_id, Done(group, then=answer), on)
+    done = _out(group, name, IT_LEFT, on)
+    if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
+        done = _rebalanced(done.group, on).after(done)
+    elif done.group.state is S.PREPARING_REBALANCE:
+        done = _completed_if_all_joined(done.group, on).after(done)
+    return _effects(me, request.group_id, done.but(then=answer), on)
+
+
+# -- timers ---------------------------------------------------------------------------------------
+
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the sessions of members and of names that were given out, and the time-outs of groups.
+
+    A member that waits for an answer need not beat. Time-outs are in memory only.
+    """
+    return tuple(_running(me))
+
+
+def delays(me: GroupCoordinator) -> tuple[str, ...]:
+    """Give the delays that an empty group keeps before its first generation.
+
+    They run out without an accident: group.initial.rebalance.delay.ms is a time to wait for more.
+    """
+    return tuple(
+        f"the initial delay of {group_id}"
+        for group_id, group in me.classic_groups.items()
+        if group.is_first
+    )
+
+
+def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+    """Begin the first generation, or wait once more if somebody has joined meanwhile.
+
+    Clause: KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule.
+    """
+    group_id = delay.removeprefix("the initial delay of ")
+    group = me.classic_groups[group_id]
+    if group.growing:
+        return _effects(me, group_id, Done(group.but(growing=False)), on)
+    return _effects(me, group_id, _completed(group, on), on)
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take out who was not heard of, did not join, or did not ask for its assignment in time.
+
+    Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin,
+    expirePendingSync (session.timeout.ms, max.poll.interval.ms as the rebalance time-out).
+    """
+    group_id, what, name = _running(me)[timer]
+    group = me.classic_groups[group_id]
+    if what == "rebalance":
+        return _effects(me, group_id, _completed(group, on), on)
+    if what == "sync":
+        done = Done(group)
+        for late in group.unsynced:
+            done = _out(done.group, late, DID_NOT_SYNC, on).after(done)
+        return _effects(me, group_id, _prepared(done.group, on).after(done), on)
+    done = _out(group, name, HEARD_NO_MORE, on)
+    if name in group.members and group.state in (S.STABLE, S.COMPLETING_REBALANCE):
+        done = _rebalanced(done.group, on).after(done)
+    elif done.group.state is S.PREPARING_REBALANCE and done.group.all_joined:
+        done = _completed(done.group, on).after(done)
+    return _effects(me, group_id, done, on)
+
+
+def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
+    """Give (group, what runs out, member) by the name of the timer."""
+    found = {}
+    for group_id, group in me.classic_groups.items():
+        for name, member in group.members.items():
+            if member.is_new or not member.waits:
+                found[f"the session of {name} in {group_id}"] = (group_id, "session", name)
+        for name in group.pending:
+            found[f"the session of {name} in {group_id}"] = (group_id, "session", name)
+        if group.state is S.PREPARING_REBALANCE and not group.is_first:
+            found[f"the rebalance time-out of {group_id}"] = (group_id, "rebalance", "")
+        if group.unsynced and group.state in (S.COMPLETING_REBALANCE, S.STABLE):
+            found[f"the sync time-out of {group_id}"] = (group_id, "sync", "")
+    return found
+
+
+def on_resigned(me: GroupCoordinator) -> tuple[Reply, ...]:
+    """Give the answers that are owed to members who wait when the coordinator is elsewhere."""
+    moved = Errors.NOT_COORDINATOR
+    replies = []
+    for group in me.classic_groups.values():
+        for name, member in group.members.items():
+            if member.joining is not None:
+                replies.append(Reply(member.joining, JoinGroupResponse(moved, name)))
+            if member.syncing is not None:
+                replies.append(Reply(member.syncing, SyncGroupResponse(moved)))
+    return tuple(replies)
+
+
+# -- who comes ------------------------------------------------------------------------------------
+
+
+def _first_time(
+    me: GroupCoordinator,
+    known: ClassicGroup | None,
+    request: JoinGroup,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects:
+    """Give a name to who has none; a group that was not there is written down as empty."""
+    group = known or ClassicGroup()
+    group = group.but(named=group.named + 1)
+    name = _name(me, group, request, on)
+    if request.instance_id:
+        before = classic_group.holder_of(group, request.instance_id)
+        request = request.but(member_id=name)
+        if before:
+            done = _taken_over(group, before, request, reply_to, on)
+        else:
+            done = _new(group, request, reply_to, on)
+    else:
+        answer = JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, name)
+        done = Done(group.but(pending=(*group.pending, name)), (Reply(reply_to, answer),))
+    if known is None:
+        done = done.but(written=True)
+    return _effects(me, request.group_id, done, on)
+
+
+def _name(me: GroupCoordinator, group: ClassicGroup, request: JoinGroup, on: Context) -> str:
+    """Make a member id: unique among all that any coordinator of the group has given out.
+
+    In Kafka the client.id, or the group.instance.id, and a random UUID.
+    """
+    office = on.image.leaders[me.shard].epoch
+    which = f"{office}.{group.named}" if office else str(group.named)
+    return f"{request.instance_id or request.client_id}.{which}"
+
+
+def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
+    """Take a new member in. Source: addMemberThenRebalanceOrCompleteJoin."""
+    member = ClassicMember(
+        request.client_id,
+        request.subscription,
+        joining=reply_to,
+        is_new=True,
+        instance_id=request.instance_id,
+    )
+    group = group.but(growing=group.growing or group.is_first)
+    return _rebalanced(classic_group.with_member(group, request.member_id, member), on)
+
+
+def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
+    """Let a member join again. Source: updateMemberThenRebalanceOrCompleteJoin."""
+    member = group.members[request.member_id]
+    member = member.but(subscription=request.subscription, joining=reply_to)
+    return _rebalanced(classic_group.with_member(group, request.member_id, member), on)
+
+
+def _taken_over(
+    group: ClassicGroup, before: str, request: JoinGroup, reply_to: ReplyTo, on: Context
+) -> Done:
+    """Let a static member that was started again take its own place.
+
+    In a stable group nobody else hears of it. Whoever still speaks in the old name is fenced.
+    Source: updateStaticMemberThenRebalanceOrCompleteJoin, ClassicGroup.replaceStaticMember.
+    """
+    old, name = group.members[before], request.member_id
+    fenced = Errors.FENCED_INSTANCE_ID
+    replies: tuple[Reply, ...] = ()
+    if old.joining is not None:
+        replies += (Reply(old.joining, JoinGroupResponse(fenced, before)),)
+    if old.syncing is not None:
+        replies += (Reply(old.syncing, SyncGroupResponse(fenced)),)
+    member = old.but(subscription=request.subscription, joining=reply_to, syncing=None)
+    leader = name if group.leader == before else group.leader
+    unsynced = tuple(name if each == before else each for each in group.unsynced)
+    group = group.but(
+        members=group.members.without(before).set(name, member), leader=leader, unsynced=unsynced
+    )
+    if group.state is S.COMPLETING_REBALANCE:
+        return _prepared(group, on).after(Done(group, replies))
+    if group.state is not S.STABLE:
+        return _completed_if_all_joined(group, on).after(Done(group, replies))
+    group = group.but(members=group.members.set(name, member.but(joining=None)))
+    answer = _joined(group, name).but(skip_assignment=name == leader)
+    return Done(group, replies, written=True, then=Reply(reply_to, answer))
+
+
+# -- from one generation to the next ----------------------------------------------------------------
+
+
+def _rebalanced(group: ClassicGroup, on: Context) -> Done:
+    """Begin a rebalance if none is under way, else end it if everybody is there."""
+    return _prepared(group, on) if group.can_rebalance else _completed_if_all_joined(group, on)
+
+
+def _prepared(group: ClassicGroup, on: Context) -> Done:
+    """Begin a rebalance: whoever waits for an assignment is told to join again.
+
+    Source: prepareRebalance. An empty group waits for more members first, if it is told to.
+    """
+    replies: tuple[Reply, ...] = ()
+    if group.state is S.COMPLETING_REBALANCE:
+        told = SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        waiting = tuple(m.syncing for m in group.members.values())
+        replies = tuple(Reply(to, told) for to in waiting if to is not None)
+        members = group.members
+        for name, member in group.members.items():
+            members = members.set(name, member.but(assigned=(), syncing=None))
+        group = group.but(members=members)
+    group = classic_group.to(group.but(unsynced=()), S.PREPARING_REBALANCE)
+    if group.is_first and on.settings.initial_rebalance_delay_ms:
+        return Done(group, replies)
+    if group.all_joined or group.is_first:
+        return _completed(group, on).after(Done(group, replies))
+    return Done(group, replies)
+
+
+def _completed_if_all_joined(group: ClassicGroup, on: Context) -> Done:
+    """End the rebalance if it may end now. Source: maybeCompleteJoinPhase."""
+    ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
+    return _completed(group, on) if ready else Done(group)
+
+
+def _completed(group: ClassicGroup, on: Context) -> Done:
+    """Begin the next generation with those who have joined; dynamic members who have not are out.
+
+    Static members keep their place until their session runs out; with nobody else the group waits on.
+    Source: completeClassicGroupJoin.
+    """
+    done = Done(group)
+    for name, member in group.members.items():
+        if member.joining is None and not member.instance_id:
+            done = _out(done.group, name, DID_NOT_JOIN, on).after(done)
+    led = classic_group.led_by_who_joined(done.group)
+    if led is None and len(done.group.members):
+        return done
+    group = classic_group.next_generation(led or done.group)
+    if group.state is S.EMPTY:
+        return Done(group, written=True).after(done)
+    replies, members = [], group.members
+    for name, member in group.members.items():
+        if member.joining is not None:
+            replies.append(Reply(member.joining, _joined(group, name)))
+        members = members.set(name, member.but(joining=None, is_new=False))
+    group = group.but(members=members, unsynced=tuple(group.members))
+    return Done(group, tuple(replies)).after(done)
+
+
+def _out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
+    """Take a member out; a JoinGroup of its own that waits is answered."""
+    member = group.members.get(name)
+    after = classic_group.without(group, name)
+    if member is None:
+        return Done(after)
+    replies: tuple[Reply, ...] = ()
+    if member.joining is not None:
+        unknown = JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, NO_MEMBER)
+        replies = (Reply(member.joining, unknown),)
+    return Done(after, replies, gone=((name, member.assigned, because),))
+
+
+def _joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
+    """Tell a member of the generation that it is in; the leader is told who else is."""
+    members = classic_group.roster(group) if group.leader == name else ()
+    return JoinGroupResponse(Errors.NONE, name, group.generation, group.leader, members)
+
+
+# -- what is carried out ----------------------------------------------------------------------------
+
+
+def _effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Effects:
+    """Keep the group, write its record if there is one, and answer.
+
+    The record is not read back: what is in memory is newer than it. Source: CoordinatorResult with
+    replayRecords false.
+    """
+    before = me.classic_groups.get(group_id) or ClassicGroup()
+    events = _events(group_id, before, done)
+    me = me.but(classic_groups=me.classic_groups.set(group_id, done.group))
+    log = on.log(me.shard)
+    if not done.written:
+        waiting, replies = read_through(log, done.then) if done.then is not None else ((), ())
+        me = me.but(waiting=(*me.waiting, *waiting))
+        return Effects(me, replies=(*done.replies, *replies), events=events)
+    record = classic_group.recorded(group_id, done.group, done.given)
+    batch = Batch(log.end_offset, (record,), base_sequence=COORDINATOR_SEQUENCE)
+    call = None
+    if done.given is not None:
+        stored = GroupStored(group_id, done.group.generation, done.given)
+        call = LocalCall(ROLE, me.shard, stored)
+    wait: tuple[WaitingForReplicas, ...] = ()
+    if call is not None or done.then is not None:
+        wait = (WaitingForReplicas(batch.last_offset, done.then, call),)
+    return Effects(
+        me.but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        replies=done.replies,
+        events=(appended(me.shard, batch), *events),
+    )
+
+
+def _events(group_id: str, before: ClassicGroup, done: Done) -> tuple[Event, ...]:
+    group = done.group
+    gone = tuple(
+        AssignmentMoved(group_id, name, before.generation, 0, had, (), because, COUNTED)
+        for name, had, because in done.gone
+    )
+    if (before.state, before.generation) == (group.state, group.generation):
+        return gone
+    members = tuple(group.members)
+    moved = (before.state.name, group.state.name, group.generation, members)
+    return (*gone, ClassicGroupMoved(group_id, *moved))
+
+
+def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, refusal(request, error)),))
+
+
+def refusal(request: Message, error: Errors) -> Message:
+    """Give the answer to a request of this protocol that is nothing but an error."""
+    match request:
+        case JoinGroup():
+            return JoinGroupResponse(error, request.member_id)
+        case SyncGroup():
+            return SyncGroupResponse(error)
+        case LeaveGroup():
+            return LeaveGroupResponse(error)
+        case _:
+            return HeartbeatResponse(error)

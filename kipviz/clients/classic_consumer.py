@@ -1,0 +1,384 @@
+"""A consumer of the classic protocol: it stops, joins, is told its share by the leader, and reads on.
+
+WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator,
+  AbstractCoordinator, RangeAssignor. KIPS: KIP-62 (heartbeats in the background), KIP-345 (static
+  members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
+DURABILITY: none; the next life of the process is another member, but for a static one's name.
+NOT MODELLED: other assignors than range and the cooperative protocol, automatic commits,
+  max.poll.interval.ms at the client (the coordinator's rebalance time-out takes out whoever does not
+  come), fetching ahead of poll(); one request at a time is on the wire. The leader knows the
+  partitions of the topic as they were when it was made.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.clients import group_reading
+from kipviz.clients.consumer import NOT_ALLOWED
+from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.classic_groups import (
+    NO_MEMBER,
+    Assigned,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.producing import FetchedRecord, FetchResponse
+from kipviz.records.classic_groups import NO_GENERATION, Subscription
+
+# What says that the member is none any more; only a wrong generation leaves it its name.
+OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
+
+
+class MemberState(StrEnum):
+    """Where a consumer stands with its group (AbstractCoordinator.MemberState)."""
+
+    UNJOINED = "UNJOINED"
+    PREPARING_REBALANCE = "PREPARING_REBALANCE"
+    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
+    STABLE = "STABLE"
+
+
+S = MemberState
+
+# state -> states it may go to, read from the code: Kafka has no table of them.
+TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
+    S.UNJOINED: (S.PREPARING_REBALANCE, S.UNJOINED),
+    S.PREPARING_REBALANCE: (S.COMPLETING_REBALANCE, S.PREPARING_REBALANCE, S.UNJOINED),
+    S.COMPLETING_REBALANCE: (S.STABLE, S.PREPARING_REBALANCE, S.UNJOINED),
+    S.STABLE: (S.PREPARING_REBALANCE, S.UNJOINED),
+}
+
+
+class ClassicConsumer(Part, frozen=True, dict=True):
+    """What the consumer holds between two calls.
+
+    `member_id` is what the coordinator calls it, `generation` the one it is in, -1 for none.
+    `rejoin` says that it has to join again, in poll() and not before. `metadata` is groupMetadata():
+    the member and generation of the last assignment, also when it has lost them since. `to_bring` is
+    the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
+    Everything else is as in a member of KIP-848.
+    """
+
+    source: str
+    group_id: str
+    client_id: str
+    topic: str
+    partition: str
+    max_records: int
+    topic_partitions: tuple[str, ...]
+    state: MemberState = S.UNJOINED
+    member_id: str = NO_MEMBER
+    generation: int = NO_GENERATION
+    rejoin: bool = True
+    metadata: tuple[str, int] = (NO_MEMBER, NO_GENERATION)
+    to_bring: tuple[Assigned, ...] = ()
+    leaving: LeaveGroup | None = None
+    owned: tuple[str, ...] = ()
+    positions: Table[str, int] = Table.of()
+    polling: bool = False
+    beat: bool = False
+    backing_off: bool = False
+    resting: tuple[str, ...] = ()
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    records: tuple[FetchedRecord, ...] = ()
+    done: bool = False
+    error: str = ""
+    offset_fetch_version: int = 10
+    committing: tuple[GroupOffset, ...] = ()
+    instance_id: str = ""
+
+    @property
+    def position(self) -> int:
+        """From where it reads on in the partition of its last records; -1 is not known."""
+        return self.positions.get(self.partition, -1)
+
+    @property
+    def member_epoch(self) -> int:
+        """What stands for the member epoch: the generation."""
+        return self.generation
+
+    @property
+    def to_send(self) -> Message | None:
+        """What would go on the wire next."""
+        return next_request(self)
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def poll(me: ClassicConsumer) -> ClassicConsumer:
+    """Join if that has to be, and ask for records. Blocks."""
+    me = me.but(polling=True, done=False, records=(), resting=(), error="")
+    return _prepared(me) if me.rejoin else me
+
+
+def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
+    """Say how far everything that poll() gave was read, and wait for the answer. Blocks.
+
+    Between two generations it throws at once: RebalanceInProgressException, or CommitFailedException
+    for who is out of its group.
+    """
+    offsets = tuple(GroupOffset(p, at) for p, at in me.positions.items())
+    if offsets and me.state is not S.STABLE:
+        out = me.state is S.UNJOINED
+        thrown = "CommitFailedException" if out else "RebalanceInProgressException"
+        return me.but(done=True, error=f"{thrown}: the consumer is {me.state.value}")
+    return me.but(committing=offsets, done=not offsets, error="")
+
+
+def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
+    """Give everything up and say so to the coordinator, without waiting for an answer.
+
+    A static member says nothing: it is expected back.
+    """
+    there = me.state is not S.UNJOINED and me.member_id != NO_MEMBER
+    goodbye = LeaveGroup(me.group_id, me.member_id) if there and not me.instance_id else None
+    me = me.but(owned=(), positions=Table.of(), resting=(), records=(), leaving=goodbye)
+    return _reset(me, forget=True).but(done=True, polling=False)
+
+
+def forget_positions(me: ClassicConsumer) -> ClassicConsumer:
+    """Go back to the committed offsets, as an application does after an abort."""
+    return me.but(positions=Table.of())
+
+
+# -- the network thread -------------------------------------------------------------------------
+
+
+def next_request(me: ClassicConsumer) -> Message | None:
+    """Give what goes on the wire next: to be in the group, to stay in it, or to read."""
+    if me.on_wire is not None:
+        return None
+    if me.leaving is not None:
+        return me.leaving
+    if me.polling and me.state is S.PREPARING_REBALANCE and not me.backing_off:
+        subscription = Subscription(me.topic, me.owned, me.generation)
+        return JoinGroup(me.group_id, me.member_id, me.client_id, subscription, me.instance_id)
+    if me.state is S.COMPLETING_REBALANCE:
+        who = (me.generation, me.member_id)
+        return SyncGroup(me.group_id, *who, me.to_bring, me.instance_id)
+    if me.state is not S.STABLE:
+        return None
+    if me.beat:
+        return Heartbeat(me.group_id, me.generation, me.member_id, me.instance_id)
+    if me.committing:
+        return OffsetCommit(me.group_id, me.member_id, me.generation, me.committing)
+    return group_reading.next_read(me) if me.polling and not me.backing_off else None
+
+
+def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicConsumer, Message]:
+    """Note that a request is on the wire."""
+    if isinstance(request, Heartbeat):
+        me = me.but(beat=False)
+    if isinstance(request, LeaveGroup):
+        me = me.but(leaving=None)
+    return me.but(on_wire=request, on_wire_broker=broker), request
+
+
+def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
+    """Take an answer: a generation, an assignment, a committed offset, or records."""
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    match answer:
+        case JoinGroupResponse():
+            return _on_joined(me, answer)
+        case SyncGroupResponse():
+            return _on_synced(me, answer)
+        case HeartbeatResponse():
+            return _on_heard(me, answer.error)
+        case LeaveGroupResponse():
+            return me
+        case OffsetFetchResponse() | FetchResponse() if answer.error in NOT_ALLOWED:
+            return _thrown(me, type(answer).__name__.removesuffix("Response"), answer.error)
+        case OffsetCommitResponse():
+            return _on_committed(me, answer)
+        case OffsetFetchResponse():
+            known = group_reading.on_offset(me, answer)
+            return known or _thrown(me, "OffsetFetch", answer.error)
+        case FetchResponse():
+            return group_reading.on_records(me, answer)
+        case _:
+            raise AssertionError(f"no consumer asked for {type(answer).__name__}")
+
+
+def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
+    """Ask again what was on a broken connection; who was joining joins again, after a back-off."""
+    if me.on_wire is None or me.on_wire_broker != broker:
+        return me
+    lost = me.on_wire
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if isinstance(lost, JoinGroup | SyncGroup):
+        return _again(me)
+    return me
+
+
+def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
+    """Give the consumer of the process's next life: it has no id yet, a static one its old name."""
+    return ClassicConsumer(
+        me.source,
+        me.group_id,
+        me.client_id,
+        me.topic,
+        me.partition,
+        me.max_records,
+        me.topic_partitions,
+        offset_fetch_version=me.offset_fetch_version,
+        instance_id=me.instance_id,
+    )
+
+
+# -- timers ---------------------------------------------------------------------------------------
+
+
+def timers(me: ClassicConsumer) -> tuple[str, ...]:
+    """Give the timers that are set: they cost nothing and may run out at any moment."""
+    if me.on_wire is not None or me.beat:
+        return ()
+    if me.state is not S.STABLE:
+        return (BACK_OFF,) if me.backing_off else ()
+    return (HEARTBEAT, *group_reading.timers(me))
+
+
+def on_timer(me: ClassicConsumer, timer: str) -> ClassicConsumer:
+    """Let a timer run out: beat, try again, or ask for new records."""
+    return me.but(beat=True) if timer == HEARTBEAT else group_reading.on_timer(me, timer)
+
+
+# -- the leader -----------------------------------------------------------------------------------
+
+
+def ranges(
+    topic_partitions: tuple[str, ...], members: tuple[tuple[str, str], ...]
+) -> tuple[Assigned, ...]:
+    """Give each member a range of a topic's partitions, the first ones one more if it does not come out.
+
+    `members` are (member id, group.instance.id); they stand in the order of their instance ids or
+    ids, static ones first. Source: RangeAssignor, AbstractPartitionAssignor.MemberInfo.compareTo.
+    """
+    in_order = sorted(members, key=lambda m: (0, m[1]) if m[1] else (1, m[0]))
+    each, more = divmod(len(topic_partitions), len(in_order))
+    given, start = [], 0
+    for at, (name, _) in enumerate(in_order):
+        end = start + each + (1 if at < more else 0)
+        given.append(Assigned(name, topic_partitions[start:end]))
+        start = end
+    return tuple(given)
+
+
+# -- pieces -----------------------------------------------------------------------------------------
+
+
+def _prepared(me: ClassicConsumer) -> ClassicConsumer:
+    """Stop: an eager consumer gives up all it has before it joins (onPartitionsRevoked, -Lost)."""
+    return _to(me, S.PREPARING_REBALANCE).but(
+        owned=(), positions=Table.of(), resting=(), beat=False, rejoin=True, to_bring=()
+    )
+
+
+def _again(me: ClassicConsumer) -> ClassicConsumer:
+    """Join once more, after a back-off."""
+    return _prepared(me).but(backing_off=True)
+
+
+def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
+    """Be in no generation any more, and without a name if that is not the coordinator's any more."""
+    return _to(me, S.UNJOINED).but(
+        generation=NO_GENERATION,
+        member_id=NO_MEMBER if forget else me.member_id,
+        rejoin=True,
+        beat=False,
+        backing_off=False,
+        to_bring=(),
+    )
+
+
+def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsumer:
+    if me.state is not S.PREPARING_REBALANCE:
+        return me
+    match answer.error:
+        case Errors.NONE:
+            made: tuple[Assigned, ...] = ()
+            if answer.leader == answer.member_id and not answer.skip_assignment:
+                members = tuple((m.member_id, m.instance_id) for m in answer.members)
+                made = ranges(me.topic_partitions, members)
+            return _to(me, S.COMPLETING_REBALANCE).but(
+                member_id=answer.member_id, generation=answer.generation, to_bring=made
+            )
+        case Errors.MEMBER_ID_REQUIRED:
+            return me.but(member_id=answer.member_id, generation=NO_GENERATION)
+        case Errors.UNKNOWN_MEMBER_ID:
+            return _prepared(_reset(me, forget=True))
+        case error if error in RETRIABLE:
+            return _again(me)
+        case error:
+            return _thrown(me, "JoinGroup", error)
+
+
+def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsumer:
+    if me.state is not S.COMPLETING_REBALANCE:
+        return me
+    error = answer.error
+    if error is Errors.NONE:
+        return _to(me, S.STABLE).but(
+            owned=answer.partitions,
+            metadata=(me.member_id, me.generation),
+            rejoin=False,
+            to_bring=(),
+        )
+    if error is Errors.REBALANCE_IN_PROGRESS:
+        return _prepared(me)
+    if error in OUT:
+        return _prepared(_reset(me, forget=error is not Errors.ILLEGAL_GENERATION))
+    return _again(me) if error in RETRIABLE else _thrown(me, "SyncGroup", error)
+
+
+def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
+    """Learn that the group rebalances, or that one is out; poll() does what follows from that."""
+    if me.state is not S.STABLE or error is Errors.NONE or error in RETRIABLE:
+        return me
+    if error is Errors.REBALANCE_IN_PROGRESS:
+        me = me.but(rejoin=True)
+    elif error in OUT:
+        me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
+    else:
+        return _thrown(me, "Heartbeat", error)
+    return _prepared(me) if me.polling else me
+
+
+def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicConsumer:
+    error = answer.error
+    if error is Errors.REBALANCE_IN_PROGRESS:
+        me = me.but(rejoin=True)
+    if error in OUT:
+        me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
+    return group_reading.on_committed(me, answer)
+
+
+def _thrown(me: ClassicConsumer, request: str, error: Errors) -> ClassicConsumer:
+    """Throw out of poll(); the next poll() tries again to join."""
+    if request not in {"Fetch", "OffsetFetch"}:
+        me = _reset(me, forget=False)
+    return me.but(polling=False, done=True, error=f"{request}: {error.name}")
+
+
+def _to(me: ClassicConsumer, state: MemberState) -> ClassicConsumer:
+    """Go to another state; the table says which ones there are from here."""
+    assert state in TRANSITIONS[me.state], (me.state, state)
+    return me.but(state=state)

@@ -1,0 +1,105 @@
+"""How a member of a regular group reads, by whichever protocol it came in: offsets, records, commits.
+
+WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
+(classic). What is asked of a member here is what both kinds have under the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups import OffsetCommitResponse, OffsetFetch, OffsetFetchResponse
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch, FetchResponse
+
+HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
+# The versions of OffsetFetch that ask for stable offsets, and that say who asks.
+FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
+# What is tried again only after a while: it takes somebody else to resolve it.
+PENDING = (
+    Errors.UNSTABLE_OFFSET_COMMIT,
+    Errors.PENDING_TRANSACTION,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+)
+# In whose name offsets are asked for: nobody's.
+NOBODY = ("", -1)
+M = TypeVar("M", bound=Any)
+
+
+def next_read(me: Any, who: tuple[str, int] = NOBODY) -> Message | None:
+    """Give the next question of poll(): an offset that is not known, or records."""
+    for partition in me.owned:
+        if partition not in me.positions:
+            return _ask_for_offset(me, partition, who)
+    for partition in me.owned:
+        if partition not in me.resting:
+            return Fetch(
+                partition,
+                me.positions[partition],
+                me.max_records,
+                read_committed=True,
+                wait=False,
+            )
+    return None
+
+
+def _ask_for_offset(me: Any, partition: str, who: tuple[str, int]) -> Message:
+    """Ask where the group left off: as a member if the version has a place for it (9, KIP-848)."""
+    version = me.offset_fetch_version
+    stable = version >= FIRST_STABLE
+    if version < FIRST_WITH_MEMBER:
+        return OffsetFetch(me.group_id, partition, stable, version=version)
+    return OffsetFetch(me.group_id, partition, stable, *who, version=version)
+
+
+def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
+    """Read on from the committed offset; wait before asking again for what is not stable yet.
+
+    None is an answer about the member itself.
+    """
+    if answer.partition not in me.owned:
+        return me
+    if answer.error is Errors.NONE:
+        known: M = me.but(positions=me.positions.set(answer.partition, max(answer.offset, 0)))
+        return known
+    if answer.error in PENDING:
+        waits: M = me.but(backing_off=True)
+        return waits
+    return me if answer.error in RETRIABLE else None
+
+
+def on_committed(me: M, answer: OffsetCommitResponse) -> M:
+    """Come back, ask again, or throw CommitFailedException: the partitions are somebody else's."""
+    if answer.error in RETRIABLE:
+        return me
+    failed = answer.error is not Errors.NONE
+    error = f"OffsetCommit: {answer.error.name}" if failed else ""
+    back: M = me.but(committing=(), done=True, error=error)
+    return back
+
+
+def on_records(me: M, answer: FetchResponse) -> M:
+    """Give records to poll(), or leave a partition that has none alone for a while."""
+    partition = answer.partition
+    if answer.error is not Errors.NONE or partition not in me.positions:
+        return me
+    read: M = me.but(positions=me.positions.set(partition, answer.next_offset))
+    if not answer.records:
+        rests: M = read.but(resting=(*read.resting, partition))
+        return rests
+    given: M = read.but(partition=partition, records=answer.records, polling=False, done=True)
+    return given
+
+
+def timers(me: Any) -> tuple[str, ...]:
+    """Give the timers that are set besides the heartbeat."""
+    rests = bool(me.polling and me.owned and set(me.owned) <= set(me.resting))
+    found = ((BACK_OFF, me.backing_off), (FETCH_WAIT, rests))
+    return tuple(timer for timer, is_set in found if is_set)
+
+
+def on_timer(me: M, timer: str) -> M:
+    """Let one of them run out: try again, or ask for new records."""
+    after: M = me.but(backing_off=False) if timer == BACK_OFF else me.but(resting=())
+    return after

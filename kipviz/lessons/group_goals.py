@@ -1,0 +1,62 @@
+"""Goals about groups of the classic protocol: what a learner is to have seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kipviz.brokers.classic_group import GroupState
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.messages.classic_groups import HeartbeatResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageSent
+
+
+def _group_waits(moment: Any) -> bool:
+    """Somebody has joined the next generation of a group, and somebody has not."""
+    groups = (
+        group
+        for role in moment.world.roles.values()
+        if isinstance(role, GroupCoordinator)
+        for group in role.classic_groups.values()
+    )
+    return any(
+        group.state is GroupState.PREPARING_REBALANCE
+        and {True, False} == {m.joining is not None for m in group.members.values()}
+        for group in groups
+    )
+
+
+def _answered(moment: Any, error: Errors) -> bool:
+    return any(
+        isinstance(event, MessageSent) and getattr(event.message, "error", None) is error
+        for event in moment.events
+    )
+
+
+def _told_to_join(moment: Any) -> bool:
+    """A member has just been told, by the answer to its heartbeat, that the group rebalances."""
+    return any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, HeartbeatResponse)
+        and event.message.error is Errors.REBALANCE_IN_PROGRESS
+        for event in moment.events
+    )
+
+
+def _generation_refused(moment: Any) -> bool:
+    """Something of an older generation has just been refused."""
+    return _answered(moment, Errors.ILLEGAL_GENERATION)
+
+
+def _instance_fenced(moment: Any) -> bool:
+    """Somebody who spoke in the name of a static member has just been fenced."""
+    return _answered(moment, Errors.FENCED_INSTANCE_ID)
+
+
+GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
+    "group waits": _group_waits,
+    "told to join again": _told_to_join,
+    "generation refused": _generation_refused,
+    "instance fenced": _instance_fenced,
+}

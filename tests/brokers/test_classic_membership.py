@@ -1,0 +1,361 @@
+"""Groups of the classic protocol: joined, synced, beaten, left, timed out, moved to another broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import classic_membership as classic
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.classic_group import GroupState
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.messages.classic_groups import (
+    Assigned,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    Subscribed,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.groups import GroupOffset, OffsetCommit
+from kipviz.records.classic_groups import GroupMetadataRecord, Subscription
+from tests.brokers.desk import Desk
+
+HERE = "__consumer_offsets-0"
+S = GroupState
+FRESH = Subscription("src")
+FIRST = Subscription("src", generation=1)
+
+
+@pytest.fixture
+def desk():
+    return Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
+
+
+def group(desk):
+    return desk.role.classic_groups["g"]
+
+
+def ask_to_join(desk, name, client="", subscription=FRESH, source=""):
+    request = JoinGroup("g", name, client or name.partition(".")[0], subscription)
+    return desk.ask(classic.on_join_group, request, source or f"{client or name}/join")
+
+
+def sync(desk, name, generation=1, *given):
+    request = SyncGroup("g", generation, name, tuple(Assigned(*each) for each in given))
+    return desk.ask(classic.on_sync_group, request, f"{name}/sync")
+
+
+def beat(desk, name, generation=1):
+    return desk.ask(classic.on_heartbeat, Heartbeat("g", generation, name)).error
+
+
+def answered(desk, source):
+    return desk.answer_to(ReplyTo(source, 1, 0))
+
+
+def over(desk, delay="the initial delay of g"):
+    desk.do(gc.on_delay(desk.role, delay, desk.on))
+
+
+def run_out(desk, timer):
+    desk.do(gc.on_timer(desk.role, timer, desk.on))
+
+
+def carry(desk):
+    """Carry the calls next door that the desk has piled up."""
+    while desk.local:
+        call = desk.local.pop(0)
+        desk.do(classic.on_group_stored(desk.role, call.message, desk.on))
+
+
+def alone(desk):
+    """C1.1 is the only member of generation 1, with both partitions."""
+    ask_to_join(desk, "", "C1")
+    ask_to_join(desk, "C1.1")
+    over(desk)
+    sync(desk, "C1.1", 1, ("C1.1", ("src-0", "src-1")))
+    carry(desk)
+
+
+def second(desk):
+    """C2.2 has asked to join generation 2."""
+    ask_to_join(desk, "", "C2")
+    return ask_to_join(desk, "C2.2")
+
+
+def test_who_has_no_name_gets_one_and_has_to_come_again(desk):
+    assert ask_to_join(desk, "", "C1") == JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, "C1.1")
+    assert (group(desk).state, group(desk).pending) == (S.EMPTY, ("C1.1",))
+    assert desk.written(HERE) == [GroupMetadataRecord("g", 0)]
+    assert ask_to_join(desk, "C1.1") is None
+    assert (group(desk).state, group(desk).pending) == (S.PREPARING_REBALANCE, ())
+
+
+def test_a_name_is_given_out_once_also_by_the_next_coordinator(desk):
+    assert [ask_to_join(desk, "", "C1").member_id for _ in range(2)] == ["C1.1", "C1.2"]
+    on = desk.on
+    leaders = on.image.leaders
+    moved = on.image.but(leaders=leaders.set(HERE, leaders[HERE].but(epoch=3)))
+    later = classic.on_join_group(
+        GroupCoordinator(HERE),
+        JoinGroup("g", "", "C1", FRESH),
+        ReplyTo("x", 1, 0),
+        on.but(image=moved),
+    )
+    assert later.replies[0].message.member_id == "C1.3.1"
+
+
+def test_an_empty_group_waits_once_more_when_somebody_else_has_joined(desk):
+    ask_to_join(desk, "", "C1")
+    ask_to_join(desk, "C1.1")
+    assert gc.delays(desk.role) == ("the initial delay of g",)
+    second(desk)
+    over(desk)
+    assert group(desk).state is S.PREPARING_REBALANCE
+    over(desk)
+    assert group(desk).state is S.COMPLETING_REBALANCE
+    told = answered(desk, "C1.1/join")
+    assert (told.generation, told.leader) == (1, "C1.1")
+    assert told.members == (Subscribed("C1.1", FRESH), Subscribed("C2.2", FRESH))
+    assert answered(desk, "C2.2/join") == JoinGroupResponse(Errors.NONE, "C2.2", 1, "C1.1")
+
+
+def test_without_a_delay_the_first_generation_begins_at_once():
+    desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1}, initial_rebalance_delay_ms=0)
+    ask_to_join(desk, "", "C1")
+    assert ask_to_join(desk, "C1.1").generation == 1
+    assert gc.delays(desk.role) == ()
+
+
+def test_the_assignment_is_valid_when_it_is_replicated(desk):
+    ask_to_join(desk, "", "C1")
+    ask_to_join(desk, "C1.1")
+    second(desk)
+    over(desk)
+    over(desk)
+    desk.instant = False
+    assert sync(desk, "C2.2") is None
+    assert sync(desk, "C1.1", 1, ("C1.1", ("src-0",)), ("C2.2", ("src-1",))) is None
+    assert group(desk).state is S.COMPLETING_REBALANCE
+    desk.replicate()
+    carry(desk)
+    assert group(desk).state is S.STABLE
+    assert answered(desk, "C1.1/sync") == SyncGroupResponse(Errors.NONE, ("src-0",))
+    assert answered(desk, "C2.2/sync") == SyncGroupResponse(Errors.NONE, ("src-1",))
+    record = desk.written(HERE)[-1]
+    assert (record.generation, record.leader) == (1, "C1.1")
+    assert [(m.member_id, m.assigned) for m in record.members] == [
+        ("C1.1", ("src-0",)),
+        ("C2.2", ("src-1",)),
+    ]
+
+
+def test_who_asks_for_its_assignment_late_gets_it_from_the_stable_group(desk):
+    ask_to_join(desk, "", "C1")
+    ask_to_join(desk, "C1.1")
+    second(desk)
+    over(desk)
+    over(desk)
+    sync(desk, "C1.1", 1, ("C1.1", ("src-0", "src-1")))
+    carry(desk)
+    assert "the sync time-out of g" in gc.timers(desk.role, desk.on)
+    assert sync(desk, "C2.2") == SyncGroupResponse(Errors.NONE, ())
+    assert "the sync time-out of g" not in gc.timers(desk.role, desk.on)
+
+
+def test_a_second_member_waits_until_the_first_has_joined_again(desk):
+    alone(desk)
+    assert second(desk) is None
+    assert (group(desk).state, group(desk).generation) == (S.PREPARING_REBALANCE, 1)
+    assert ask_to_join(desk, "C1.1", subscription=FIRST).generation == 2
+    assert answered(desk, "C2.2/join").generation == 2
+    assert group(desk).unsynced == ("C1.1", "C2.2")
+
+
+def test_a_heartbeat_tells_that_the_group_rebalances(desk):
+    alone(desk)
+    assert beat(desk, "C1.1") is Errors.NONE
+    second(desk)
+    assert beat(desk, "C1.1") is Errors.REBALANCE_IN_PROGRESS
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    assert beat(desk, "C1.1", 2) is Errors.NONE
+
+
+@pytest.mark.parametrize(
+    ("name", "generation", "error"),
+    [
+        ("C1.1", 0, Errors.ILLEGAL_GENERATION),
+        ("C1.1", 2, Errors.ILLEGAL_GENERATION),
+        ("C9.9", 1, Errors.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_stranger_and_a_wrong_generation_are_refused(desk, name, generation, error):
+    alone(desk)
+    assert beat(desk, name, generation) is error
+    assert sync(desk, name, generation).error is error
+
+
+def test_nobody_is_known_of_a_group_that_is_not_there(desk):
+    assert beat(desk, "C1.1") is Errors.UNKNOWN_MEMBER_ID
+    assert sync(desk, "C1.1").error is Errors.UNKNOWN_MEMBER_ID
+    assert ask_to_join(desk, "C1.1").error is Errors.UNKNOWN_MEMBER_ID
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
+    assert left == LeaveGroupResponse(Errors.UNKNOWN_MEMBER_ID)
+
+
+def test_a_member_that_joins_again_with_what_it_said_before_hears_of_its_generation(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    again = ask_to_join(desk, "C1.1", subscription=FIRST, source="new connection")
+    assert (again.generation, len(again.members)) == (2, 2)
+    assert group(desk).state is S.COMPLETING_REBALANCE
+
+
+def test_a_follower_that_says_something_else_begins_a_rebalance_and_who_waits_is_told(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    assert sync(desk, "C2.2", 2) is None
+    ask_to_join(desk, "C1.1", subscription=Subscription("src", generation=2), source="other")
+    assert answered(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
+    assert group(desk).state is S.PREPARING_REBALANCE
+
+
+def test_an_assignment_that_is_replicated_too_late_is_worth_nothing(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    desk.instant = False
+    sync(desk, "C1.1", 2, ("C1.1", ("src-0",)))
+    ask_to_join(desk, "", "C3")
+    ask_to_join(desk, "C3.3")
+    assert answered(desk, "C1.1/sync").error is Errors.REBALANCE_IN_PROGRESS
+    desk.replicate()
+    carry(desk)
+    assert group(desk).state is S.PREPARING_REBALANCE
+
+
+def test_a_silent_member_is_taken_out_and_the_others_rebalance(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    sync(desk, "C1.1", 2, ("C1.1", ("src-0",)), ("C2.2", ("src-1",)))
+    carry(desk)
+    run_out(desk, "the session of C1.1 in g")
+    assert (group(desk).state, group(desk).leader) == (S.PREPARING_REBALANCE, "C2.2")
+    gone = [e for e in desk.events if isinstance(e, AssignmentMoved) and e.epoch == 0]
+    assert [(e.member_id, e.before) for e in gone] == [("C1.1", ("src-0",))]
+    assert beat(desk, "C1.1", 2) is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_who_waits_for_an_answer_need_not_beat_but_a_new_member_may_give_up(desk):
+    alone(desk)
+    second(desk)
+    assert "the session of C2.2 in g" in gc.timers(desk.role, desk.on)
+    sync(desk, "C1.1")
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    sync(desk, "C2.2", 2)
+    assert "the session of C2.2 in g" not in gc.timers(desk.role, desk.on)
+
+
+def test_a_name_that_nobody_came_back_with_holds_the_group_up_until_its_session_ends(desk):
+    alone(desk)
+    ask_to_join(desk, "", "C2")
+    assert group(desk).state is S.STABLE
+    second_name = ask_to_join(desk, "", "C2").member_id
+    ask_to_join(desk, second_name, "C2")
+    assert ask_to_join(desk, "C1.1", subscription=FIRST) is None
+    run_out(desk, "the session of C2.2 in g")
+    assert group(desk).generation == 2
+
+
+def test_the_group_goes_on_without_who_does_not_join_in_time(desk):
+    alone(desk)
+    second(desk)
+    run_out(desk, "the rebalance time-out of g")
+    assert (group(desk).generation, tuple(group(desk).members)) == (2, ("C2.2",))
+    assert answered(desk, "C2.2/join").leader == "C2.2"
+
+
+def test_who_does_not_sync_in_time_is_out_and_the_group_rebalances(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    sync(desk, "C2.2", 2)
+    run_out(desk, "the sync time-out of g")
+    assert tuple(group(desk).members) == ("C2.2",)
+    assert answered(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
+
+
+def test_a_member_that_leaves_is_missed_by_nobody(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C2.2"))
+    assert left == LeaveGroupResponse(Errors.NONE, "C2.2")
+    assert group(desk).state is S.PREPARING_REBALANCE
+    twice = desk.ask(classic.on_leave_group, LeaveGroup("g", "C2.2"))
+    assert twice.member_error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_the_last_one_that_leaves_leaves_an_empty_group_in_the_log(desk):
+    alone(desk)
+    desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
+    assert (group(desk).state, group(desk).generation) == (S.EMPTY, 2)
+    assert desk.written(HERE)[-1] == GroupMetadataRecord("g", 2)
+    assert sync(desk, "C1.1", 2).error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_a_new_coordinator_goes_on_from_the_last_generation_in_the_log(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    assert group(desk).generation == 2
+    desk.role = gc.on_loaded(GroupCoordinator(HERE, loading=True), desk.on).state
+    assert (group(desk).state, group(desk).generation) == (S.STABLE, 1)
+    assert tuple(group(desk).members) == ("C1.1",)
+    assert sync(desk, "C1.1", 2).error is Errors.ILLEGAL_GENERATION
+    assert sync(desk, "C2.2", 2).error is Errors.UNKNOWN_MEMBER_ID
+    assert sync(desk, "C1.1", 1) == SyncGroupResponse(Errors.NONE, ("src-0", "src-1"))
+
+
+def test_a_coordinator_that_loads_answers_heartbeats_blindly(desk):
+    desk.role = GroupCoordinator(HERE, loading=True)
+    assert beat(desk, "C1.1") is Errors.NONE
+    loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert ask_to_join(desk, "", "C1").error is loading
+    assert sync(desk, "C1.1").error is loading
+    assert desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1")).error is loading
+
+
+def test_who_waits_is_told_when_the_coordinator_moves(desk):
+    alone(desk)
+    second(desk)
+    desk.do(gc.on_resigned(desk.role, desk.on))
+    moved = Errors.NOT_COORDINATOR
+    assert answered(desk, "C2.2/join") == JoinGroupResponse(moved, "C2.2")
+    assert classic.refusal(Heartbeat("g", 1, "C1.1"), moved) == HeartbeatResponse(moved)
+
+
+def committed(desk, name, generation):
+    request = OffsetCommit("g", name, generation, (GroupOffset("src-0", 5),))
+    return desk.ask(gc.on_offset_commit, request).error
+
+
+def test_offsets_are_taken_of_the_present_generation_while_the_next_is_prepared(desk):
+    alone(desk)
+    second(desk)
+    assert committed(desk, "C1.1", 1) is Errors.NONE
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    assert committed(desk, "C1.1", 1) is Errors.ILLEGAL_GENERATION
+    assert committed(desk, "C1.1", 2) is Errors.REBALANCE_IN_PROGRESS
+    assert committed(desk, "C9.9", 1) is Errors.UNKNOWN_MEMBER_ID
+    assert committed(desk, "", -1) is Errors.UNKNOWN_MEMBER_ID

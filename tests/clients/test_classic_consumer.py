@@ -1,0 +1,220 @@
+"""A consumer of the classic protocol: what it sends when, and when it gives things up."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import classic_consumer as classic
+from kipviz.clients.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState, ranges
+from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
+from kipviz.messages.classic_groups import (
+    Assigned,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    Subscribed,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+)
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.records.classic_groups import Subscription
+
+S = MemberState
+E = Errors
+BOTH = ("src-0", "src-1")
+OUTSIDE = Subscription("src")
+
+
+def fresh(**changes):
+    return ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, BOTH).but(**changes)
+
+
+def send(me):
+    request = classic.next_request(me)
+    assert request is not None
+    return classic.sent(me, request, 4)
+
+
+def joining(me=None):
+    """A consumer in poll() whose second JoinGroup is on the wire."""
+    me, _ = send(classic.poll(me or fresh()))
+    me = classic.on_response(me, JoinGroupResponse(E.MEMBER_ID_REQUIRED, "C1.1"))
+    return send(me)
+
+
+def syncing(generation=1):
+    me, _ = joining()
+    alone = (Subscribed("C1.1", OUTSIDE),)
+    me = classic.on_response(me, JoinGroupResponse(E.NONE, "C1.1", generation, "C1.1", alone))
+    return send(me)
+
+
+def stable(*partitions):
+    me, _ = syncing()
+    return classic.on_response(me, SyncGroupResponse(E.NONE, partitions or BOTH))
+
+
+def back(me):
+    """The same consumer after its poll() has come back."""
+    me = me.but(positions=me.positions.set("src-0", 5).set("src-1", 7))
+    return me.but(polling=False, done=True)
+
+
+def heard(me, error):
+    me, _ = send(classic.on_timer(me, HEARTBEAT))
+    return classic.on_response(me, HeartbeatResponse(error))
+
+
+def test_the_first_poll_asks_for_a_name_and_comes_again_with_it():
+    me, request = send(classic.poll(fresh()))
+    assert request == JoinGroup("g", "", "C1", OUTSIDE)
+    me = classic.on_response(me, JoinGroupResponse(E.MEMBER_ID_REQUIRED, "C1.1"))
+    assert send(me)[1] == JoinGroup("g", "C1.1", "C1", OUTSIDE)
+
+
+def test_the_leader_brings_the_assignment_and_a_follower_brings_none():
+    _, request = syncing()
+    assert request == SyncGroup("g", 1, "C1.1", (Assigned("C1.1", BOTH),))
+    me, _ = joining()
+    me = classic.on_response(me, JoinGroupResponse(E.NONE, "C1.1", 1, "C2.2"))
+    assert send(me)[1] == SyncGroup("g", 1, "C1.1")
+
+
+@pytest.mark.parametrize(
+    ("members", "given"),
+    [
+        ((("B", ""), ("A", "")), (("A", ("p-0", "p-1")), ("B", ("p-2",)))),
+        ((("A", ""), ("B", "i")), (("B", ("p-0", "p-1")), ("A", ("p-2",)))),
+        ((("A", ""), ("B", ""), ("C", ""), ("D", "")), (("A", ("p-0",)), ("D", ()))),
+    ],
+)
+def test_the_leader_gives_ranges_in_the_order_of_ids(members, given):
+    made = ranges(("p-0", "p-1", "p-2"), members)
+    assert tuple((a.member_id, a.partitions) for a in (made[0], made[-1])) == given
+
+
+def test_what_it_was_given_it_reads_from_the_committed_offset_on():
+    me = stable()
+    assert (me.state, me.owned, me.metadata) == (S.STABLE, BOTH, ("C1.1", 1))
+    me, request = send(me)
+    assert request == OffsetFetch("g", "src-0")
+    me = classic.on_response(me, OffsetFetchResponse(E.NONE, "src-0", 5))
+    me, _ = send(me)
+    me = classic.on_response(me, OffsetFetchResponse(E.NONE, "src-1", -1))
+    me, request = send(me)
+    assert isinstance(request, Fetch)
+    record = FetchedRecord("src-0", 5, "a")
+    me = classic.on_response(me, FetchResponse(E.NONE, "src-0", (record,), 6))
+    assert (me.done, me.records, me.position) == (True, (record,), 6)
+
+
+def test_an_offset_that_is_not_stable_is_asked_for_after_a_back_off():
+    me, _ = send(stable())
+    me = classic.on_response(me, OffsetFetchResponse(E.UNSTABLE_OFFSET_COMMIT, "src-0"))
+    assert classic.next_request(me) is None
+    assert BACK_OFF in classic.timers(me)
+    assert isinstance(classic.next_request(classic.on_timer(me, BACK_OFF)), OffsetFetch)
+
+
+def test_everything_is_given_up_before_joining_again():
+    me = heard(back(stable()), E.REBALANCE_IN_PROGRESS)
+    assert (me.state, me.owned, me.rejoin) == (S.STABLE, BOTH, True)
+    assert classic.next_request(me) is None
+    me = classic.poll(me)
+    assert (me.state, me.owned, len(me.positions)) == (S.PREPARING_REBALANCE, (), 0)
+    again = JoinGroup("g", "C1.1", "C1", Subscription("src", generation=1))
+    assert classic.next_request(me) == again
+
+
+def test_in_poll_it_joins_again_as_soon_as_it_hears_of_it():
+    assert heard(stable(), E.REBALANCE_IN_PROGRESS).state is S.PREPARING_REBALANCE
+
+
+@pytest.mark.parametrize(
+    ("error", "name"), [(E.UNKNOWN_MEMBER_ID, ""), (E.ILLEGAL_GENERATION, "C1.1")]
+)
+def test_who_is_out_forgets_its_generation_and_maybe_its_name_but_not_the_metadata(error, name):
+    me = heard(back(stable()), error)
+    assert (me.state, me.generation, me.member_id) == (S.UNJOINED, -1, name)
+    assert me.metadata == ("C1.1", 1)
+    assert send(classic.poll(me))[1] == JoinGroup("g", name, "C1", OUTSIDE)
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (E.REBALANCE_IN_PROGRESS, "C1.1"),
+        (E.ILLEGAL_GENERATION, "C1.1"),
+        (E.UNKNOWN_MEMBER_ID, ""),
+    ],
+)
+def test_who_cannot_sync_joins_again_at_once(error, name):
+    me = classic.on_response(syncing()[0], SyncGroupResponse(error))
+    request = classic.next_request(me)
+    assert isinstance(request, JoinGroup)
+    assert request.member_id == name
+
+
+def test_a_coordinator_that_is_not_there_is_asked_again_after_a_back_off():
+    for me in (joining()[0], syncing()[0]):
+        lost = classic.on_disconnected(me, 4)
+        assert classic.next_request(lost) is None
+        assert isinstance(classic.next_request(classic.on_timer(lost, BACK_OFF)), JoinGroup)
+    assert classic.on_disconnected(joining()[0], 5).on_wire is not None
+    moved = classic.on_response(joining()[0], JoinGroupResponse(E.NOT_COORDINATOR, "C1.1"))
+    assert classic.timers(moved) == (BACK_OFF,)
+
+
+def test_what_nobody_can_mend_is_thrown_out_of_poll():
+    refused = JoinGroupResponse(E.GROUP_AUTHORIZATION_FAILED, "")
+    me = classic.on_response(joining()[0], refused)
+    assert (me.done, me.error) == (True, "JoinGroup: GROUP_AUTHORIZATION_FAILED")
+    assert classic.poll(me).error == ""
+
+
+def test_commit_sync_speaks_of_the_generation_and_throws_between_two():
+    me, request = send(classic.commit_sync(back(stable())))
+    offsets = (GroupOffset("src-0", 5), GroupOffset("src-1", 7))
+    assert request == OffsetCommit("g", "C1.1", 1, offsets)
+    done = classic.on_response(me, OffsetCommitResponse(E.NONE))
+    assert (done.done, done.error) == (True, "")
+    out = classic.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
+    assert (out.state, out.error) == (S.UNJOINED, "OffsetCommit: UNKNOWN_MEMBER_ID")
+    late = classic.on_response(me, OffsetCommitResponse(E.REBALANCE_IN_PROGRESS))
+    assert (late.state, late.rejoin) == (S.STABLE, True)
+    assert classic.commit_sync(out).error.startswith("CommitFailedException")
+
+
+def test_who_unsubscribes_says_so_and_waits_for_no_answer():
+    me = classic.unsubscribe(back(stable()))
+    assert (me.done, me.state, me.owned) == (True, S.UNJOINED, ())
+    me, request = send(me)
+    assert request == LeaveGroup("g", "C1.1")
+    me = classic.on_response(me, LeaveGroupResponse(E.NONE, "C1.1"))
+    assert classic.next_request(me) is None
+    static = classic.unsubscribe(back(stable()).but(instance_id="i"))
+    assert classic.next_request(static) is None
+
+
+def test_heartbeats_are_sent_in_a_generation_only():
+    assert classic.timers(fresh()) == ()
+    me, request = send(classic.on_timer(back(stable()), HEARTBEAT))
+    assert request == Heartbeat("g", 1, "C1.1")
+    assert classic.on_response(me, HeartbeatResponse(E.NONE)).state is S.STABLE
+    assert HEARTBEAT in classic.timers(back(stable()))
+
+
+def test_every_state_is_reached_from_another_one_and_the_next_life_has_no_name():
+    assert {after for may in TRANSITIONS.values() for after in may} == set(S)
+    assert classic.restarted(stable(), 2) == fresh()
