@@ -397,7 +397,7 @@ def test_what_members_tell_each_other_has_its_places_inside_the_bytes() -> None:
     written = bytes_of(JOIN, AROUND)
     found = {s.path: written.data[s.start : s.start + s.size] for s in written.spans}
     inside = "JoinGroupRequest.Protocols[].Metadata"
-    assert found[inside] == bytes([28])  # 27 bytes follow
+    assert found[inside] == bytes([26])  # 25 bytes follow
     told = f"{inside}.ConsumerProtocolSubscription"
     assert found[f"{told}.version"] == b"\0\3"
     assert found[f"{told}.Topics[]"] == b"\0\3src"

@@ -81,8 +81,8 @@ ACTIONS: dict[ClusterAction, str] = {
     ClientTimer("app-1/consumer", "the retry back-off"): (
         "The retry back-off of the consumer of app-1 is over."
     ),
-    DelayOver(4, "group_coordinator", "__consumer_offsets-7", "the initial delay of g"): (
-        "The initial delay of g is over on Broker 4."
+    DelayOver(5, "group_coordinator", "__consumer_offsets-7", "the initial delay of g"): (
+        "The initial delay of g is over on Broker 5."
     ),
     Refresh(5, KEY): "Broker 5 asks what became of the votes for src-0.",
     CrashBroker(5): "Broker 5 crashes. ",
