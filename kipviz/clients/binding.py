@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
-from kipviz.clients import share_member
+from kipviz.clients import share_member, staged_records
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.group_consumer import MemberState
@@ -83,7 +83,7 @@ def _membership(me: Application) -> Application:
 
 def settle(me: Application, rules: ClientRules) -> Application:
     """Carry over between the clients of a process what they have to say to each other."""
-    me = _membership(me)
+    me = staged_records.settle(_membership(me), rules)
     session = me.session
     if session is None:
         return me

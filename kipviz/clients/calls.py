@@ -152,7 +152,7 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
         batches_of_each(verdicts),
         starts=rules.staging_starts(),
     )
-    staged = tuple(offset for offset, _ in verdicts)
+    staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
     return me.with_client(producer).but(consumer=consumer.but(staged=staged))
 
 
@@ -174,7 +174,7 @@ def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicat
     session = sessions.add_share_acks(
         _session(me), consumer.group_id, member, consumer.partition, acks
     )
-    staged = tuple(offset for offset, _ in verdicts)
+    staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
     return me.with_client(session).but(consumer=consumer.but(staged=staged))
 
 

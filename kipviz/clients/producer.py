@@ -92,7 +92,8 @@ class Producer(Part, frozen=True, dict=True):
     Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
     that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
     of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
-    `share_version` the level of that feature that the last new connection told.
+    `share_version` the level of that feature that the last new connection told. `dropped` are stagings
+    that came to nothing; who staged is told in the same step.
     """
 
     source: str
@@ -123,6 +124,7 @@ class Producer(Part, frozen=True, dict=True):
     newest_offset_commit: int = BY_ID
     heartbeat_interval_ms: int = 0
     share_version: int = STAGING_LEVEL
+    dropped: tuple[TxnShareAcknowledge, ...] = ()
 
     @property
     def state_name(self) -> str:
@@ -259,7 +261,7 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
     if me.implicit and not me.transaction_started:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
-    me = me if committed else _without_unsent(me).but(queue=(), to_add=())
+    me = me if committed else _without_stagings(_without_unsent(me), me.queue).but(to_add=())
     me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
     return _ended_locally(me)
 
@@ -541,15 +543,14 @@ def fail(me: P, about: Message, error: Errors) -> P:
     abortable = ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
-            return me
+            return _noting(me, (about,))
         abortable = False
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
     me = _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
     if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
         me = _to(me, S.UNINITIALIZED)
-    return me.but(
-        queue=(),
+    return _without_stagings(_noting(me, (about,)), me.queue).but(
         to_add=(),
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
@@ -565,6 +566,16 @@ def _to(me: P, state: ProducerState) -> P:
     """
     assert me.session or state in TRANSITIONS[me.state], (me.state, state)
     return me.but(state=state)
+
+
+def _without_stagings(me: P, queue: tuple[Message, ...]) -> P:
+    """Send nothing of the queue any more; of the stagings in it the consumer has to hear."""
+    return _noting(me, queue).but(queue=())
+
+
+def _noting(me: P, gone: tuple[Message, ...]) -> P:
+    stagings = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
+    return me.but(dropped=(*me.dropped, *stagings)) if stagings else me
 
 
 def _without_unsent(me: P) -> P:

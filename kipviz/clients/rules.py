@@ -51,3 +51,14 @@ class ClientRules(Value, frozen=True):
     producer_member: Callable[[Member, Member, Member], Member]
     """In whose name does a producer send offsets: (the consumer's member when it initialised, the
     consumer's member now, the one that the call is given)? (KIP-447, both drafts and what ships.)"""
+
+    poll_before_staging: Callable[[tuple[int, ...], tuple[int, ...]], bool]
+    """May poll() be called in a transaction whose outputs may be of the batch before it: (offsets of
+    the batch, offsets that are staged or acknowledged)? (KIP-1289 pseudo code; finding X24.)"""
+
+    poll_while_staging: Callable[[bool], bool]
+    """Does poll() wait: (is a staging on its way)? (KIP-1289 "returns after enqueueing"; X25.)"""
+
+    dropped_staging: Callable[[], bool]
+    """Does the consumer have its records back when a staging is refused, or given up with its
+    transaction? (KIP-1289 "Records will be re-delivered on next poll()"; finding X26.)"""

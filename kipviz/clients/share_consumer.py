@@ -61,7 +61,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     `delivered_by` the broker. `sessions` are (broker, epoch, partition) of the sessions with other
     brokers, and `asked` is the partition that the present one was asked for. It asks one broker
     after the other, without waiting there, and rests when none has anything. One that is a `member`
-    is told by its group's coordinator what it has, and may be `awaiting` that.
+    is told by its group's coordinator what it has, and may be `awaiting` that. `dropped` are votes of
+    its own that were refused, noted for one step; poll() `waits_for_staging`.
     """
 
     source: str
@@ -102,6 +103,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     resting: bool = False
     member: bool = False
     awaiting: bool = False
+    dropped: tuple[TxnShareAcknowledge, ...] = ()
+    waits_for_staging: bool = False
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -304,7 +307,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         assert isinstance(request, TxnShareAcknowledge), type(request)
         if may_be_asked_again(request, answer.error):
             return me.but(voting=request)
-        return me.but(vote_error=answer.error)
+        refused = (request,) if answer.error is not Errors.NONE else ()
+        return me.but(vote_error=answer.error, dropped=refused)
     if isinstance(answer, ShareAcknowledgeResponse):
         lost = answer.error in SESSION_ERRORS or me.closed
         me = _acknowledged(me, request, answer.error)

@@ -6,7 +6,7 @@ KafkaProducer's and KafkaShareConsumer's.
 
 from __future__ import annotations
 
-from kipviz.clients import binding
+from kipviz.clients import binding, staged_records
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
@@ -35,7 +35,7 @@ def why_no_step(me: Application) -> str | None:
     if me.ended:
         return f"the program of {me.name} has ended: {me.ended}"
     if not me.waiting:
-        return None
+        return staged_records.why_it_waits(me)
     line = me.program[me.line]
     client = client_of(me, line)
     if client.done:
@@ -55,6 +55,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     started = CallStarted(me.name, me.line, line.call.value)
     raised = _raised_on_entry(me, line)
     illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line)
+    illegal = illegal or staged_records.why_no_poll(me, line, rules)
     if raised or illegal:
         return _leave(me, line, raised or illegal, (started,))
     calling = CALLS[line.call]

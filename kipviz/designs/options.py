@@ -21,6 +21,7 @@ from kipviz.designs.slot import (
     Slot,
     UnknownDesign,
 )
+from kipviz.designs.staging_options import STAGING_SLOTS
 from kipviz.designs.two_phase_options import TWO_PHASE_SLOTS
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
@@ -446,4 +447,5 @@ SLOTS: tuple[Slot, ...] = (
     *TWO_PHASE_SLOTS,
     *LIVENESS_SLOTS,
     *GROUP_SLOTS,
+    *STAGING_SLOTS,
 )

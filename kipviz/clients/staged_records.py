@@ -1,0 +1,95 @@
+"""What a share consumer and the producer that stages its records owe each other (KIP-1289, draft).
+
+A record is out of the consumer's hands from the moment in which its acknowledgement is given to the
+producer; whether it is staged only the answer says. Three questions lie in between, and are asked
+of `ClientRules`: may poll() forget records whose output may be in the open transaction; does it wait
+for stagings that are under way; and whose is a record whose staging came to nothing.
+Status: our inference; the draft's producer knows no consumer.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import STAGING
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
+
+
+def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the IllegalStateException of a poll() that would forget records of the open transaction.
+
+    The outputs of the batch may be in the transaction: if its records came again, they would be
+    put out a second time in the same one (finding X24). Once the transaction can only be aborted
+    nothing is at stake any more.
+    """
+    consumer = me.consumer
+    if line.call is not Call.POLL or not isinstance(consumer, ShareConsumer) or not _stages(me):
+        return ""
+    manager = me.manager
+    if manager.state is not ProducerState.IN_TRANSACTION or not manager.transaction_started:
+        return ""
+    said = (*consumer.staged, *(offset for offset, _ in consumer.verdicts))
+    if rules.poll_before_staging(consumer.batch, said):
+        return ""
+    return (
+        "IllegalStateException: all records must be staged before the next poll() in a transaction"
+    )
+
+
+def why_it_waits(me: Application) -> str | None:
+    """Say that the thread's next poll() waits for a staging, or None when it does not."""
+    if not isinstance(me.consumer, ShareConsumer) or not me.consumer.waits_for_staging:
+        return None
+    return f"poll() of {me.name} waits for the answer to TxnShareAcknowledge"
+
+
+def settle(me: Application, rules: ClientRules) -> Application:
+    """Let the consumer hear what became of the stagings of its records."""
+    consumer = me.consumer
+    if not isinstance(consumer, ShareConsumer):
+        return me
+    dropped = consumer.dropped
+    if dropped:
+        me = me.but(consumer=consumer.but(dropped=()))
+    for client in me.clients:
+        if isinstance(client, Producer) and client.dropped:
+            dropped += client.dropped
+            me = me.with_client(client.but(dropped=()))
+    if dropped and rules.dropped_staging():
+        me = me.but(consumer=_given_back(consumer.but(dropped=()), dropped))
+    waits = _next_is_poll(me) and rules.poll_while_staging(_unanswered(me))
+    if waits == consumer.waits_for_staging:
+        return me
+    return me.with_client(me.consumer.but(waits_for_staging=waits))
+
+
+def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]) -> ShareConsumer:
+    """Count records as not staged whose staging was refused, or given up with its transaction."""
+    back = {
+        offset
+        for request in dropped
+        if request.partition == consumer.partition
+        for offset in offsets_of(request.acknowledgements)
+    }
+    return consumer.but(staged=tuple(o for o in consumer.staged if o not in back))
+
+
+def _next_is_poll(me: Application) -> bool:
+    """Say whether the thread is about to call poll() on its share consumer."""
+    return not me.waiting and me.program[me.line].call is Call.POLL
+
+
+def _unanswered(me: Application) -> bool:
+    """Say whether a staging is on the wire, or is to be sent."""
+    return any(
+        isinstance(request, TxnShareAcknowledge)
+        for client in me.clients
+        if isinstance(client, Producer)
+        for request in (client.on_wire, *client.queue)
+    )
+
+
+def _stages(me: Application) -> bool:
+    return any(line.call in STAGING for line in me.program)

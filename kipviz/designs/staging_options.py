@@ -1,0 +1,97 @@
+"""The options of what a consumer and a producer say to each other about a staging (KIP-1289, draft).
+
+The draft's producer is given a snapshot of the member's metadata and knows no consumer; so nothing
+is said, and `WRITTEN` is what comes of that.
+"""
+
+from __future__ import annotations
+
+from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
+
+# -- poll_before_staging: may poll() forget what may be in the open transaction? ------------------
+
+
+def all_of_it_is_staged(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
+    """Only when every record of the batch is staged: an output whose record comes again is twice in."""
+    return all(offset in said for offset in batch)
+
+
+def at_any_time(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
+    """At any time: poll() knows of no transaction."""
+    return True
+
+
+# -- poll_while_staging: does poll() wait for stagings that are on their way? ---------------------
+
+
+def until_it_is_answered(unanswered: bool) -> bool:
+    """It waits: a record whose staging is not answered may still come again."""
+    return unanswered
+
+
+def without_waiting(unanswered: bool) -> bool:
+    """It does not wait: the staging is the producer's, and the producer is another client."""
+    return False
+
+
+# -- dropped_staging: whose is a record whose staging came to nothing? ----------------------------
+
+
+def the_consumer_has_it_back() -> bool:
+    """The consumer's: its next poll() gives it back."""
+    return True
+
+
+def taken_for_staged() -> bool:
+    """Nobody's: the consumer takes it for staged, and the broker waits for its lock."""
+    return False
+
+
+STAGING_SLOTS: tuple[Slot, ...] = (
+    Slot(
+        "poll_before_staging",
+        "May poll() be called in a transaction before the batch is staged?",
+        "X24",
+        False,
+        (
+            Option("all_of_it_is_staged", all_of_it_is_staged, OURS, "finding X24"),
+            Option("at_any_time", at_any_time, SHIPPED, "KafkaShareConsumer.poll, 4.4"),
+        ),
+    ),
+    Slot(
+        "poll_while_staging",
+        "Does poll() wait for the answer to a staging?",
+        "X25",
+        False,
+        (
+            Option("until_it_is_answered", until_it_is_answered, OURS, "finding X25"),
+            Option(
+                "without_waiting",
+                without_waiting,
+                DRAFT,
+                "KIP-1289 Public Interfaces, 'returns after enqueueing'",
+            ),
+        ),
+    ),
+    Slot(
+        "dropped_staging",
+        "Whose is a record whose staging was refused, or given up with its transaction?",
+        "X26",
+        False,
+        (
+            Option("the_consumer_has_it_back", the_consumer_has_it_back, OURS, "finding X26"),
+            Option(
+                "taken_for_staged",
+                taken_for_staged,
+                DRAFT,
+                "KIP-1289 Pseudo code, 'Records will be re-delivered on next poll()' of the broker",
+            ),
+        ),
+    ),
+)
+
+WRITTEN: dict[str, str] = {
+    "poll_before_staging": "at_any_time",
+    "poll_while_staging": "without_waiting",
+    "dropped_staging": "taken_for_staged",
+}
