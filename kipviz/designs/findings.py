@@ -134,4 +134,22 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "The timer finds nothing to do, the abort gives the record back, and no timer is left.",
         {"lock_expiry": "noticed_by_nobody", "abort_target": "acquired"},
     ),
+    (
+        "finding-X24",
+        "repaired, but poll() knows of no transaction",
+        "A second poll() before the staging gives records back whose outputs are in the transaction.",
+        {"poll_before_staging": "at_any_time"},
+    ),
+    (
+        "finding-X25",
+        "repaired, but poll() overtakes a staging",
+        "A staging that is late is taken for one of the next delivery to the same member.",
+        {"poll_while_staging": "without_waiting"},
+    ),
+    (
+        "finding-X26",
+        "repaired, but a dropped staging counts as staged",
+        "The consumer does not give back what the producer never staged, and waits for its own lock.",
+        {"dropped_staging": "taken_for_staged"},
+    ),
 )

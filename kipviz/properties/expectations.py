@@ -87,24 +87,16 @@ class OwnVote(Expectation):
     source = "KIP-1289 State machine additions; finding K"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A refused staging whose records are all pending for the producer that asked."""
+        """A refused staging whose records are all pending so for the producer that asked."""
         match event:
             case MessageSent(source=source, message=TxnShareAcknowledgeResponse() as answer):
                 refused = answer.error is Errors.INVALID_RECORD_STATE
             case _:
                 return ""
         for app in world.applications.values() if refused else ():
-            if app.producer.source != source:
-                continue
-            mine = (app.producer.producer_id, app.producer.producer_epoch)
-            for share, offset, record in _records(world):
-                vote = (record.staged_producer_id, record.staged_producer_epoch)
-                if record.state is S.TX_PENDING and vote == mine:
-                    return (
-                        f"{share.partition}@{offset} is staged by producer {mine[0]}, epoch "
-                        f"{mine[1]}, and the same producer is told INVALID_RECORD_STATE: it has "
-                        "to abort a transaction with which nothing is wrong"
-                    )
+            asked = app.producer.on_wire
+            if app.producer.source == source and isinstance(asked, TxnShareAcknowledge):
+                return _refused_its_own(asked, world)
         return ""
 
 
@@ -137,11 +129,11 @@ class CommitIsTrue(Expectation):
 
 
 class NoWaitForOneself(Expectation):
-    """A member waits for records that the broker thinks it holds.
+    """Finding X26: a member waits for records that the broker thinks it holds.
 
-    The repaired design does not keep this: a staging that the sender has not sent when the
-    application aborts is dropped, and the consumer counts the record as staged all the same. The
-    lock brings it back. Found by search; to be told from finding F, where every abort does it.
+    A staging that was not sent when the application aborts, or that was refused, leaves the record
+    with its member. To be told from finding F, where every abort does it, and from KIP-932's own
+    way: who gave a record back and was told that it could not be written knows that it holds it.
     """
 
     name = "nobody waits for itself"
@@ -152,7 +144,19 @@ class NoWaitForOneself(Expectation):
         """A fetch that waits, by a member that holds records of the very share-partition."""
         if not isinstance(event, RecordsMoved | MessageSent):
             return ""
-        return next((_waiting(name, member) for name, member in _waiting_for_itself(world)), "")
+        known = self.learned(seen, event).watched
+        waiting = _waiting_for_itself(world)
+        return next((_waiting(name, member) for name, member in waiting if name not in known), "")
+
+    def learned(self, seen: Seen, event: Event) -> Seen:
+        """Note which records came back to their member because giving them back failed."""
+        if not isinstance(event, RecordsMoved):
+            return seen
+        watched = seen.watched
+        failed = event.because == WRITE_FAILED and event.before is not S.TX_PENDING
+        for name in _names(event):
+            watched = watched.set(name, True) if failed else watched.without(name)
+        return seen.but(watched=watched)
 
 
 class _GivenBack(Expectation):
@@ -226,15 +230,25 @@ class RejectionStays(Expectation):
         return ""
 
     def learned(self, seen: Seen, event: Event) -> Seen:
-        """Note what a staging rejects and what it accepts; a record that is free starts anew."""
+        """Note what a staging asks for, and keep it where it was staged; a free record starts anew.
+
+        Another member may ask for a record that it lost: that is nobody's rejection.
+        """
         watched = seen.watched
         match event:
             case MessageDelivered(message=TxnShareAcknowledge() as request):
+                voter = (request.producer_id, request.producer_epoch)
                 for batch in request.acknowledgements:
                     for offset in range(batch.first, batch.last + 1):
-                        name = f"{request.partition}@{offset}"
+                        asked = f"{request.partition}@{offset} {voter}"
                         rejected = batch.type is AcknowledgeType.REJECT
-                        watched = watched.set(name, True) if rejected else watched.without(name)
+                        watched = watched.set(asked, True) if rejected else watched.without(asked)
+            case RecordsMoved(after=S.TX_PENDING):
+                voter = (event.producer_id, event.producer_epoch)
+                for name in _names(event):
+                    rejected = f"{name} {voter}" in watched
+                    watched = watched.without(f"{name} {voter}")
+                    watched = watched.set(name, True) if rejected else watched.without(name)
             case RecordsMoved(after=S.AVAILABLE):
                 for name in _names(event):
                     watched = watched.without(name)
@@ -283,6 +297,29 @@ def _records(world: World) -> Iterator[tuple[Any, int, Any]]:
     for share in _shares(world):
         for offset, record in share.records.items():
             yield share, offset, record
+
+
+def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
+    """Give the reason if all that a refused staging asks for is staged so already."""
+    voter = (asked.producer_id, asked.producer_epoch)
+    votes = {
+        f"{share.partition}@{offset}": (
+            record.staged_producer_id,
+            record.staged_producer_epoch,
+            record.staged_type,
+        )
+        for share, offset, record in _records(world)
+        if record.state is S.TX_PENDING and share.group_id == asked.group_id
+    }
+    for batch in asked.acknowledgements:
+        for offset in range(batch.first, batch.last + 1):
+            if votes.get(f"{asked.partition}@{offset}") != (*voter, batch.type):
+                return ""
+    return (
+        f"{asked.partition}@{asked.acknowledgements[0].first} is staged by producer {voter[0]}, epoch "
+        f"{voter[1]}, and the same producer is told INVALID_RECORD_STATE: it has to abort a "
+        "transaction with which nothing is wrong"
+    )
 
 
 def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:

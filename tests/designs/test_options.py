@@ -34,6 +34,15 @@ ANSWERS = [
     ("stage_retry", "invalid_record_state", (), Errors.INVALID_RECORD_STATE),
     ("eviction", "refused", (), False),
     ("eviction", "allowed", (), True),
+    ("poll_before_staging", "all_of_it_is_staged", ((100, 101), (101, 100)), True),
+    ("poll_before_staging", "all_of_it_is_staged", ((100, 101), (100,)), False),
+    ("poll_before_staging", "all_of_it_is_staged", ((), ()), True),
+    ("poll_before_staging", "at_any_time", ((100, 101), ()), True),
+    ("poll_while_staging", "until_it_is_answered", (True,), True),
+    ("poll_while_staging", "until_it_is_answered", (False,), False),
+    ("poll_while_staging", "without_waiting", (True,), False),
+    ("dropped_staging", "the_consumer_has_it_back", (), True),
+    ("dropped_staging", "taken_for_staged", (), False),
 ]
 
 

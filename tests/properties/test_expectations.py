@@ -68,6 +68,11 @@ def test_an_expectation_is_found_by_name_and_not_asked_of_every_search(prop: Exp
         ("kip-1289-small", "time_out=1", "own vote counts"),
         ("kip-1289-small", "", "commit is true"),
         ("kip-1289-small-abort", "", "an abort brings it again"),
+        ("kip-1289-small-abort", "", "nobody waits for itself"),
+        pytest.param(
+            *("kip-1289-small-moved", "move_leader=1", "nobody waits for itself"),
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_the_repaired_design_does_what_an_application_may_expect(
@@ -77,12 +82,3 @@ def test_the_repaired_design_does_what_an_application_may_expect(
     found, explored = first_break(model, property_named(name))
     assert found is None
     assert explored.complete
-
-
-def test_in_the_repaired_design_a_staging_that_was_never_sent_leaves_a_record_to_its_lock() -> None:
-    """What the search found out about our own repair: it costs time, and nothing is lost."""
-    model = scenario("kip-1289-small-abort").model(design("repaired"), budget_of(""))
-    found, _ = first_break(model, property_named("nobody waits for itself"))
-    assert found is not None
-    assert len(found.actions) == 29
-    assert "M1 waits in poll(), and src-0@100 is ACQUIRED by M1" in found.reason

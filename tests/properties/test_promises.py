@@ -263,7 +263,7 @@ def test_a_lock_that_runs_on_breaks_the_promises_it_should() -> None:
 
 
 def test_votes_in_memory_do_not_survive() -> None:
-    assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(3))
+    assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(4, 6))
 
 
 def test_all_promises_share_one_pass_over_the_facts() -> None:

@@ -254,6 +254,7 @@ TWICE_LOOP: tuple[Line, ...] = (
     *(line.but(on_error=8) for line in (_SEND, _STAGED, _COMMIT)),
     programs.SHARE_LOOP[6],
 )
+ON = ("maybe app-1 goes on", "quiet")
 SMALL_TWICE = Scenario(
     "kip-1289-small-twice-in-one",
     "poll() twice in one transaction",
@@ -261,12 +262,91 @@ SMALL_TWICE = Scenario(
     "its output is in the same transaction twice.",
     "KIP-1289, Pseudo code (finding X24)",
     share_spec(share_app(max_records=1, program=TWICE_LOOP), values=("a",)),
-    (),
+    (
+        *BEGIN,
+        Beat(
+            "consumer.poll() again",
+            "The output of record 100 is in the open transaction, and nobody was told what became "
+            "of the record. May poll() give it back?",
+            ("app-1 goes on", "quiet", "maybe app-1 goes on"),
+        ),
+        Beat(
+            "producer.send() again",
+            "If the record came again, it is processed again, in the same transaction.",
+            ON,
+        ),
+        Beat("sendShareAcknowledgementsToTransaction(acks, meta)", "One vote, for one record.", ON),
+        Beat("producer.commitTransaction()", "Whatever is in the transaction counts.", ON * 2),
+    ),
     ("app-1", "B1", "B3", "B5"),
-    ("repaired",),
+    ("repaired", "finding-X24"),
     watch=(
         Watch(0, "Nothing fails here, and no accident is needed: count the outputs of record 100."),
         Watch(0, "Who could have refused the second output: a broker, the producer, nobody?"),
+    ),
+    checkpoints=(
+        DELIVERED_TWICE,
+        Checkpoint("brought a transaction to its end", "complete"),
+    ),
+)
+
+TWO_POLLS_LOOP: tuple[Line, ...] = (
+    programs.INIT,
+    _POLL,
+    *(line.but(on_error=9) for line in (_BEGIN, _SEND, _STAGED)),
+    _POLL,
+    *(line.but(on_error=9) for line in (_SEND, _STAGED, _COMMIT)),
+    programs.SHARE_LOOP[6],
+)
+SMALL_TWO_POLLS = Scenario(
+    "kip-1289-small-two-polls",
+    "Several batches in one transaction, and a staging that is late",
+    "The application stages each batch and polls on in the same transaction. The staging is still "
+    "with the sender when the lock of its record runs out.",
+    "KIP-1289, Public Interfaces, 'returns after enqueueing' (finding X25)",
+    share_spec(share_app(max_records=1, program=TWO_POLLS_LOOP), values=("a",)),
+    (
+        *BEGIN,
+        Beat(
+            "sendShareAcknowledgementsToTransaction(acks, meta)",
+            "The call returns at once: TxnShareAcknowledge waits for the sender.",
+            ("app-1 goes on",),
+        ),
+        Beat(
+            "consumer.poll() again",
+            "Every record of the batch is handed to the producer, none is staged yet. Does poll() "
+            "wait for that?",
+            (
+                "maybe app-1 goes on",
+                "maybe app-1/consumer sends ShareFetch",
+                "maybe ShareFetch arrives at B5",
+            ),
+        ),
+        Beat(
+            "The lock of record 100 runs out",
+            "The broker has heard of no staging: the record is free, for whoever fetches.",
+            ("the lock of src-0@100 runs out", "quiet but app-1/producer sends*"),
+        ),
+        Beat(
+            "TxnShareAcknowledge arrives",
+            "It names the member and the record, and not which delivery of it.",
+            ("quiet",),
+        ),
+        Beat(
+            "The loop goes on",
+            "With what poll() brings, if the transaction is still good.",
+            ON * 3,
+        ),
+        Beat("producer.commitTransaction(), or abortTransaction()", "The end of it.", ON * 2),
+    ),
+    ("app-1", "B1", "B3", "B5"),
+    ("repaired", "finding-X25"),
+    watch=(
+        Watch(5, "poll() and the staging go to one broker over two connections: who is first?"),
+        Watch(
+            8,
+            "M1 holds record 100, and M1 staged it. Is that the same delivery? Count the outputs.",
+        ),
     ),
     checkpoints=(
         DELIVERED_TWICE,
@@ -284,4 +364,5 @@ STORIES: tuple[Scenario, ...] = (
     SMALL_HALF,
     SMALL_MOVED,
     SMALL_TWICE,
+    SMALL_TWO_POLLS,
 )

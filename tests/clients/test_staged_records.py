@@ -1,0 +1,82 @@
+"""What a consumer and a producer say to each other about a staging, in the small cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.actions import Step
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import follow
+
+TWICE, TWO_POLLS = "kip-1289-small-twice-in-one", "kip-1289-small-two-polls"
+ABORT = "kip-1289-small-abort"
+# initTransactions(), poll(), beginTransaction(), send()
+TO_THE_SEND = ("app-1 goes on", "quiet", "app-1 goes on") * 2 + ("app-1 goes on",) * 2 + ("quiet",)
+
+
+def after(story: str, name: str, *steps: str) -> tuple[ClusterModel, World]:
+    model = scenario(story).model(design(name))
+    trace = Trace.start(model)
+    for step in (*TO_THE_SEND, *steps):
+        trace = follow(trace, model, step, "the test")
+    return model, trace.world
+
+
+def possible(model: ClusterModel, world: World) -> list[str]:
+    return [label(world, action) for action in model.enabled(world)]
+
+
+def test_a_poll_that_would_forget_what_is_in_the_transaction_is_refused() -> None:
+    _, world = after(TWICE, "repaired", "app-1 goes on")
+    app = world.applications["app-1"]
+    assert app.ended.startswith("poll() threw IllegalStateException: all records must be staged")
+    assert app.consumer.batch == (100,)
+
+
+def test_a_poll_is_free_to_forget_when_everything_is_staged() -> None:
+    staged = ("app-1 goes on", "quiet", "app-1 goes on")
+    _, world = after(TWO_POLLS, "repaired", *staged)
+    app = world.applications["app-1"]
+    assert (app.waiting, app.ended, app.consumer.batch) == (True, "", ())
+
+
+@pytest.mark.parametrize(("name", "waits"), [("repaired", True), ("finding-X25", False)])
+def test_a_poll_waits_for_a_staging_that_is_under_way(name: str, waits: bool) -> None:
+    model, world = after(TWO_POLLS, name, "app-1 goes on")
+    assert ("app-1 goes on" not in possible(model, world)) == waits
+    reason = model.why_not(world, Step("app-1"))
+    assert reason == (
+        "poll() of app-1 waits for the answer to TxnShareAcknowledge" if waits else None
+    )
+
+
+@pytest.mark.parametrize(("name", "staged"), [("repaired", ()), ("finding-X26", (100,))])
+def test_what_an_abort_never_sends_is_the_consumers_again(
+    name: str, staged: tuple[int, ...]
+) -> None:
+    _, world = after(ABORT, name, "app-1 goes on", "app-1 goes on")
+    app = world.applications["app-1"]
+    assert (app.consumer.staged, app.producer.queue[0].committed) == (staged, False)
+    assert app.producer.dropped == ()
+
+
+@pytest.mark.parametrize(("name", "staged"), [("repaired", ()), ("finding-X26", (100,))])
+def test_what_a_broker_refuses_to_stage_is_the_consumers_again(
+    name: str, staged: tuple[int, ...]
+) -> None:
+    late = ("app-1 goes on", "the lock of src-0@100 runs out", "quiet")
+    _, world = after(TWO_POLLS, name, *late)
+    app = world.applications["app-1"]
+    assert app.producer.error == "TxnShareAcknowledge: INVALID_RECORD_STATE"
+    assert (app.consumer.staged, app.producer.dropped) == (staged, ())
+
+
+def test_a_refused_staging_leaves_poll_free_because_nothing_can_commit_any_more() -> None:
+    late = ("app-1 goes on", "the lock of src-0@100 runs out", "quiet", "app-1 goes on")
+    _, world = after(TWO_POLLS, "repaired", *late)
+    assert world.applications["app-1"].waiting
