@@ -261,7 +261,8 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
     if me.implicit and not me.transaction_started:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
-    me = me if committed else _without_stagings(_without_unsent(me), me.queue).but(to_add=())
+    if not committed:
+        me = _dropping(_without_unsent(me), *me.queue).but(queue=(), to_add=())
     me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
     return _ended_locally(me)
 
@@ -543,14 +544,15 @@ def fail(me: P, about: Message, error: Errors) -> P:
     abortable = ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
-            return _noting(me, (about,))
+            return _dropping(me, about)
         abortable = False
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
     me = _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
     if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
         me = _to(me, S.UNINITIALIZED)
-    return _without_stagings(_noting(me, (about,)), me.queue).but(
+    return _dropping(me, about, *me.queue).but(
+        queue=(),
         to_add=(),
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
@@ -568,12 +570,8 @@ def _to(me: P, state: ProducerState) -> P:
     return me.but(state=state)
 
 
-def _without_stagings(me: P, queue: tuple[Message, ...]) -> P:
-    """Send nothing of the queue any more; of the stagings in it the consumer has to hear."""
-    return _noting(me, queue).but(queue=())
-
-
-def _noting(me: P, gone: tuple[Message, ...]) -> P:
+def _dropping(me: P, *gone: Message) -> P:
+    """Note which of the requests that came to nothing are stagings: their consumer has to hear of it."""
     stagings = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
     return me.but(dropped=(*me.dropped, *stagings)) if stagings else me
 
