@@ -17,7 +17,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.values import Value
-from kipviz.properties.pending import NothingPending, Open
+from kipviz.properties.pending import NothingPending, Open, held_now
 
 # What goes first: work before timers, so that a timer is only tried when nothing else helps.
 ORDER = (
@@ -64,7 +64,7 @@ def settle(
     `go_on` is asked now and then whether the answer is still wanted.
     """
     dead_ends = set() if dead_ends is None else dead_ends
-    world = world.but(budget=TIMERS)
+    world, pending = world.but(budget=TIMERS), held_now(pending, world)
     quick = _go_on(model, world, pending)
     if quick is not None:
         return Settled("resolved", "", quick)

@@ -113,7 +113,8 @@ def _votes(
         return session, me
     answer = TxnShareAcknowledgeResponse(consumer.vote_error, consumer.partition)
     me = me.but(consumer=consumer.but(vote_error=Errors.NONE))
-    if not rules.session_failure():
+    # A session that did not wait for the vote may have no transaction any more that could fail.
+    if not rules.session_failure() or session.state in (S.READY, S.PREPARED_TRANSACTION):
         return session, me
     return _failed(session, transactional.fail(session, answer, answer.error)), me
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients import producer_state, producer_timers, topic_ids
+from kipviz.clients import producer_errors, producer_state, producer_timers, topic_ids
 from kipviz.clients.prepared_txn_state import PreparedTxnState
-from kipviz.clients.producer_errors import ABORTABLE, EXPIRED, NOT_ALLOWED, ends_the_transaction
+from kipviz.clients.producer_errors import EXPIRED, NOT_ALLOWED, ends_the_transaction
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -518,16 +518,11 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
 
 
 def _on_error(me: Producer, request: Message, error: Errors) -> Producer:
-    if may_be_asked_again(request, error):
+    if producer_errors.may_be_asked_again(request, error):
         if error is Errors.UNKNOWN_TOPIC_ID:
             me = me.but(topics=me.topics.but(refused=True))
         return me.but(queue=(request, *me.queue))
     return fail(me, request, error)
-
-
-def may_be_asked_again(request: Message, error: Errors) -> bool:
-    """Say whether a transactional request goes out again after this error."""
-    return error in RETRIABLE and error not in ABORTABLE.get(type(request).__name__, ())
 
 
 def fail(me: P, about: Message, error: Errors) -> P:
@@ -546,6 +541,8 @@ def fail(me: P, about: Message, error: Errors) -> P:
         if not isinstance(about, EndTxn):
             return _dropping(me, about)
         abortable = False
+    # From READY, where no transaction is open, it is an illegal step, and that is fatal (KAFKA-14831).
+    abortable = abortable and (bool(me.session) or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
     me = _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)

@@ -5,7 +5,8 @@ WHERE IN KAFKA: the handlers of TransactionManager, Sender.canRetry.
 
 from __future__ import annotations
 
-from kipviz.messages.errors import Errors
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.message import Message
 
 # The errors of a batch that end the producer; any other one ends only the transaction.
 # Source: TransactionManager.maybeTransitionToErrorState.
@@ -78,6 +79,11 @@ def ends_the_transaction(request: str, error: Errors) -> bool:
     if request == "AddPartitionsToTxn":
         return error not in FATAL_OF_ADDING
     return error in ABORTABLE.get(request, ())
+
+
+def may_be_asked_again(request: Message, error: Errors) -> bool:
+    """Say whether a transactional request goes out again after this error."""
+    return error in RETRIABLE and error not in ABORTABLE.get(type(request).__name__, ())
 
 
 # What a batch fails with whose delivery.timeout.ms is over (TimeoutException).

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kipviz.clients.consumer import NOT_ALLOWED
-from kipviz.clients.producer import may_be_asked_again
+from kipviz.clients.producer_errors import may_be_asked_again
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message

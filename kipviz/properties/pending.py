@@ -101,6 +101,28 @@ class NothingPending:
         return Finding(PENDING, due)
 
 
+def held_now(state: Open, world: Any) -> Open:
+    """Leave out the records of leaders that are gone: nobody holds such a record as staged.
+
+    A vote that is durable is due all the same: it holds the last stable offset of its log. A new
+    leader says what it found only when somebody asks it, and in a run that ends nobody may.
+    """
+    records = [thing for thing in state.things if thing.startswith("record ")]
+    if not records:
+        return state
+    held = {
+        f"record {share.partition}@{offset}"
+        for role in world.roles.values()
+        for share in getattr(role, "shares", Table.of()).values()
+        for offset, record in share.records.items()
+        if record.state is RecordState.TX_PENDING
+    }
+    things = state.things
+    for gone in (thing for thing in records if thing not in held):
+        things = things.without(gone)
+    return state if things is state.things else state.but(things=things)
+
+
 def _offset(event: OffsetStaged | OffsetResolved) -> str:
     """Name a staged offset: two producers may hold one of the same group and partition."""
     return f"offset of {event.group_id} in {event.partition} by producer {event.producer_id}"

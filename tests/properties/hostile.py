@@ -1,0 +1,57 @@
+"""Random runs in which everything goes wrong, and which promises they break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.checking.liveness import settle
+from kipviz.checking.task import STUCK, Task, model_of, moments
+from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.clients.calls import STAGING
+from kipviz.cluster.spec import FaultBudget
+from kipviz.designs.design import Design
+from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.scenario import Scenario
+
+
+def staging_stories() -> tuple[Scenario, ...]:
+    """The stories that stage acknowledgements, each cluster once: faults are the dice's."""
+    found: dict[object, Scenario] = {}
+    for story in LIBRARY:
+        calls = {line.call for app in story.spec.applications for line in app.program}
+        if not calls.isdisjoint(STAGING):
+            found.setdefault(story.spec.but(budget=FaultBudget()), story)
+    return tuple(found.values())
+
+
+def playable(stories: tuple[Scenario, ...], chosen: Design) -> Iterator[Scenario]:
+    """Those of the stories that a design has the means for."""
+    for story in stories:
+        try:
+            story.model(chosen)
+        except ValueError:
+            continue
+        yield story
+
+
+def broken_in(task: Task) -> dict[str, str]:
+    """Which promises a run breaks, and why; what stays pending for ever is asked at its end."""
+    model = model_of(task)
+    world = model.initial()
+    states = [p.initial(world) for p in EVERY_PROPERTY]
+    broken: dict[str, str] = {}
+    for moment in moments(task, model):
+        world = moment.outcome.world
+        for at, prop in enumerate(EVERY_PROPERTY):
+            if prop.name in broken:
+                continue
+            states[at] = prop.observe(states[at], moment.action, moment.outcome)
+            finding = prop.finding(states[at])
+            if finding.status == BROKEN:
+                broken[prop.name] = finding.reason
+    pending = states[[p.name for p in EVERY_PROPERTY].index(STUCK)]
+    settled = settle(model, world, pending)
+    if settled.answer == "for ever":
+        broken[STUCK] = settled.what
+    return broken
