@@ -8,7 +8,7 @@ from kipviz.cluster.spec import Placement
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT, SHARE_MARKERS, STAGE
@@ -284,10 +284,7 @@ SMALL_TWICE = Scenario(
         Watch(0, "Nothing fails here, and no accident is needed: count the outputs of record 100."),
         Watch(0, "Who could have refused the second output: a broker, the producer, nobody?"),
     ),
-    checkpoints=(
-        DELIVERED_TWICE,
-        Checkpoint("brought a transaction to its end", "complete"),
-    ),
+    checkpoints=(SAW_LSO, DELIVERED_TWICE),
 )
 
 TWO_POLLS_LOOP: tuple[Line, ...] = (
@@ -348,10 +345,7 @@ SMALL_TWO_POLLS = Scenario(
             "M1 holds record 100, and M1 staged it. Is that the same delivery? Count the outputs.",
         ),
     ),
-    checkpoints=(
-        DELIVERED_TWICE,
-        Checkpoint("brought a transaction to its end", "complete"),
-    ),
+    checkpoints=(DELIVERED_TWICE, TOOK_CRASH),
 )
 
 STORIES: tuple[Scenario, ...] = (
