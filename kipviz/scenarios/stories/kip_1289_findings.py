@@ -267,7 +267,7 @@ SMALL_TWICE = Scenario(
         Beat(
             "consumer.poll() again",
             "The output of record 100 is in the open transaction, and nobody was told what became "
-            "of the record. May poll() give it back?",
+            "of the record. Whether poll() may give it back is the question.",
             ("app-1 goes on", "quiet", "maybe app-1 goes on"),
         ),
         Beat(
@@ -277,6 +277,11 @@ SMALL_TWICE = Scenario(
         ),
         Beat("sendShareAcknowledgementsToTransaction(acks, meta)", "One vote, for one record.", ON),
         Beat("producer.commitTransaction()", "Whatever is in the transaction counts.", ON * 2),
+        Beat(
+            "transaction.timeout.ms",
+            "A program that ended with its transaction open leaves it to the coordinator.",
+            ("maybe my-txn times out", "quiet"),
+        ),
     ),
     ("app-1", "B1", "B3", "B5"),
     ("repaired", "finding-X24"),
@@ -311,8 +316,8 @@ SMALL_TWO_POLLS = Scenario(
         ),
         Beat(
             "consumer.poll() again",
-            "Every record of the batch is handed to the producer, none is staged yet. Does poll() "
-            "wait for that?",
+            "Every record of the batch is handed to the producer, none is staged yet. Watch whether "
+            "poll() waits for that.",
             (
                 "maybe app-1 goes on",
                 "maybe app-1/consumer sends ShareFetch",
