@@ -23,8 +23,9 @@ from kipviz.checking.liveness import ORDER as FREE_KINDS
 from kipviz.checking.reductions import Reduction
 from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import ClusterSpec
+from kipviz.core.alike import Alike
 from kipviz.core.model import Model
-from kipviz.core.values import digest_of
+from kipviz.core.values import Part, digest_of
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
 from kipviz.scenarios.scenario import PROPERTIES
@@ -98,6 +99,7 @@ class Search:
         self._failure = ""
         self._forever: Forever | None = None
         self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
+        self._digest = Alike[Part]().digest
         self.progress_at = _place_of(NothingPending.name, properties)
         for reduction in self.reductions:
             reduction.fit(model, full_states=full_states)
@@ -214,8 +216,8 @@ class Search:
         """Give the sixteen bytes by which a state is known."""
         if self._renamed is not None:
             return self._renamed(world, states)
-        mark = self.model.search_key(world)
-        return digest_of(mark + b"".join([s.digest for s in states])) if states else mark
+        mark, digest = self.model.search_key(world), self._digest
+        return digest_of(mark + b"".join([digest(s) for s in states])) if states else mark
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Judge a new state, and let it wait for its turn if there is more to learn below it."""

@@ -12,8 +12,9 @@ from typing import Any
 
 from kipviz.clients.application import Application
 from kipviz.cluster.world import World
+from kipviz.core.alike import Alike
 from kipviz.core.table import Table
-from kipviz.core.values import digest_of, encoding, fingerprint
+from kipviz.core.values import Part, digest_of, encoding, fingerprint
 
 _MEMORY = "search key"
 
@@ -25,6 +26,8 @@ class SearchKeys:
         """Start with nothing remembered."""
         self._rest: dict[Any, bytes] = {}
         self._names: dict[tuple[Any, ...], bytes] = {}
+        self._digest = Alike[Part]().digest
+        self._applications: dict[tuple[object, ...], bytes] = {}
 
     def of(self, world: World) -> bytes:
         """Give sixteen bytes that are equal for equal worlds of the same cluster."""
@@ -32,13 +35,14 @@ class SearchKeys:
         mark = self._rest.get(rest)
         if mark is None:
             mark = self._rest[rest] = fingerprint(rest)
-        pieces = [mark, world.image.digest]
+        digest = self._digest
+        pieces = [mark, digest(world.image)]
         # The logs and applications of a cluster are always the same ones.
-        pieces += [log.digest for log in world.logs.values()]
-        pieces += [_of_application(app) for app in world.applications.values()]
+        pieces += [digest(log) for log in world.logs.values()]
+        pieces += [self._of_application(app) for app in world.applications.values()]
         for table in (world.roles, world.connections):
             pieces.append(self._names_of(table))
-            pieces += [part.digest for part in table.values()]
+            pieces += [digest(part) for part in table.values()]
         if world.deadlines:
             pieces.append(fingerprint(world.deadlines))
         return digest_of(b"".join(pieces))
@@ -50,10 +54,13 @@ class SearchKeys:
             mark = self._names[keys] = digest_of(encoding(keys))
         return mark
 
-
-def _of_application(app: Application) -> bytes:
-    memory = app.__dict__
-    known: bytes | None = memory.get(_MEMORY)
-    if known is None:
-        known = memory[_MEMORY] = fingerprint(app.changing())
-    return known
+    def _of_application(self, app: Application) -> bytes:
+        memory = app.__dict__
+        mark: bytes | None = memory.get(_MEMORY)
+        if mark is None:
+            changing = app.changing()
+            mark = self._applications.get(changing)
+            if mark is None:
+                mark = self._applications[changing] = fingerprint(changing)
+            memory[_MEMORY] = mark
+        return mark
