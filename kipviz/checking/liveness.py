@@ -77,12 +77,13 @@ def _go_on(model: ClusterModel, world: World, pending: Open) -> int | None:
     for steps in range(SETTLE_MAX):
         if not pending.things:
             return steps
-        seen.add(world.digest)
+        seen.add(model.search_key(world))
         for action in _ordered(model, world):
             outcome = model.step(world, action)
-            if outcome.world.but(budget=TIMERS).digest not in seen:
+            after = outcome.world.but(budget=TIMERS)
+            if model.search_key(after) not in seen:
                 pending = _PROPERTY.observe(pending, action, outcome)
-                world = outcome.world.but(budget=TIMERS)
+                world = after
                 break
         else:
             return None
@@ -98,7 +99,7 @@ def _search(
 ) -> Settled:
     """Try every continuation, breadth first, until one resolves everything or none is left."""
     first = (world, pending)
-    seen = {(world.digest, pending.digest)}
+    seen = {(model.search_key(world), pending.digest)}
     queue: deque[tuple[World, Open]] = deque([first])
     fewest, tried = pending, 0
     while queue:
@@ -116,7 +117,7 @@ def _search(
             outcome = model.step(world, action)
             after = outcome.world.but(budget=TIMERS)
             due = _PROPERTY.observe(pending, action, outcome)
-            key = (after.digest, due.digest)
+            key = (model.search_key(after), due.digest)
             if key not in seen and key not in dead_ends:
                 seen.add(key)
                 queue.append((after, due))

@@ -68,7 +68,7 @@ class Call(StrEnum):
     CLOSE_CONSUMER = "KafkaShareConsumer.close"
 
 
-class Line(Value, frozen=True):
+class Line(Value, frozen=True, cache_hash=True):
     """One line of a program: its text, its call, and where to go on.
 
     `then` is the next line (-1: the one below), `on_error` the line of the catch block for a

@@ -91,6 +91,10 @@ TIMED_ROLES = frozenset(
 
 TICK = Tick()
 
+# So much of what clients, roles and wires allow is remembered: a search meets nine in ten again (measured),
+# a run has little use for more than the last ones.
+SEEN_MAX = 512
+
 # Which field of the fault budget an action spends; below, what that many of it are called.
 SPENDS: dict[type, str] = {
     CrashBroker: "crash_broker",
@@ -146,9 +150,10 @@ class ClusterModel:
         # What was found for the client or role seen last in its place; nothing but a memory.
         self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
         self._roles_seen: dict[RoleKey, tuple[Any, Timers]] = {}
-        self._all_clients_seen: _OfClients | None = None
-        self._blocks_seen: dict[RoleKey, tuple[tuple[Any, ...], _OfRoles]] = {}
-        self._wires_seen: dict[tuple[str, int], tuple[tuple[Any, ...], list[ClusterAction]]] = {}
+        # The same for all clients, and for blocks of roles and wires, by the very object, which is kept here, too.
+        self._all_clients_seen: dict[int, _OfClients] = {}
+        self._blocks_seen: dict[int, tuple[tuple[Any, ...], _OfRoles]] = {}
+        self._wires_seen: dict[int, tuple[tuple[Any, ...], list[ClusterAction]]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What it remembers is not a part of it: equal models travel as equal bytes.
@@ -170,21 +175,26 @@ class ClusterModel:
         """Give sixteen bytes that are equal for equal worlds."""
         return self._keys.of(world)
 
+    def shared(self, world: World) -> World:
+        """Give an equal world that shares its tables with the equal ones that were met before."""
+        return self._keys.shared(world)
+
     # -- what can happen -----------------------------------------------------------------------
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
         """Give what can happen now: people first, then the wire, timers, faults and repairs.
 
-        A step changes few parts of a world, so what the clients and roles seen last allow is
-        remembered.
+        A step changes few parts of a world, so what clients, roles and wires allow is remembered.
         """
         found: list[ClusterAction] = []
-        found += self._of_clients(world)
+        of_clients = self._of_clients(world)
+        found += of_clients[2]
         seen = self._wires_seen
         for places, connections in world.connections.blocks():
-            known = seen.get(places[0])
-            if known is None or known[0] is not connections:
-                known = seen[places[0]] = (connections, _arrivals(places, connections))
+            known = seen.get(id(connections))
+            if known is None:
+                known = (connections, _arrivals(places, connections))
+                _note(seen, connections, known)
             found += known[1]
         if world.cuts:
             found = [
@@ -204,6 +214,7 @@ class ClusterModel:
             found = [action for action in found if why_still(world, action) is None]
         accidents: list[ClusterAction] = []
         self._faults(world, accidents)
+        accidents += of_clients[3]
         if not self._timed:
             return (*found, *accidents)
         tick = () if self.why_not(world, TICK) is not None else (TICK,)
@@ -261,17 +272,18 @@ class ClusterModel:
             self.spec.settings,
         )
 
-    def _of_clients(self, world: World) -> list[ClusterAction]:
+    def _of_clients(self, world: World) -> _OfClients:
         """Give what the clients can do, as long as neither they nor the leaders change."""
         applications, image = world.applications, world.image
-        known = self._all_clients_seen
-        if known is None or known[0] is not applications or known[1] is not image:
+        known = self._all_clients_seen.get(id(applications))
+        if known is None or known[1] is not image:
             found: list[ClusterAction] = []
             for name, app in _pairs(applications):
                 found += self._of_client(image, name, app)
             dead = [StartClient(name) for name, app in _pairs(applications) if not app.alive]
-            known = self._all_clients_seen = (applications, image, found, dead)
-        return known[2]
+            known = (applications, image, found, dead)
+            _note(self._all_clients_seen, applications, known)
+        return known
 
     def _of_client(self, image: Image, name: str, app: Application) -> tuple[ClusterAction, ...]:
         known = self._clients_seen.get(name)
@@ -295,9 +307,10 @@ class ClusterModel:
 
         seen = self._blocks_seen
         for keys, roles in world.roles.blocks():
-            known = seen.get(keys[0])
-            if known is None or known[0] is not roles:
-                known = seen[keys[0]] = (roles, self._of_block(world, keys, roles))
+            known = seen.get(id(roles))
+            if known is None:
+                known = (roles, self._of_block(world, keys, roles))
+                _note(seen, roles, known)
             loading, due = known[1]
             found += loading
             for field, actions in due:
@@ -392,7 +405,6 @@ class ClusterModel:
             found += [Pause(host) for host in pausable(world)]
         found += [Heal(one, other) for one, other in world.cuts if one != other]
         found += [Resume(host) for host in paused(world)]
-        found += self._all_clients_seen[3] if self._all_clients_seen else []
 
 
 def _arrivals(
@@ -409,6 +421,13 @@ def _arrivals(
         if connection.responses:
             found.append(Deliver(*place, "response"))
     return found
+
+
+def _note(seen: dict[int, V], of: object, known: V) -> None:
+    """Remember what was found for this very object; `known` has to keep it."""
+    if len(seen) >= SEEN_MAX:
+        seen.clear()
+    seen[id(of)] = known
 
 
 def _pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:

@@ -79,7 +79,6 @@ class Turn:
         self.client_rules = client_rules
         self.spec = spec
         self._settings = spec.settings
-        self._remade = {each.topic: each for each in spec.remade}
         self._instant = spec.replication == "instant"
 
     def world(self) -> World:
@@ -410,7 +409,7 @@ class Turn:
 
     def remake(self, topic: str) -> None:
         """Delete a topic and make it again: another id, other records, nothing that was known of it."""
-        fresh = self._remade[topic]
+        fresh = next(each for each in self._spec.remade if each.topic == topic)
         before = self.image.topic_ids[topic]
         ids = self.image.topic_ids.set(topic, fresh.topic_id)
         self.image = self.image.but(topic_ids=ids)

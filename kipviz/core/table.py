@@ -170,16 +170,12 @@ class Table(Digested, Generic[K, V]):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Table):
-            return NotImplemented
-        return (
-            len(self) == len(other)
-            and self.keys() == other.keys()
-            and self.values() == other.values()
-        )
+        if type(other) is not type(self):  # as many entries, the same form
+            return False if isinstance(other, Table) else NotImplemented
+        return self._values == other._values and self._keys == other._keys
 
     def __hash__(self) -> int:
-        return hash((self.keys(), self.values()))
+        return hash((self._keys, self._values))
 
     def __repr__(self) -> str:
         return _short_repr(self)
@@ -251,6 +247,20 @@ class _TallTable(Table[K, V]):
 
     def values(self) -> tuple[V, ...]:
         return tuple(chain.from_iterable(leaf.values for leaf in self._root.leaves()))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not _TallTable:
+            return False if isinstance(other, Table) else NotImplemented
+        return (
+            len(self) == len(other)
+            and self.keys() == other.keys()
+            and self.values() == other.values()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.keys(), self.values()))
 
     def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
         return [(leaf.keys, leaf.values) for leaf in self._root.leaves()]
