@@ -8,7 +8,7 @@ tables. Worlds that wait for their turn can share the tables that were met first
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.clients.application import Application
 from kipviz.cluster.world import World
@@ -16,43 +16,59 @@ from kipviz.core.alike import Alike
 from kipviz.core.table import Table
 from kipviz.core.values import Part, digest_of, encoding, fingerprint
 
+_Table: TypeAlias = Table[Any, Any]
+Pieces: TypeAlias = tuple[tuple[Any, ...], _Table, _Table, _Table, _Table]
+
 
 class SearchKeys:
     """Makes the keys of the worlds of one cluster."""
 
     def __init__(self) -> None:
         """Start with nothing met."""
-        self._table = Alike[Table[Any, Any]](_of_table).first
+        self._table = Alike[_Table](_of_table).first
         self._rest = Alike[tuple[Any, ...]](fingerprint).first
 
     def of(self, world: World) -> bytes:
         """Give sixteen bytes that are equal for equal worlds of the same cluster."""
         table = self._table
-        logs, roles = table(world.logs)[1], table(world.roles)[1]
-        applications, connections = table(world.applications)[1], table(world.connections)[1]
-        return digest_of(self._rest(_rest(world))[1] + logs + roles + applications + connections)
+        rest, logs, roles, applications, connections = pieces_of(world)
+        return digest_of(
+            self._rest(rest)[1]
+            + table(logs)[1]
+            + table(roles)[1]
+            + table(applications)[1]
+            + table(connections)[1]
+        )
 
     def shared(self, world: World) -> World:
         """Give an equal world that is made of what was met first."""
         table = self._table
-        (image, *rest), _ = self._rest(_rest(world))
-        return World(
-            image,
-            table(world.logs)[0],
-            table(world.roles)[0],
-            table(world.applications)[0],
-            table(world.connections)[0],
-            *rest,
+        rest, logs, roles, applications, connections = pieces_of(world)
+        return world_of(
+            self._rest(rest)[0],
+            table(logs)[0],
+            table(roles)[0],
+            table(applications)[0],
+            table(connections)[0],
         )
 
 
-def _rest(world: World) -> tuple[Any, ...]:
-    """Give what is in no table, in the order of the fields."""
+def pieces_of(world: World) -> Pieces:
+    """Take a world to pieces that are alike in many worlds: what is in no table, and its tables."""
     ids = world.next_producer_id
-    return (world.image, world.up, world.budget, world.cuts, ids, world.deadlines)
+    rest = (world.image, world.up, world.budget, world.cuts, ids, world.deadlines)
+    return rest, world.logs, world.roles, world.applications, world.connections
 
 
-def _of_table(table: Table[Any, Any]) -> bytes:
+def world_of(
+    rest: tuple[Any, ...], logs: _Table, roles: _Table, applications: _Table, connections: _Table
+) -> World:
+    """Put a world together again."""
+    image, *others = rest
+    return World(image, logs, roles, applications, connections, *others)
+
+
+def _of_table(table: _Table) -> bytes:
     return digest_of(b"".join((encoding(table.keys()), *map(_of_part, table.values()))))
 
 

@@ -409,7 +409,7 @@ class Turn:
 
     def remake(self, topic: str) -> None:
         """Delete a topic and make it again: another id, other records, nothing that was known of it."""
-        fresh = next(each for each in self._spec.remade if each.topic == topic)
+        fresh = next(each for each in self.spec.remade if each.topic == topic)
         before = self.image.topic_ids[topic]
         ids = self.image.topic_ids.set(topic, fresh.topic_id)
         self.image = self.image.but(topic_ids=ids)

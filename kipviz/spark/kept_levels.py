@@ -15,6 +15,8 @@ from kipviz.core.values import digest_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Changes with what a row of a level holds.
+_FORMAT = b"levels 2"
 _SCHEMA = "`question` binary, `version` string, `rows` bigint"
 
 
@@ -25,7 +27,7 @@ class KeptLevels:
         """Look at a folder; a `fresh` search takes nothing over from it."""
         self._spark = spark
         self._place = place.rstrip("/")
-        self._mark = digest_of(question)
+        self._mark = digest_of(_FORMAT + question)
         self._fresh = fresh
 
     def has(self, name: str) -> bool:

@@ -1,14 +1,14 @@
 """The exhaustive search on Spark: level by level, with equal counts to the search in one process.
 
-A wide level is one job: every state that waits is expanded where it lies (``spread``), what is reached is
-grouped by its sixteen bytes, and what is known already is left out by a join with the keys of all
-levels before. Each level is a Parquet folder, written whole or not at all, and the next one is made
-from files only: a lost worker costs the part of one level that it was at. The driver sees numbers and
-the ways of counterexamples, never states.
+A wide level is one job: every state that waits is expanded where it lies (``spread``); what is reached is sent to
+the task that has its sixteen bytes, and so are the keys of all levels before, so that each task can tell by a set
+what is new. Each level is a Parquet folder, written whole or not at all, and the next one is made
+from files only: a lost worker costs the part of one level that it was at. The driver sees numbers, the ways of
+counterexamples and the dictionary of parts, never states.
 
 Levels of few states are gone through by one worker, many in a job: a job costs half a second.
 
-A state travels as its encoded world (``packed``) and with its way. Of all shortest ways the smallest
+A state travels as the names of its parts (``packed``) and with its way. Of all shortest ways the smallest
 is kept, so a counterexample is the very one that `checking.explore` finds, whatever the number of
 partitions. A bound on the number of states is looked at between levels.
 
@@ -32,14 +32,17 @@ from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.failures import CampaignFailed, explained, worker_died
 from kipviz.spark.kept_levels import KeptLevels
+from kipviz.spark.packed import Packing
 from kipviz.spark.progress import Cancelled, CancelSwitch, watched
 from kipviz.spark.session import cores, is_on_this_machine, session
 from kipviz.spark.shipping import ship
 from kipviz.spark.spread import (
     BROKEN_HERE,
     CALM,
+    KNOWN,
     LEVEL_SCHEMA,
     NARROW,
+    PART,
     REACHED_SCHEMA,
     RESOLVED_SCHEMA,
     SEPARATOR,
@@ -48,6 +51,7 @@ from kipviz.spark.spread import (
     asked,
     first_row,
     narrow_batches,
+    once_batches,
     places,
     reached_batches,
     resolved_batches,
@@ -158,6 +162,7 @@ class _Levels:
         self._levels: list[str] = []
         self._keys: list[str] = []
         self._found: dict[str, Counterexample] = {}
+        self._parts: dict[bytes, bytes] = {}
         self._waiting = 1
         self._reached = 0
         self._failure = ""
@@ -193,7 +198,9 @@ class _Levels:
     # -- the levels ----------------------------------------------------------------------------
 
     def _spread(self, bounds: Bounds) -> str:
-        first = self._spark.createDataFrame([first_row(self._here)], _LEVEL_SCHEMA)
+        packing = Packing(self._parts)
+        first = self._spark.createDataFrame([first_row(self._here, packing)], _LEVEL_SCHEMA)
+        self._parts |= packing.fresh
         self._levels.append(self._kept_or_written("level-0", lambda: first))
         self._keys.append(self._levels[0])
         while self._waiting:
@@ -231,6 +238,7 @@ class _Levels:
         body = partial(
             narrow_batches,
             question=self._question,
+            dictionary=self._parts,
             depth=self._reached,
             levels=bounds.depth_max - self._reached,
             states=bounds.states_max - self.states,
@@ -241,38 +249,17 @@ class _Levels:
         """What is reached from the last level: each key once, and whether it is new."""
         from pyspark.sql import functions as sql
 
-        parts = self._partition_count()
-        reached = self._those_that_wait().mapInArrow(
-            partial(reached_batches, question=self._question), spark_schema(REACHED_SCHEMA)
-        )
-        # A row of an error has its parent's key, which is known, so it is no new state.
-        once = (
-            reached.repartition(parts, "key")
-            .groupBy("key")
-            .agg(
-                sql.min(sql.struct("way", "state", "mood", "broken")).alias("first"),
-                sql.sum("times").alias("times"),
-                sql.flatten(sql.collect_list("before")).alias("before"),
-                sql.max("error").alias("error"),
-            )
-        )
-        known = self._known().select("key", sql.col("new").alias("known")).repartition(parts, "key")
-        new = sql.col("known").isNull()
-        return once.join(known.hint("merge"), "key", "left").select(
-            "key",
-            "first.way",
-            sql.when(new, sql.col("first.state")).alias("state"),
-            "first.mood",
-            "first.broken",
-            "times",
-            "before",
-            "error",
-            sql.lit(self._reached + 1).cast("bigint").alias("depth"),
-            new.alias("new"),
+        body = partial(reached_batches, question=self._question, dictionary=self._parts)
+        schema = spark_schema(REACHED_SCHEMA)
+        reached = self._those_that_wait().mapInArrow(body, schema)
+        known = self._known().select("key", sql.lit(KNOWN).cast("bigint").alias("mood"))
+        together = reached.unionByName(known, allowMissingColumns=True)
+        return together.repartition(self._partition_count(), "key").mapInArrow(
+            partial(once_batches, depth=self._reached + 1), _LEVEL_SCHEMA
         )
 
     def _sum_up(self, level: str) -> None:
-        """Take over the numbers of levels, and the nearest state that breaks each property."""
+        """Take over the numbers of levels, the nearest state that breaks each property, and new parts."""
         from pyspark.sql import functions as sql
 
         new = sql.col("new")
@@ -283,6 +270,9 @@ class _Levels:
             sql.min(sql.when(sql.col("error").isNotNull(), sql.struct("way", "error"))).alias(
                 "failed"
             ),
+            sql.collect_list(sql.when(sql.col("mood") == PART, sql.struct("key", "state"))).alias(
+                "parts"
+            ),
         ]
         for at, prop in enumerate(self._here.properties):
             broken = sql.array_contains(sql.split("broken", SEPARATOR), prop.name)
@@ -292,6 +282,7 @@ class _Levels:
         if not rows:  # nothing at all follows
             self.depth, self._waiting = self._reached, 0
         for row in rows:
+            self._parts |= {bytes(part["key"]): bytes(part["state"]) for part in row["parts"]}
             if row["failed"] is not None:
                 steps = len(places(bytes(row["failed"]["way"]))) + 1
                 self._failure = f"after {steps} steps {row['failed']['error']}"
@@ -339,7 +330,8 @@ class _Levels:
             return
         parts = min(asked_of, 4 * cores(self._spark))
         answers = due.repartition(parts).mapInArrow(
-            partial(settled_batches, question=self._question), spark_schema(SETTLED_SCHEMA)
+            partial(settled_batches, question=self._question, dictionary=self._parts),
+            spark_schema(SETTLED_SCHEMA),
         )
         for_ever = sql.when(sql.col("answer") == "for ever", sql.struct(sql.length("way"), "way"))
         row = self._one_row(

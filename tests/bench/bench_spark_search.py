@@ -25,7 +25,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.scenarios.library import scenario
-from kipviz.spark.packed import packed, unpacked
+from kipviz.spark.packed import Packing
 from kipviz.spark.search import search
 from kipviz.spark.session import session, stop
 
@@ -81,8 +81,10 @@ def half(faults: str, me: int, wire: Connection, answer: Connection) -> None:
     if first[0] % 2 == me:
         seen.add(first)
         level[first] = (world, states)
+    parts: dict[bytes, bytes] = {}
     transitions, going = 0, True
     while going:
+        packing = Packing(parts)
         following: dict[bytes, tuple[Any, Any]] = {}
         others: dict[bytes, tuple[Any, Any]] = {}
         for world, states in level.values():
@@ -94,11 +96,13 @@ def half(faults: str, me: int, wire: Connection, answer: Connection) -> None:
                 elif key not in seen:
                     seen.add(key)
                     following[key] = (after, observed)
-        sent = [(key, packed(*state)) for key, state in others.items()]
-        for key, data in exchanged(wire, me, sent):
+        sent = [(key, packing.packed(*state)) for key, state in others.items()]
+        theirs, received = exchanged(wire, me, (packing.fresh, sent))
+        parts |= packing.fresh | theirs
+        for key, data in received:
             if key not in seen:
                 seen.add(key)
-                following[key] = unpacked(data)
+                following[key] = packing.unpacked(data)
         level = following
         going = any((bool(level), exchanged(wire, me, bool(level))))
     answer.send((len(seen), transitions))

@@ -19,8 +19,9 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.scenarios.library import scenario
+from kipviz.spark import packed
 from kipviz.spark import search as on_spark
-from kipviz.spark.packed import packed, unpacked
+from kipviz.spark.packed import Packing
 from kipviz.spark.search import search
 from tests.checking.counts import FINDING_D, FINDING_I, REDUCED, TWO_PHASE_BY_TLC
 from tests.checking.two_members import BEGIN_AND_ABORT, POLL, members
@@ -96,18 +97,44 @@ def only_wide(monkeypatch):
     monkeypatch.setattr(on_spark, "NARROW", 0)
 
 
+def forget(monkeypatch):
+    """What is unpacked next is unpacked as in another process."""
+    monkeypatch.setattr(packed, "_pieces", {})
+    monkeypatch.setattr(packed, "_parts", {})
+
+
 # -- without Spark -------------------------------------------------------------------------------
 
 
-def test_a_state_comes_back_from_its_bytes_and_shares_its_parts():
+def test_a_state_comes_back_from_its_bytes_and_shares_its_parts(monkeypatch):
     model = small(FINDING_I)
     worlds = [model.initial()]
     for _ in range(10):
         worlds.append(model.step(worlds[-1], model.enabled(worlds[-1])[0]).world)
-    back = [unpacked(packed(world, ()))[0] for world in worlds]
+    one = Packing({})
+    sent = [one.packed(world, ()) for world in worlds]
+    forget(monkeypatch)
+    other = Packing(one.fresh)
+    back = [other.unpacked(data)[0] for data in sent]
     assert back == worlds
     assert [model.search_key(w) for w in back] == [model.search_key(w) for w in worlds]
     assert back[0].image is back[1].image
+
+
+def test_a_part_travels_once_and_a_state_names_it(monkeypatch):
+    model = small(FINDING_I)
+    first = model.initial()
+    second = model.step(first, model.enabled(first)[0]).world
+    one = Packing({})
+    sent = one.packed(first, ())
+    assert len(sent) < sum(map(len, one.fresh.values()))
+    other = Packing(one.fresh)
+    assert other.packed(first, ()) == sent
+    assert not other.fresh
+    again = other.packed(second, ())
+    assert 0 < len(other.fresh) < 5
+    forget(monkeypatch)
+    assert Packing(one.fresh | other.fresh).unpacked(again) == (second, ())
 
 
 def test_a_model_that_cannot_be_sent_is_refused_before_a_jvm_starts():
