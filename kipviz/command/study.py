@@ -41,7 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute the answer, or list the questions."""
     from kipviz.command import telling
     from kipviz.studies.library import STUDIES, study
-    from kipviz.studies.not_yet import NOT_YET
     from kipviz.studies.study import answer as answered
     from kipviz.views.review import study_page
 
@@ -53,13 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _corners(arguments)
     if arguments.study is None:
         listed = [{"name": s.name, "question": s.question, "source": s.source} for s in STUDIES]
-        missing = [{"name": n.name, "question": n.question, "needs": n.needs} for n in NOT_YET]
         lines = [f"{s.name:<10} {s.question}" for s in STUDIES]
-        lines += ["", "Not yet:"]
-        lines += [f"{n.name:<10} {n.question} Needs {n.needs}." for n in NOT_YET]
         lines += ["", f"{FINDINGS:<10} What is the matter with KIP-1289, each finding shown alone"]
         lines += [f"{CORNERS:<10} What KIP-1289 claims of its corner cases, and what happens"]
-        answer({"studies": listed, "not_yet": missing}, lines, as_json=arguments.json)
+        answer({"studies": listed}, lines, as_json=arguments.json)
         return 0
     with telling.refusing():
         chosen = study(arguments.study)

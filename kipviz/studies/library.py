@@ -19,7 +19,7 @@ from kipviz.studies import (
     two_phase,
     zombies,
 )
-from kipviz.studies.not_yet import NOT_YET
+from kipviz.studies.one_timeout import ONE_TIMEOUT
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
 from kipviz.studies.versions import VERSION_STUDIES
@@ -361,6 +361,7 @@ STUDIES: tuple[Study, ...] = (
         "A batch that is sent again after a broken connection is in the log twice.",
         counting=_repetitions,
     ),
+    ONE_TIMEOUT,
     *two_phase.STUDIES,
     *VERSION_STUDIES,
     *SESSION_STUDIES,
@@ -371,16 +372,11 @@ def study(name: str) -> Study:
     """Give a study by name, such as "B8".
 
     Raises:
-        UnknownStudy: if there is none; the message lists what there is, or what is missing.
+        UnknownStudy: if there is none; the message lists what there is.
     """
     asked = name.strip().lower()
     for known in STUDIES:
         if known.name.lower() == asked:
             return known
-    for missing in NOT_YET:
-        if missing.name.lower() == asked:
-            raise UnknownStudy(
-                f"{missing.name} cannot be answered yet, the model lacks {missing.needs}"
-            )
     allowed = ", ".join(s.name for s in STUDIES)
     raise UnknownStudy(f"there is no study {name!r}; the studies are {allowed}")
