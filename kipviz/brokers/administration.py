@@ -5,8 +5,8 @@ WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and
   handleDescribeTransactions, ReplicaManager.activeProducerState.
 KIPS: KIP-664; KIP-994 and KIP-1152 add filters.
 DURABILITY: none; everything is read from what other roles hold.
-NOT MODELLED: the filter for a transaction's duration and every timestamp (the clock is untimed);
-  patterns are Python's regular expressions, Kafka's are RE2's.
+NOT MODELLED: the time of a producer's last record; that a transaction is listed only when it took
+  longer than the filter says by 1 ms; patterns are Python's regular expressions, Kafka's are Java's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.partition_log import ProducerEntry
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.messages.admin import (
     STATE_NAMES,
     ActiveProducer,
@@ -35,10 +36,14 @@ from kipviz.records.placement import topic_of
 from kipviz.records.transaction_state import TransactionState
 
 
-def listing(me: TransactionCoordinator, request: ListTransactions) -> ListTransactionsResponse:
+def listing(
+    me: TransactionCoordinator, request: ListTransactions, on: Context
+) -> ListTransactionsResponse:
     """Give the transactional ids of a coordinator that pass a request's filters.
 
-    A name of a state that there is not lets nothing through, and is told.
+    A name of a state that there is not lets nothing through, and is told. The filter for a duration
+    (KIP-994) looks at when the last transaction began, whether it is over or not; a transactional id
+    without one has no such time and always passes.
     Source: TransactionStateManager.listTransactionStates.
     """
     if me.loading:
@@ -55,6 +60,7 @@ def listing(me: TransactionCoordinator, request: ListTransactions) -> ListTransa
         if t.state is not TransactionState.DEAD
         and (not request.producer_ids or t.producer_id in request.producer_ids)
         and (not request.states or t.state in wanted)
+        and (request.duration_ms < 0 or _takes_long(t, request.duration_ms, on))
         and (not request.pattern or pattern.fullmatch(t.transactional_id))
     )
     unknown = tuple(name for name in request.states if name not in names)
@@ -63,7 +69,7 @@ def listing(me: TransactionCoordinator, request: ListTransactions) -> ListTransa
 
 def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
     """Tell the front desk of this broker what is coordinated here."""
-    told = ListedHere(call.ticket, listing(me, call.request))
+    told = ListedHere(call.ticket, listing(me, call.request, on))
     return Effects(me, local=(LocalCall("kafka_apis", "", told),))
 
 
@@ -73,7 +79,8 @@ def on_describe_transactions(
     """Tell an operator what is known of a transactional id.
 
     WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known. DOES:
-    nothing. ANSWERS: state, identity and the partitions that have no marker yet.
+    nothing. ANSWERS: state, identity, the partitions that have no marker yet, and how long ago the
+    transaction began.
     Clause: KIP-664 "DescribeTransactions"; TransactionCoordinator.handleDescribeTransactions.
     """
     name = request.transactional_id
@@ -97,6 +104,7 @@ def on_describe_transactions(
                 for p in known.partitions
                 if seen(on.image.acls, reply_to.source, Resource.TOPIC, topic_of(p))
             ),
+            on.began_ms(name),
         )
     return Effects(me, replies=(Reply(reply_to, answer),))
 
@@ -115,6 +123,11 @@ def on_describe_producers(
     active = tuple(_active(pid, producers[pid]) for pid in sorted(producers))
     answer = DescribeProducersResponse(Errors.NONE, request.partition, active)
     return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bool:
+    began = on.began_ms(known.transactional_id)
+    return known.state is TransactionState.EMPTY or began >= duration_ms
 
 
 def _active(producer_id: int, entry: ProducerEntry) -> ActiveProducer:

@@ -145,7 +145,10 @@ class Effects(Value, frozen=True):
 
 
 class Context(Value, frozen=True):
-    """What a handler may look at besides its own state: nothing in it can be changed by it."""
+    """What a handler may look at besides its own state: nothing in it can be changed by it.
+
+    `ages` is how many ms ago transactions began, as far as a timed clock counts that.
+    """
 
     broker: int
     image: Image
@@ -153,6 +156,11 @@ class Context(Value, frozen=True):
     rules: BrokerRules
     next_producer_id: int
     settings: BrokerSettings = BrokerSettings()
+    ages: tuple[tuple[str, int], ...] = ()
+
+    def began_ms(self, transactional_id: str) -> int:
+        """Give how long ago a transaction began; -1 where nobody counts."""
+        return dict(self.ages).get(transactional_id, -1)
 
     def log(self, partition: str) -> PartitionLog:
         """Give the log of a partition that this broker leads."""

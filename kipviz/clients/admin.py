@@ -2,10 +2,10 @@
 
 WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler,
   FenceProducersHandler, TransactionsCommand (kafka-transactions.sh).
-KIPS: KIP-664, KIP-360 (fencing), KIP-1152 (pattern).
+KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern).
 DURABILITY: none; an answer is what a broker knew when it was asked.
 NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
-  call (it asks again as long as a broker says to come back), everything that looks at the time:
+  call (it asks again as long as a broker says to come back), the time of a producer's last record:
   find-hanging takes every open transaction for old enough.
 """
 
@@ -78,15 +78,16 @@ class Admin(Part, frozen=True, dict=True):
 
 
 class Filters(Value, frozen=True):
-    """What of a list of transactions is wanted; empty is everything."""
+    """What of a list of transactions is wanted; empty, or a duration of -1, is everything."""
 
     states: tuple[str, ...] = ()
     producer_ids: tuple[int, ...] = ()
     pattern: str = ""
+    duration_ms: int = -1
 
 
 def filters_of(text: str) -> Filters:
-    """Read filters as the command line takes them: "state=Ongoing producer=9 id=my-.*".
+    """Read filters as the command line takes them: "state=Ongoing producer=9 id=my-.* duration=9000".
 
     Raises:
         ValueError: a word that is no filter.
@@ -94,6 +95,7 @@ def filters_of(text: str) -> Filters:
     states: tuple[str, ...] = ()
     producer_ids: tuple[int, ...] = ()
     pattern = ""
+    duration_ms = -1
     for word in text.split():
         name, _, value = word.partition("=")
         match name:
@@ -103,11 +105,14 @@ def filters_of(text: str) -> Filters:
                 producer_ids = (*producer_ids, int(value))
             case "id":
                 pattern = value
+            case "duration" if value.isdecimal():
+                duration_ms = int(value)
             case _:
                 raise ValueError(
-                    f"{word!r} is no filter: state=Ongoing, producer=9 or id=my-.* are some"
+                    f"{word!r} is no filter: state=Ongoing, producer=9, id=my-.* or duration=30000 "
+                    "are some"
                 )
-    return Filters(states, producer_ids, pattern)
+    return Filters(states, producer_ids, pattern, duration_ms)
 
 
 # -- calls of the operator ----------------------------------------------------------------------
@@ -244,7 +249,9 @@ def _failed(me: Admin, error: str) -> Admin:
 
 def _to_every_broker(me: Admin, filters: Filters) -> tuple[Message, ...]:
     return tuple(
-        ListTransactions(broker, filters.states, filters.producer_ids, filters.pattern)
+        ListTransactions(
+            broker, filters.states, filters.producer_ids, filters.pattern, filters.duration_ms
+        )
         for broker in me.brokers
     )
 

@@ -56,6 +56,7 @@ def unit(spec: ClusterSpec) -> int:
     """Give the tick of a cluster's durations, in ms."""
     durations = [value for _, values in occurring(spec) for value in values]
     durations += [app.work_ms for app in spec.applications]
+    durations += timers.asked_ages(spec)
     return unit_of(
         [*durations, spec.clock.delay_max_ms, spec.clock.pause_max_ms, spec.clock.refresh_ms]
     )
@@ -108,7 +109,7 @@ def _batch_of(world: World, source: str) -> Place | None:
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
-    """Give the action that keeps a deadline."""
+    """Give the action that keeps a deadline; an age (`timers.AGE`) has none."""
     kind, place = deadline.kind, deadline.place
     if kind == TRANSACTION:
         home = world.image.home_of(TRANSACTION_STATE, place[0])
@@ -163,7 +164,7 @@ def after_step(
     `context` gives what a role on a broker may look at.
     """
     bounded = spec.clock.delay_max_ms >= 0
-    named = timers.of_roles(spec) or timers.of_clients(spec)
+    named = timers.of_roles(spec) or timers.of_clients(spec) or bool(timers.asked_ages(spec))
     if (
         not bounded
         and not clients_are_timed(spec)

@@ -40,6 +40,10 @@ CLASSIC = "classic"
 PROTOCOLS = ("", "consumer", CLASSIC)
 
 
+# For how long it is counted how long ago a transaction began, where an operator asks.
+OLDEST_MS = 3_600_000
+
+
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
@@ -382,7 +386,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
             f"an application's name is its own, has no '/' and is no broker's, such as B3; "
             f"{name!r} is not allowed"
         )
-    _check_admin(application)
+    _check_admin(spec, application)
     used = (application.source, application.output, *application.further_sources)
     for partition in () if application.admin else used:
         if partition not in placed:
@@ -455,7 +459,7 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         )
 
 
-def _check_admin(application: ApplicationSpec) -> None:
+def _check_admin(spec: ClusterSpec, application: ApplicationSpec) -> None:
     """Refuse calls of a client that a process does not have, and filters that are none."""
     for line in application.program:
         operating = CALLS[line.call].of == ADMIN
@@ -464,6 +468,16 @@ def _check_admin(application: ApplicationSpec) -> None:
             raise BadSpec(f"{application.name} has {has}: {line.call.value}() is not for it")
         if line.call is Call.LIST_TRANSACTIONS:
             try:
-                filters_of(line.target)
+                wanted = filters_of(line.target)
             except ValueError as wrong:
                 raise BadSpec(f"{application.name}: {wrong}") from wrong
+            if wanted.duration_ms >= 0 and not spec.clock.timed:
+                raise BadSpec(
+                    f"{application.name} asks for transactions that take long, which takes a timed "
+                    "clock (clock=timed)"
+                )
+            if wanted.duration_ms > OLDEST_MS:
+                raise BadSpec(
+                    f"{application.name} asks for transactions that take {wanted.duration_ms} ms; it is "
+                    f"counted up to {OLDEST_MS}"
+                )

@@ -7,6 +7,8 @@ What a coordinator has in memory only, sessions and rebalance time-outs, a new o
 
 A broker's timer runs out when its time is over. A client's may be late, because its thread may stand
 still: by as much as the clock's `pause_max_ms` allows.
+Where an operator asks, it is counted how long ago each transaction began, up to an hour: that is no timer,
+it has a place among the deadlines because it passes as they do.
 NOT MODELLED: of several requests on one connection the time of the second one counts from the answer
 to the first; back-offs do not grow; all clients have the same durations.
 """
@@ -21,7 +23,10 @@ from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
+from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.clients import group_reading, topic_ids
+from kipviz.clients.admin import filters_of
+from kipviz.clients.application import Call
 from kipviz.clients.kinds import Client, running
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
@@ -39,7 +44,7 @@ from kipviz.cluster.durations import (
     rests,
 )
 from kipviz.cluster.late import can_be_given_up
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
@@ -49,9 +54,12 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.records.transaction_state import TransactionState
 
 TIMER, EXPIRY = "timer", "transactional id"
 CLIENT, ASKED, BATCH = "of a client", "asked", "batch"
+# What has no action: how long ago a transaction began, by its name and what is asked for.
+AGE = "age"
 Place = tuple[str, tuple[object, ...]]
 Contexts = Callable[[int], Context]
 HEARTBEATS = (ConsumerGroupHeartbeat, ShareGroupHeartbeat, TxnHeartbeat)
@@ -63,6 +71,24 @@ def of_roles(spec: ClusterSpec) -> bool:
     """Say whether a role of a cluster has a timer with a name."""
     appends = bool(spec.min_insync_replicas)
     return joins(spec) or joins_shares(spec) or beats(spec) or expires(spec) or appends
+
+
+def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
+    """Give the durations that operators ask for, and the longest one that is counted; else nothing."""
+    lines = [line for a in spec.applications if a.admin for line in a.program]
+    if not any(line.call in (Call.LIST_TRANSACTIONS, Call.DESCRIBE_TRANSACTIONS) for line in lines):
+        return ()
+    lists = (filters_of(line.target) for line in lines if line.call is Call.LIST_TRANSACTIONS)
+    return tuple(sorted({OLDEST_MS, *(f.duration_ms for f in lists if f.duration_ms > 0)}))
+
+
+def ages(world: World) -> tuple[tuple[str, int], ...]:
+    """Give how many ms ago each transaction began, as far as that is counted."""
+    return tuple(
+        (str(d.place[0]), OLDEST_MS - d.after)
+        for d in world.deadlines
+        if d.kind == AGE and d.place[1] == OLDEST_MS
+    )
 
 
 def of_clients(spec: ClusterSpec) -> bool:
@@ -79,6 +105,9 @@ def deadlines(
         yield from _of_roles(spec, world, known, context)
     if of_clients(spec):
         yield from _of_clients(spec, world)
+    asked = asked_ages(spec)
+    if asked:
+        yield from _ages(world, known, asked)
 
 
 def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
@@ -94,7 +123,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
                 yield ASKED, (source, broker)
             case _:
                 pass
-    yield from _changed_ids(before, world)
+    yield from _changed_transactions(before, world)
 
 
 def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
@@ -119,14 +148,20 @@ def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
     yield TIMER, (*key, timer)
 
 
-def _changed_ids(before: World, world: World) -> Iterator[Place]:
+def _changed_transactions(before: World, world: World) -> Iterator[Place]:
+    """Give what a change of a transaction, or its beginning, sets anew."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, TransactionCoordinator) or was is None:
             continue
         for name, transaction in role.transactions.items():
-            if was.transactions.get(name) is not transaction:
+            earlier = was.transactions.get(name)
+            if earlier is not transaction:
                 yield EXPIRY, (name,)
+                if earlier is None or _is_ongoing(transaction) > _is_ongoing(earlier):
+                    for place in [d.place for d in before.deadlines if d.kind == AGE]:
+                        if place[0] == name:
+                            yield AGE, place
 
 
 # -- brokers -------------------------------------------------------------------------------------
@@ -149,6 +184,23 @@ def _of_roles(
     for (kind, place), deadline in known.items():
         if kind == EXPIRY and not _in_office(world, str(place[0])):
             yield deadline
+
+
+def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) -> Iterator[Deadline]:
+    """Give how long ago the last transaction of each name began; it has no end of its own."""
+    for role in world.roles.values():
+        if isinstance(role, TransactionCoordinator) and not role.loading:
+            for name, transaction in role.transactions.items():
+                if _is_ongoing(transaction) or transaction.state is not TransactionState.EMPTY:
+                    for duration in asked:
+                        yield Deadline(AGE, (name, duration), duration, NEVER)
+    for (kind, place), deadline in known.items():
+        if kind == AGE and not _in_office(world, str(place[0])):
+            yield deadline
+
+
+def _is_ongoing(transaction: TransactionMetadata) -> bool:
+    return TransactionState.ONGOING in (transaction.state, transaction.pending_state)
 
 
 def _in_office(world: World, transactional_id: str) -> bool:

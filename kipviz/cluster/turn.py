@@ -26,6 +26,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster import deadlines, dispatch, partly
 from kipviz.cluster.clock import passed
 from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.timers import ages
 from kipviz.cluster.world import (
     Connection,
     Envelope,
@@ -80,6 +81,7 @@ class Turn:
         self.spec = spec
         self._settings = spec.settings
         self._instant = spec.replication == "instant"
+        self._ages = ages(world) if spec.clock.timed else ()
 
     def world(self) -> World:
         """Give the world as it is now."""
@@ -120,6 +122,7 @@ class Turn:
             self._broker_rules,
             self.next_producer_id,
             self._settings,
+            self._ages,
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     664,
@@ -11,22 +11,23 @@ KIP = Kip(
     (
         Row(
             "ListTransactions",
-            "Every broker names the transactional ids that it coordinates, by state, producer id "
-            "and pattern (KIP-1152).",
-            SIMPLIFIED,
+            "Every broker names the transactional ids that it coordinates, by state, producer id, "
+            "duration (KIP-994) and pattern (KIP-1152).",
+            MODELLED,
             "brokers.administration.listing",
             "kip-664-fence",
             "brokers/test_administration.py::test_a_list_has_what_passes_every_filter_and_never_the_dead",
-            note="the filter for a duration (KIP-994) needs a clock",
+            note="a duration is asked for on a timed clock only",
         ),
         Row(
             "DescribeTransactions",
-            "A coordinator tells the state, the identity and the partitions without a marker.",
-            SIMPLIFIED,
+            "A coordinator tells the state, the identity, the partitions without a marker, and when "
+            "the transaction began.",
+            MODELLED,
             "brokers.administration.on_describe_transactions",
             "kip-664-fence",
             "brokers/test_administration.py::test_a_description_has_what_the_coordinator_knows",
-            note="without the time at which the transaction began",
+            note="how long ago it began, on a timed clock only",
         ),
         Row(
             "DescribeProducers",
@@ -68,8 +69,11 @@ KIP = Kip(
         Row(
             "partition-level metric of late transactions",
             "A partition counts the transactions that are open for longer than they may be.",
-            OPEN,
-            note="it looks at the time, and the clock is untimed",
+            MODELLED,
+            "views.metrics.Metrics",
+            test="views/test_late_transactions.py::"
+            "test_a_partition_is_late_when_its_oldest_transaction_is_open_too_long",
+            note="on a timed clock; of all brokers together",
         ),
     ),
 )

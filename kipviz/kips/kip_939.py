@@ -132,8 +132,11 @@ KIP = Kip(
         Row(
             "ListTransactions, describe: how long a transaction is open",
             "DurationFilter finds long-running transactions (KIP-994).",
-            OPEN,
-            note="the duration filter; filters by state, producer id and pattern are there",
+            MODELLED,
+            "brokers.administration.listing",
+            "kip-994-who-takes-long",
+            "brokers/test_administration.py::test_a_filter_for_a_duration_looks_at_the_last_beginning",
+            note="on a timed clock",
         ),
         Row(
             "The order of KIP-1310 4.5",

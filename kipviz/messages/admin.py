@@ -21,8 +21,7 @@ class ListTransactions(Message, frozen=True):
     """An operator asks a broker which transactional ids it coordinates.
 
     `broker` is whom it is for, because every broker is asked; it is no part of the message.
-    Empty filters let everything through. NOT MODELLED: the filter for a duration, because the
-    clock is untimed.
+    Empty filters let everything through, and so does a duration of -1 (KIP-994).
     """
 
     API_KEY: ClassVar[int] = 66
@@ -31,6 +30,7 @@ class ListTransactions(Message, frozen=True):
     states: tuple[str, ...] = ()
     producer_ids: tuple[int, ...] = ()
     pattern: str = ""
+    duration_ms: int = -1
 
 
 class TransactionListing(Value, frozen=True):
@@ -66,7 +66,8 @@ class DescribeTransactions(Message, frozen=True):
 class DescribeTransactionsResponse(Message, frozen=True):
     """What the coordinator knows; `partitions` are those that have no marker yet.
 
-    NOT MODELLED: the time at which the transaction began.
+    `began_ms` is how long ago the transaction began, as far as a timed clock counts that, else -1. In
+    Kafka it is the time at which it began, from which the operator's tool takes the difference.
     """
 
     API_KEY: ClassVar[int] = 65
@@ -79,6 +80,7 @@ class DescribeTransactionsResponse(Message, frozen=True):
     producer_id: int = -1
     producer_epoch: int = -1
     partitions: tuple[str, ...] = ()
+    began_ms: int = -1
 
 
 class DescribeProducers(Message, frozen=True):

@@ -68,6 +68,24 @@ def fence(transactional_id: str) -> tuple[Line, ...]:
     )
 
 
+def who_takes_long(transactional_id: str, duration_ms: int) -> tuple[Line, ...]:
+    """Give the program of an operator who looks for transactions that take long (KIP-994)."""
+    listed = f"kafka-transactions.sh list --duration-filter {duration_ms}"
+    return (
+        Line(listed, C.LIST_TRANSACTIONS, target=f"duration={duration_ms}"),
+        Line(
+            f"{listed} --state-filter Ongoing",
+            C.LIST_TRANSACTIONS,
+            target=f"state=Ongoing duration={duration_ms}",
+        ),
+        Line(
+            f"kafka-transactions.sh describe --transactional-id {transactional_id}",
+            C.DESCRIBE_TRANSACTIONS,
+            target=transactional_id,
+        ),
+    )
+
+
 def terminate(transactional_id: str) -> tuple[Line, ...]:
     """Give the program of an operator who ends a transaction that has no time limit (KIP-939)."""
     find, listed, _ = fence(transactional_id)

@@ -76,7 +76,9 @@ class Cards:
         self._finished: dict[str, Finished] = {}
         self._taken: dict[str, dict[Pair, int]] = {}
         self._producers: dict[str, tuple[int, str]] = {}
-        self._metrics = metrics.Metrics()
+        spec = model.spec
+        longest = spec.settings.transaction_max_timeout_ms if spec.clock.timed else -1
+        self._metrics = metrics.Metrics(longest_ms=longest)
         self._proposed = proposed_metrics.ProposedMetrics(timed=model.spec.clock.timed)
         self.heads: list[CardHead] = []
         self.machines: list[Machine] = []

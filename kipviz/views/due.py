@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.clock import NEVER, ms
+from kipviz.cluster.clock import NEVER, Deadline, ms
 from kipviz.cluster.deadlines import LOCK, TRANSACTION, action_of, deadline_of, find
 from kipviz.cluster.labels import label
+from kipviz.cluster.timers import AGE, ages
 from kipviz.cluster.world import World
 from kipviz.views.facts import Card, Fact, facts
 
@@ -21,16 +22,22 @@ def left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
 
 def later(world: World) -> Iterator[tuple[str, str]]:
     """Give everything that is due later, and when."""
-    for deadline in world.deadlines:
+    for deadline in _timers(world):
         if deadline.after or deadline.by > 0:
             name = label(world, action_of(world, deadline))
             yield name, _from_to(deadline.after, deadline.by)
 
 
+def _timers(world: World) -> Iterator[Deadline]:
+    return (deadline for deadline in world.deadlines if deadline.kind != AGE)
+
+
 def timers(world: World) -> Card:
     """Give everything that has a time with what is left of it: the rows of a card."""
     rows: list[Fact] = []
-    for deadline in world.deadlines:
+    for name, age in ages(world):
+        rows.append((f"{name} began", f"{ms(age)} ago", "calm"))
+    for deadline in _timers(world):
         name = label(world, action_of(world, deadline))
         if deadline.after:
             rows.append((name, _from_to(deadline.after, deadline.by), "calm"))

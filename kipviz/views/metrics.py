@@ -14,6 +14,7 @@ from kipviz.messages.events import (
     BatchAppended,
     MessageSent,
     RecordsMoved,
+    TimePassed,
     TransactionMoved,
 )
 from kipviz.records.batches import DataRecord
@@ -30,6 +31,7 @@ REDELIVERED = "records delivered again"
 STAGED = "records staged"
 ACKNOWLEDGED = "records acknowledged"
 EXPIRED = "locks expired, in records"
+LATE = "partitions with late transactions"
 REQUEST = "requests sent"
 ERROR = "answers with an error"
 BETWEEN = " · "
@@ -47,26 +49,61 @@ KAFKA: dict[str, str] = {
     STAGED: f"{NONE}; KIP-1289 (draft) names none",
     ACKNOWLEDGED: "ShareGroupMetrics RecordAcknowledgementsPerSec, ackType=Accept",
     EXPIRED: "SharePartitionMetrics AcquisitionLockTimeoutPerSec",
+    LATE: "ReplicaManager PartitionsWithLateTransactionsCount; on a timed clock only",
     REQUEST: "RequestMetrics RequestsPerSec, which counts them when they are answered",
     ERROR: "RequestMetrics ErrorsPerSec",
 }
 ORDER = tuple(KAFKA)
-FIRST = ORDER[: ORDER.index(REQUEST)]
+FIRST = ORDER[: ORDER.index(LATE)]
+# By how much a transaction is open longer than any may be before it is late (ProducerStateManager).
+LATE_AFTER_MS = 300_000
 
 
 class Metrics:
     """The counters along one line of a trace."""
 
-    def __init__(self) -> None:
-        """Begin with nothing counted."""
+    def __init__(self, *, longest_ms: int = -1) -> None:
+        """Begin with nothing counted.
+
+        `longest_ms` is transaction.max.timeout.ms on a timed clock, -1 without one: then nobody can say
+        which transactions are late (KIP-664).
+        """
         self.card: Card = {name: _cells(name, 0) for name in FIRST}
+        self._longest = longest_ms
+        self._now = 0
+        # When the producers of open transactions of a partition wrote last, the oldest one first.
+        self._open: dict[str, dict[int, int]] = {}
+        if longest_ms >= 0:
+            self.card = {**self.card, LATE: _cells(LATE, 0)}
 
     def observe(self, events: tuple[Event, ...]) -> None:
         """Count what happened in a step; without anything to count the card stays the same."""
         for event in events:
+            if self._longest >= 0:
+                self._watch(event)
             for name, count in counted(event):
                 before = self.card[name]["value"] if name in self.card else 0
                 self.card = {**self.card, name: _cells(name, before + count)}
+
+    def _watch(self, event: Event) -> None:
+        """Follow which transactions are open, and for how long nobody wrote in the oldest one."""
+        match event:
+            case TimePassed(ms=ms):
+                self._now += ms
+            case BatchAppended(partition=partition, producer_id=producer, control=control) if (
+                producer >= 0
+            ):
+                still = self._open.setdefault(partition, {})
+                if control:
+                    still.pop(producer, None)
+                else:
+                    still[producer] = self._now
+        late = 0
+        for written in self._open.values():
+            oldest = next(iter(written.values()), self._now)
+            late += self._now - oldest > self._longest + LATE_AFTER_MS
+        if late != self.card[LATE]["value"]:
+            self.card = {**self.card, LATE: _cells(LATE, late)}
 
 
 def _cells(name: str, value: int) -> Cells:

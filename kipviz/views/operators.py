@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.cluster.clock import ms
 from kipviz.cluster.world import World
 from kipviz.messages.admin import (
     DescribeProducers,
@@ -21,7 +22,8 @@ def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
     """Say what a broker looks at to answer an operator."""
     match message:
         case ListTransactions():
-            wanted = (*message.states, *map(str, message.producer_ids), message.pattern)
+            long = f"for {ms(message.duration_ms)} or longer" if message.duration_ms >= 0 else ""
+            wanted = (*message.states, *map(str, message.producer_ids), message.pattern, long)
             yield "filters", ", ".join(filter(None, wanted)) or "none"
         case DescribeTransactions(transactional_id=name):
             known = role.transactions.get(name)
@@ -43,6 +45,8 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
                 yield one.transactional_id, f"producer id {one.producer_id}, {one.state.value}"
         case DescribeTransactionsResponse(state=state) if state is not None:
             yield "state", state.value
+            if message.began_ms >= 0:
+                yield "began", f"{ms(message.began_ms)} ago"
             yield "markers missing", listed(tuple(map(short_name, message.partitions)))
         case DescribeProducersResponse(producers=found):
             for p in found:

@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import administration as asked
 from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers import partition_leader, transaction_coordinator
+from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ListedHere
 from kipviz.brokers.partition_leader import PartitionLeader
@@ -70,20 +71,20 @@ def test_the_states_have_the_names_that_operators_know():
 )
 def test_a_list_has_what_passes_every_filter_and_never_the_dead(filters, found):
     """TransactionStateManager.listTransactionStates; a pattern has to match the whole name."""
-    answer = asked.listing(COORDINATOR, ListTransactions(1, **filters))
+    answer = asked.listing(COORDINATOR, ListTransactions(1, **filters), aged())
     assert [t.transactional_id for t in answer.transactions] == found
 
 
 def test_names_of_states_that_there_are_not_are_told():
-    answer = asked.listing(COORDINATOR, ListTransactions(1, ("Ongoing", "Hanging")))
+    answer = asked.listing(COORDINATOR, ListTransactions(1, ("Ongoing", "Hanging")), aged())
     assert (answer.error, answer.unknown_states) == (Errors.NONE, ("Hanging",))
     assert answer.transactions == (TransactionListing("my-a", 4, S.ONGOING),)
 
 
 def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
-    bad = asked.listing(COORDINATOR, ListTransactions(1, pattern="("))
+    bad = asked.listing(COORDINATOR, ListTransactions(1, pattern="("), aged())
     assert bad.error is Errors.INVALID_REGULAR_EXPRESSION
-    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1))
+    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1), aged())
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
@@ -161,3 +162,41 @@ def test_the_producers_of_a_log_are_told_with_what_they_have_open():
     desk.logs["out-0"] = append(log, ended)
     answer = desk.ask(asked.on_describe_producers, DescribeProducers("out-0"))
     assert answer.producers == (ActiveProducer(4, 3, 1, -1, 2), ActiveProducer(9, 1, -1, 6, -1))
+
+
+AGES = (("my-a", 40_000), ("your-c", 90_000))
+
+
+def aged():
+    """What a coordinator looks at while a clock counts how long ago transactions began."""
+    on = Desk(transaction_coordinator, COORDINATOR, leaders={HOME: 1, "out-0": 3}).on
+    return on.but(ages=AGES)
+
+
+@pytest.mark.parametrize(
+    ("duration", "found"),
+    [
+        (-1, ["my-a", "my-b", "your-c"]),
+        (0, ["my-a", "my-b", "your-c"]),
+        (40_000, ["my-a", "my-b", "your-c"]),
+        (40_001, ["my-b", "your-c"]),
+        (90_001, ["my-b"]),
+    ],
+)
+def test_a_filter_for_a_duration_looks_at_the_last_beginning(duration, found):
+    """What has never begun has no beginning, and Kafka lists it always (start timestamp -1)."""
+    answer = asked.listing(COORDINATOR, ListTransactions(1, duration_ms=duration), aged())
+    assert [t.transactional_id for t in answer.transactions] == found
+
+
+def test_a_description_says_how_long_ago_the_transaction_began():
+    desk = Desk(transaction_coordinator, COORDINATOR, leaders={HOME: 1, "out-0": 3})
+    request = DescribeTransactions("my-a")
+    reply = asked.on_describe_transactions(
+        COORDINATOR, request, ReplyTo("operator/admin", 1, 0), desk.on.but(ages=AGES)
+    ).replies[0]
+    assert reply.message.began_ms == 40_000
+    unknown = asked.on_describe_transactions(
+        COORDINATOR, request, ReplyTo("operator/admin", 1, 0), desk.on
+    ).replies[0]
+    assert unknown.message.began_ms == -1

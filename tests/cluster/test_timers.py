@@ -317,3 +317,43 @@ def test_what_a_timed_run_does_an_untimed_one_may_do_as_well(story: str) -> None
                 assert apart == after.but(deadlines=())
             world = after
     assert ticks
+
+
+# -- what operators ask -----------------------------------------------------------------------------
+
+LONG = "kip-994-who-takes-long"
+
+
+def test_how_long_ago_a_transaction_began_is_counted_where_an_operator_asks() -> None:
+    model = model_of(LONG, "move_leader=1,time_out=1")
+    assert timers.asked_ages(model.spec) == (30_000, 3_600_000)
+    assert timers.asked_ages(model_of(JOINING, "").spec) == ()
+    world = go(model, model.initial(), timers.ages, takes=lambda a: not isinstance(a, Tick))
+    assert timers.ages(world) == (("my-txn", 0),)
+    world = model.step(world, Tick()).world
+    assert timers.ages(world) == (("my-txn", 30_000),)
+    home = world.image.home_of("__transaction_state", "my-txn")
+    move = next(a for a in model.enabled(world) if getattr(a, "partition", "") == home)
+    world = model.step(world, move).world
+    assert timers.ages(world) == (("my-txn", 30_000),), "the log has the time at which it began"
+
+
+@pytest.mark.parametrize(
+    ("settings", "target", "sentence"),
+    [
+        (("clock=untimed",), "duration=30000", "takes a timed clock"),
+        ((), "duration=3600001", "it is counted up to 3600000"),
+        ((), "duration=long", "'duration=long' is no filter: state=Ongoing, producer=9, id="),
+    ],
+)
+def test_a_duration_that_nobody_counts_is_refused(
+    settings: tuple[str, ...], target: str, sentence: str
+) -> None:
+    spec = scenario(LONG).spec
+    asks = spec.applications[-1]
+    program = (asks.program[0].but(target=target), *asks.program[1:])
+    spec = spec.but(applications=(*spec.applications[:-1], asks.but(program=program)))
+    if settings:
+        spec = spec.but(clock=spec.clock.but(kind="untimed"))
+    with pytest.raises(BadSpec, match=sentence):
+        check(spec)

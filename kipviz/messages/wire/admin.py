@@ -132,6 +132,7 @@ def _list(m: model.ListTransactions, _: Around) -> Struct:
     return {
         "StateFilters": m.states,
         "ProducerIdFilters": m.producer_ids,
+        "DurationFilter": m.duration_ms,
         "TransactionalIdPattern": m.pattern or None,
     }
 
@@ -203,7 +204,7 @@ KINDS: dict[type[Message], Kind] = {
         {
             "DescribeTransactionsResponse.TransactionStates[].TransactionStartTimeMs": (
                 -1,
-                "none; the clock is untimed",
+                "none; times are relative here",
             )
         },
     ),
