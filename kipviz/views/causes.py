@@ -23,7 +23,9 @@ from kipviz.cluster.actions import (
     DeleteAcls,
     Deliver,
     DeliverLate,
+    ExpireBatch,
     ExpireLock,
+    GiveUp,
     Heal,
     Load,
     MoveLeader,
@@ -36,13 +38,20 @@ from kipviz.cluster.actions import (
     Send,
     StartBroker,
     Step,
+    Tick,
     TimeOutTransaction,
 )
+from kipviz.cluster.clock import Deadline
+from kipviz.cluster.deadlines import action_of, deadline_of
+from kipviz.cluster.labels import on_wire
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.world import World, host_of
+from kipviz.cluster.timers import AGE, ages
+from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
+from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
+from kipviz.records.placement import TRANSACTION_STATE
 
 # A cell of the world: the table it is in, and its key there.
 Place: TypeAlias = tuple[str, Any]
@@ -51,6 +60,7 @@ Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
 LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
+TIME = "time"
 # What else of the cluster's metadata changes, and how a reader would name it.
 METADATA = {
     "features": "which feature levels are finalized",
@@ -200,7 +210,39 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
         notes.look((ACLS, ""))
     if after.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
+    for place in _of_time(world, action):
+        notes.look(place)
     return tuple(notes.read)
+
+
+def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
+    """Give what an action looks at because of the time: a timed clock's deadlines."""
+    if isinstance(action, Tick):
+        # It goes to what is due next, and so depends on everything that is set.
+        yield TIME, ""
+        for deadline in world.deadlines:
+            yield from _set_in(world, deadline)
+    elif deadline_of(world, action) is not None or (
+        isinstance(action, Deliver)
+        and ages(world)
+        and isinstance(on_wire(world, action), ListTransactions | DescribeTransactions)
+    ):
+        yield TIME, ""
+
+
+def _set_in(world: World, deadline: Deadline) -> list[Place]:
+    """Give the place that holds what a deadline is of."""
+    if deadline.kind == AGE:
+        home = world.image.home_of(TRANSACTION_STATE, deadline.place[0])
+        return [("roles", role_key(world.image.leader_of(home), home))]
+    action = action_of(world, deadline)
+    match action:
+        case Deliver(source=source, broker=broker) | GiveUp(source=source, broker=broker):
+            return [("connections", (source, broker))]
+        case ExpireBatch(source=source):
+            return [("applications", host_of(source))]
+        case _:
+            return _main(action)
 
 
 def writes(before: World, after: World) -> list[Place]:
@@ -213,12 +255,20 @@ def writes(before: World, after: World) -> list[Place]:
         found.append((UP, ""))
     if before.cuts != after.cuts:
         found.append((CUTS, ""))
+    if _passed(before, after):
+        found.append((TIME, ""))
     found += [
         (part, "") for part in METADATA if getattr(before.image, part) != getattr(after.image, part)
     ]
     if before.next_producer_id != after.next_producer_id:
         found.append((IDS, ""))
     return found
+
+
+def _passed(before: World, after: World) -> bool:
+    """Say whether time passed between two worlds: that is a step of its own."""
+    same = all(getattr(before, name) is getattr(after, name) for name in TABLES)
+    return same and before.deadlines != after.deadlines
 
 
 def cone(causes: Sequence[Sequence[Cause]], step: int) -> tuple[int, ...]:
@@ -304,6 +354,8 @@ def _words(place: Place) -> str:
             return f"which {key} there are"
         case "up":
             return "which brokers run"
+        case "time":
+            return "how late it is"
         case "cuts":
             return "who is cut apart or stands still"
         case _:

@@ -10,8 +10,10 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.checking.task import Task
-from kipviz.cluster.actions import CrashBroker
+from kipviz.cluster.actions import CrashBroker, Tick
+from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timers import ages
 from kipviz.core.trace import Node
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.causes import TABLES, Causes, chain, cone, reads, writes
@@ -150,3 +152,22 @@ def test_what_a_step_reads_is_seen_and_its_outcome_is_the_real_one() -> None:
     assert ("logs", "output-A-0") in seen
     assert ("logs", "src-0") not in seen
     assert ("roles", (3, "partition_leader", "output-A-0")) in writes(before.world, node.world)
+
+
+def test_what_the_time_brought_about_has_the_passing_of_time_among_its_causes() -> None:
+    trace, _ = played("kip-994-who-takes-long", "kafka")
+    path, model = nodes(trace), trace.model
+    assert isinstance(model, ClusterModel)
+    found = causes_of(model, path)
+    (tick,) = (k for k, node in enumerate(path) if isinstance(node.action, Tick))
+    told = [k for k, causes in enumerate(found) if [tick, "changed how late it is"] in causes]
+    asked = [
+        k
+        for k in told
+        if "ListTransactions arrives" in label(path[k - 1].world, path[k].action)
+        or "DescribeTransactions arrives" in label(path[k - 1].world, path[k].action)
+    ]
+    assert told
+    assert told == asked, "nothing else looks at the time in this story"
+    began = min(k for k, node in enumerate(path) if ages(node.world))
+    assert began in [earlier for earlier, _ in found[tick]], "it goes to what is due next"
