@@ -285,6 +285,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "FeatureControlManager; TransactionManager.maybeUpdateTransactionV2Enabled",
     ),
+    "InstallRelease": Clause(
+        "installed",
+        "KIP-584 supported features; KIP-631 controlled shutdown and broker registration",
+        SHIPPED,
+        "ClusterControlManager.registerBroker, ReplicationControlManager.handleBrokerInControlledShutdown",
+    ),
     "CreateAcls": Clause(
         "created",
         "KIP-11 ACLs; KIP-140 CreateAcls",

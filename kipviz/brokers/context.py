@@ -17,6 +17,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
+from kipviz.messages.releases import Release, release
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for, topic_of
 
@@ -53,6 +54,16 @@ class Image(Part, frozen=True, dict=True):
     acls: tuple[Acl, ...] | None = None
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
     offline: tuple[int, ...] = ()
+    releases: tuple[tuple[int, str], ...] = ()
+
+    def release_of(self, broker: int) -> Release:
+        """Give the binary that a broker runs, or had when it was stopped."""
+        return release(dict(self.releases).get(broker, ""))
+
+    def unsupporting(self, feature: str, level: int) -> tuple[int, ...]:
+        """Give the brokers whose binaries do not know a level of a feature, running or not."""
+        brokers = (broker for broker, _ in self.releases)
+        return tuple(b for b in brokers if self.release_of(b).supports(feature) < level)
 
     def topic_id_of(self, topic: str) -> str:
         """Give the id that groups keep of a topic, "" where they keep none."""

@@ -55,9 +55,10 @@ def is_asked(request: Message, on: Context) -> bool:
     """Say whether the coordinator is asked before the first batch of a transaction is appended.
 
     A broker may be told not to (transaction.partition.verification.enable), but only where it would
-    merely verify. Source: ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    merely verify; a binary from before KIP-890 does not know how to. Source: ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
-    return enlists(request) or on.settings.partition_verification
+    verifies = on.settings.partition_verification and on.image.release_of(on.broker).verifies
+    return enlists(request) or verifies
 
 
 def coordinator_of(transactional_id: str, on: Context) -> int:

@@ -315,10 +315,22 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
 
 
 def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
-    """Take office: read the whole log."""
+    """Take office: read the whole log.
+
+    A binary without KIP-1289 does not know the records of votes and goes over them. Source:
+    CoordinatorLoaderImpl, which ignores a record of an unknown type.
+    """
+    stages = on.image.release_of(on.broker).stages
     for batch in on.log(me.shard).batches:
-        me = replay(me, batch, on.rules)
+        known = batch if stages else _without_votes(batch)
+        me = replay(me, known, on.rules)
     return Effects(me.but(loading=False))
+
+
+def _without_votes(batch: Batch) -> Batch:
+    return batch.but(
+        records=tuple(r for r in batch.records if not isinstance(r, ShareStagedRecord))
+    )
 
 
 def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoordinator:

@@ -197,6 +197,14 @@ class UpgradeFeature(Action, frozen=True):
     level: int
 
 
+class InstallRelease(Action, frozen=True):
+    """An operator gives a broker another binary: it is stopped in good order, if it runs."""
+
+    KIND: ClassVar[str] = "fault"
+    broker: int
+    release: str
+
+
 class CreateAcls(Action, frozen=True):
     """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
 
@@ -276,6 +284,7 @@ ClusterAction: TypeAlias = (
     | DeliverLate
     | ExpireBatch
     | UpgradeFeature
+    | InstallRelease
     | CreateAcls
     | DeleteAcls
     | Cut

@@ -442,6 +442,10 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     """Let the role that asked have its answer."""
     message = envelope.message
     if isinstance(message, AddPartitionsToTxnResponse):
+        if message.error is Errors.UNSUPPORTED_VERSION:
+            # A coordinator from before KIP-890 cannot verify: the batch goes on unverified.
+            # Source: AddPartitionsToTxnManager, the branch of a version mismatch.
+            message = message.but(error=Errors.NONE)
         enlisted: Effects = MODULES[type(role).__name__].on_enlisted(role, message, on)
         return enlisted
     if isinstance(message, InitializeShareGroupStateResponse):

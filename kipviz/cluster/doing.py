@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -40,10 +41,11 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
-from kipviz.cluster.operating import created, deleted
+from kipviz.cluster.operating import created, deleted, installed
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, host_of
-from kipviz.messages.events import AclsChanged, FeatureFinalized
+from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
+from kipviz.messages.releases import knows, spoken
 
 
 def _step(turn: Turn, a: Step) -> None:
@@ -64,9 +66,14 @@ def _send(turn: Turn, a: Send) -> None:
     connection = turn.connections.get((a.source, broker))
     if connection is None or not connection.open:
         client = kinds.connected(client, turn.image.features)
-    sender, request = kinds.sent(client, request, broker)
+    binary = turn.image.release_of(broker)
+    known = knows(binary, request)
+    sender, request = kinds.sent(client, spoken(binary, request), broker)
     app = binding.settle(app.with_client(sender), turn.client_rules)
     turn.applications = turn.applications.set(name, app)
+    if not known:
+        turn.refuse_to_send(a.source, broker, request)
+        return
     turn.put_request(a.source, broker, Envelope(request))
     if broker not in turn.up:
         turn.lose(a.source, broker)  # nobody listens there: the connection is refused
@@ -163,6 +170,13 @@ def _upgrade(turn: Turn, a: UpgradeFeature) -> None:
     turn.events.append(FeatureFinalized(a.feature, a.level))
 
 
+def _install(turn: Turn, a: InstallRelease) -> None:
+    if a.broker in turn.up:
+        turn.crash(a.broker)  # in good order: others lead before it is gone
+    turn.image = turn.image.but(releases=installed(turn.image.releases, a.broker, a.release))
+    turn.events.append(ReleaseInstalled(a.broker, a.release))
+
+
 def _create_acls(turn: Turn, a: CreateAcls) -> None:
     turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), a.acl))
     turn.events.append(AclsChanged(a.acl.words, created=True))
@@ -214,6 +228,7 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     DeliverLate: _deliver_late,
     ExpireBatch: _expire_batch,
     UpgradeFeature: _upgrade,
+    InstallRelease: _install,
     CreateAcls: _create_acls,
     DeleteAcls: _delete_acls,
     Cut: _cut,

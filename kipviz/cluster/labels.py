@@ -21,6 +21,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -81,7 +82,7 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{source} loses {broker_host(broker)}"
         case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
             return _limit(world, action)
-        case RemakeTopic() | UpgradeFeature() | CreateAcls() | DeleteAcls():
+        case RemakeTopic() | UpgradeFeature() | InstallRelease() | CreateAcls() | DeleteAcls():
             return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
             return _of_hosts(action)
@@ -89,13 +90,17 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{name} {'crashes' if isinstance(action, CrashClient) else 'starts'}"
 
 
-def _operated(action: RemakeTopic | UpgradeFeature | CreateAcls | DeleteAcls) -> str:
+def _operated(
+    action: RemakeTopic | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
+) -> str:
     """Name what an operator does."""
     match action:
         case RemakeTopic(topic=topic):
             return f"{topic} is deleted and made again"
         case UpgradeFeature(feature=feature, level=level):
             return f"{feature.replace('_', '.')} {level} is finalized"
+        case InstallRelease(broker=broker, release=release):
+            return f"{broker_host(broker)} is stopped for {release}"
         case CreateAcls(acl=acl):
             return f"the ACL '{acl.words}' is created"
         case DeleteAcls(acl=acl):

@@ -36,6 +36,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -55,12 +56,12 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.doing import DO
 from kipviz.cluster.late import can_be_given_up
-from kipviz.cluster.operating import acl_changes
+from kipviz.cluster.operating import acl_changes, installations, upgrades, why_not_registered
 from kipviz.cluster.pausing import pausable, paused, why_still
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.why_not import WHY_NOT, cuttable, is_cut, upgrades
+from kipviz.cluster.why_not import WHY_NOT, cuttable, is_cut
 from kipviz.cluster.world import (
     Connection,
     RoleKey,
@@ -109,6 +110,7 @@ SPENDS: dict[type, str] = {
     ExpireBatch: "delivery_timeout",
     UpgradeFeature: "upgrade",
     Pause: "pause",
+    InstallRelease: "restart",
     CreateAcls: "acls",
     DeleteAcls: "acls",
 }
@@ -126,6 +128,7 @@ SPENT = {
     "upgrade": "changes of a feature level",
     "pause": "pauses of a host",
     "acls": "changes of an ACL",
+    "restart": "restarts with another binary",
 }
 
 
@@ -393,6 +396,8 @@ class ClusterModel:
             ]
         if budget.upgrade:
             found += list(upgrades(self.spec, world))
+        if budget.restart:
+            found += list(installations(self.spec, world))
         if budget.acls:
             found += list(acl_changes(self.spec, world))
         if budget.cut:
@@ -400,7 +405,8 @@ class ClusterModel:
         if budget.crash_client:
             found += [CrashClient(n) for n, a in _pairs(world.applications) if a.alive]
         if len(up) < len(self.spec.brokers):
-            found += [StartBroker(b) for b in self.spec.brokers if b not in up]
+            down = (b for b in self.spec.brokers if b not in up)
+            found += [StartBroker(b) for b in down if why_not_registered(world.image, b) is None]
         if budget.pause:
             found += [Pause(host) for host in pausable(world)]
         found += [Heal(one, other) for one, other in world.cuts if one != other]

@@ -1,8 +1,10 @@
-"""What an operator may do to a running cluster, besides finalizing a feature's level.
+"""What an operator may do to a running cluster: levels of features, binaries of brokers, ACLs.
 
-WHERE IN KAFKA: AclControlManager. KIPS: KIP-11, KIP-140 (CreateAcls, DeleteAcls).
+WHERE IN KAFKA: FeatureControlManager, ClusterControlManager, AclControlManager.
+KIPS: KIP-584 (features), KIP-631 (registration), KIP-11 and KIP-140 (CreateAcls, DeleteAcls).
 NOT MODELLED: that brokers apply a change of the metadata one after the other; filters that delete
-  several ACLs at once.
+  several ACLs at once; controllers of another release than the brokers; that leaders go back to a
+  broker that has been restarted (MoveLeader does it).
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.cluster.actions import CreateAcls, DeleteAcls
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.brokers.context import Image
+from kipviz.clients.calls import STAGING
+from kipviz.cluster.actions import CreateAcls, DeleteAcls, InstallRelease, UpgradeFeature
+from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
+from kipviz.messages.features import STAGING_LEVEL
 
 
 def known_acls(spec: ClusterSpec) -> tuple[Acl, ...]:
@@ -50,3 +55,99 @@ def created(spec: ClusterSpec, now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...
 def deleted(now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
     """Give the ACLs without one."""
     return tuple(known for known in now if known != acl)
+
+
+# -- feature levels ------------------------------------------------------------------------------
+
+
+def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
+    """Give the levels that an operator may finalize; staged acknowledgements take version 2."""
+    wanted: list[UpgradeFeature] = []
+    if spec.share_rollout:
+        wanted += [UpgradeFeature("share_version", n) for n in (STAGING_LEVEL - 1, STAGING_LEVEL)]
+    if not any(line.call in STAGING for app in spec.applications for line in app.program):
+        wanted += [UpgradeFeature("transaction_version", level) for level in TRANSACTION_VERSIONS]
+    features, image = world.image.features, world.image
+    for action in wanted:
+        same = action.level == getattr(features, action.feature)
+        if not same and not image.unsupporting(action.feature, action.level):
+            yield action
+
+
+def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | None:
+    """Say why a level is not finalized now.
+
+    Clause: KIP-584; the controller asks what every registered broker supports.
+    """
+    if a in upgrades(spec, world):
+        return None
+    if a.feature == "share_version":
+        levels = f"{STAGING_LEVEL - 1} or {STAGING_LEVEL}"
+        where = f"share.version goes to {levels} in a rollout (setting share_rollout), if it is not there"
+        return (_not_supported(world.image, a) if spec.share_rollout else None) or where
+    if a.feature != "transaction_version" or a.level not in TRANSACTION_VERSIONS:
+        levels = ", ".join(map(str, TRANSACTION_VERSIONS))
+        return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"
+    if a.level == world.image.features.transaction_version:
+        return f"transaction.version {a.level} is finalized already"
+    lacking = _not_supported(world.image, a)
+    return lacking or "acknowledgements are staged here, which takes transaction version 2"
+
+
+def _not_supported(image: Image, a: UpgradeFeature) -> str | None:
+    lacking = image.unsupporting(a.feature, a.level)
+    if not lacking:
+        return None
+    known = image.release_of(lacking[0])
+    feature = a.feature.replace("_", ".")
+    return (
+        f"broker {lacking[0]} has {known.name}, which knows {feature} up to "
+        f"{known.supports(a.feature)}: the controller does not finalize {a.level}"
+    )
+
+
+# -- binaries ------------------------------------------------------------------------------------
+
+
+def installations(spec: ClusterSpec, world: World) -> Iterator[InstallRelease]:
+    """Give the binaries that an operator may give to brokers now."""
+    for broker, name in world.image.releases:
+        for binary in spec.binaries:
+            if binary != name:
+                yield InstallRelease(broker, binary)
+
+
+def why_no_installation(spec: ClusterSpec, world: World, a: InstallRelease) -> str | None:
+    """Say why a broker does not get a binary now."""
+    if a in installations(spec, world):
+        return None
+    if not spec.binaries:
+        return "nobody has another binary for the brokers of this cluster (setting binaries)"
+    if a.broker not in spec.brokers:
+        return f"there is no broker {a.broker}"
+    if world.image.release_of(a.broker).name == a.release:
+        return f"broker {a.broker} has {a.release} already"
+    return f"there are binaries of {', '.join(spec.binaries)}, not of {a.release}"
+
+
+def installed(
+    now: tuple[tuple[int, str], ...], broker: int, name: str
+) -> tuple[tuple[int, str], ...]:
+    """Give the brokers' binaries after one of them got another one."""
+    return tuple((each, name if each == broker else known) for each, known in now)
+
+
+def why_not_registered(image: Image, broker: int) -> str | None:
+    """Say why the controller refuses a broker that starts: it has to know what is finalized.
+
+    Clause: KIP-584; ClusterControlManager.registerBroker.
+    """
+    known = image.release_of(broker)
+    for feature in ("transaction_version", "share_version"):
+        level, most = getattr(image.features, feature), known.supports(feature)
+        if level > most:
+            return (
+                f"broker {broker} has {known.name}, which knows {feature.replace('_', '.')} up to "
+                f"{most}, and {level} is finalized: the controller does not register it"
+            )
+    return None

@@ -17,6 +17,7 @@ from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
+from kipviz.messages.releases import NAMES, release
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
@@ -52,7 +53,8 @@ class FaultBudget(Value, frozen=True):
     timed one time ends before a timer that is not allowed to run out. So are the clients'
     `request_timeout` (a request stays on its way, its connection is given up) and
     `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level,
-    `pause` a host that stands still, `acls` an operator's change of one ACL.
+    `pause` a host that stands still, `acls` an operator's change of one ACL,
+    `restart` a broker that is stopped to get another binary.
     """
 
     crash_broker: int = 0
@@ -68,6 +70,7 @@ class FaultBudget(Value, frozen=True):
     upgrade: int = 0
     pause: int = 0
     acls: int = 0
+    restart: int = 0
 
 
 class Placement(Value, frozen=True):
@@ -193,7 +196,8 @@ class ClusterSpec(Value, frozen=True):
     Without `acls` everything is allowed, with some only what they allow; an operator may delete
     these, create them again, and create those of `further_acls`. `transactions` is what earlier
     producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics
-    that need more than their leader in sync; Kafka has 2 for `__transaction_state`.
+    that need more than their leader in sync; Kafka has 2 for `__transaction_state`. `releases` names the binary of every broker, and
+    `binaries` those that an operator may give it; without them every broker knows everything.
     """
 
     brokers: tuple[int, ...]
@@ -222,6 +226,8 @@ class ClusterSpec(Value, frozen=True):
     durations: Durations = Durations()
     further_acls: tuple[Acl, ...] = ()
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
+    releases: tuple[tuple[int, str], ...] = ()
+    binaries: tuple[str, ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -277,6 +283,7 @@ def check(spec: ClusterSpec) -> None:
         raise BadSpec(wrong)
     _check_durations(spec)
     _check_acls(spec)
+    _check_releases(spec)
     for application in spec.applications:
         _check_application(spec, application, placed)
     for left in spec.transactions:
@@ -323,6 +330,35 @@ def _check_acls(spec: ClusterSpec) -> None:
             raise BadSpec(
                 f"an ACL of a {acl.resource.value} is for {known}, not for {acl.operation.value}"
             )
+
+
+def _check_releases(spec: ClusterSpec) -> None:
+    """Refuse brokers without a binary, and binaries that do not know what is finalized."""
+    named = tuple(broker for broker, _ in spec.releases)
+    if spec.releases and sorted(named) != sorted(spec.brokers):
+        raise BadSpec(f"either no broker has a release or each has one, not {named}")
+    if spec.binaries and not spec.releases:
+        raise BadSpec("brokers that can get another binary need one to begin with: give releases")
+    levels = (
+        ("transaction_version", spec.transaction_version),
+        ("share_version", share_level(spec)),
+    )
+    for broker, name in (*spec.releases, *((0, name) for name in spec.binaries)):
+        if name not in NAMES:
+            raise BadSpec(f"a release is one of {', '.join(NAMES)}, not {name!r}")
+        for feature, level in levels if broker else ():
+            most = release(name).supports(feature)
+            if most < level:
+                raise BadSpec(
+                    f"broker {broker} has {name}, which knows {feature.replace('_', '.')} up to "
+                    f"{most}, and {level} is finalized"
+                )
+
+
+def share_level(spec: ClusterSpec) -> int:
+    """Give the level of share.version: the highest that all binaries know, if none is asked for."""
+    known = (release(name).share_version for _, name in spec.releases)
+    return spec.share_rollout or min(known, default=STAGING_LEVEL)
 
 
 def _check_share_versions(spec: ClusterSpec) -> None:

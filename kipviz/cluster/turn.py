@@ -46,10 +46,12 @@ from kipviz.messages.events import (
     LeftOnItsWay,
     MessageDelivered,
     MessageSent,
+    NotSent,
     TimePassed,
     TopicRemade,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.releases import knows
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import topic_of
 
@@ -224,6 +226,10 @@ class Turn:
         message = envelope.message
         self.events.append(MessageDelivered(source, broker, "request", message))
         reply_to = ReplyTo(source, broker, connection.incarnation)
+        if not knows(self.image.release_of(broker), message):
+            refused = dispatch.refused(message, Errors.UNSUPPORTED_VERSION)
+            self._reply(Reply(reply_to, refused))
+            return
         if self.image.acls is not None and host_of(source) in self.applications:
             error = refusal(self.image.acls, source, message)
             if error is not Errors.NONE:
@@ -236,6 +242,17 @@ class Turn:
             self._reply(Reply(reply_to, dispatch.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
+
+    def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
+        """Let a client have the error of a request that the broker's ApiVersions does not name.
+
+        Source: NetworkClient.doSend, which answers with a version mismatch itself.
+        """
+        self.events.append(NotSent(source, broker, request))
+        answer = dispatch.refused(request, Errors.UNSUPPORTED_VERSION)
+        name = host_of(source)
+        app = dispatch.client_response(self.applications[name], source, answer)
+        self.applications = self.applications.set(name, binding.settle(app, self.client_rules))
 
     def _admitted(self, source: str, broker: int, envelope: Envelope) -> Message:
         """Give what of a request is served, and note on the connection which topics are refused."""

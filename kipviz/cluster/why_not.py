@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
-from kipviz.clients.calls import STAGING
 from kipviz.clients.kinds import Client, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer, expiring
@@ -27,6 +26,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -47,11 +47,15 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.labels import label
 from kipviz.cluster.late import can_be_given_up
-from kipviz.cluster.operating import why_no_acl_change
+from kipviz.cluster.operating import (
+    why_no_acl_change,
+    why_no_installation,
+    why_no_upgrade,
+    why_not_registered,
+)
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
-from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, broker_host, host_of
-from kipviz.messages.features import STAGING_LEVEL
 
 
 class Knows(Protocol):
@@ -213,7 +217,9 @@ def _no_crash(model: Knows, world: World, a: CrashBroker) -> str | None:
 def _no_start(model: Knows, world: World, a: StartBroker) -> str | None:
     if a.broker not in model.spec.brokers:
         return f"there is no broker {a.broker}"
-    return f"broker {a.broker} is running" if a.broker in world.up else None
+    if a.broker in world.up:
+        return f"broker {a.broker} is running"
+    return why_not_registered(world.image, a.broker)
 
 
 def _no_move(model: Knows, world: World, a: MoveLeader) -> str | None:
@@ -264,34 +270,6 @@ def _no_expired_batch(model: Knows, world: World, a: ExpireBatch) -> str | None:
     if expiring(client) is None:
         return f"{a.source} has no batch that waits to be sent"
     return None
-
-
-def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
-    """Give the levels that an operator may finalize; staged acknowledgements take version 2."""
-    if spec.share_rollout:
-        for level in (STAGING_LEVEL - 1, STAGING_LEVEL):
-            if level != world.image.features.share_version:
-                yield UpgradeFeature("share_version", level)
-    if any(line.call in STAGING for app in spec.applications for line in app.program):
-        return
-    now = world.image.features.transaction_version
-    for level in TRANSACTION_VERSIONS:
-        if level != now:
-            yield UpgradeFeature("transaction_version", level)
-
-
-def _no_upgrade(model: Knows, world: World, a: UpgradeFeature) -> str | None:
-    if a in upgrades(model.spec, world):
-        return None
-    if a.feature == "share_version":
-        levels = f"{STAGING_LEVEL - 1} or {STAGING_LEVEL}"
-        return f"share.version goes to {levels} in a rollout (setting share_rollout), if it is not there"
-    if a.feature != "transaction_version" or a.level not in TRANSACTION_VERSIONS:
-        levels = ", ".join(map(str, TRANSACTION_VERSIONS))
-        return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"
-    if a.level == world.image.features.transaction_version:
-        return f"transaction.version {a.level} is finalized already"
-    return "acknowledgements are staged here, which takes transaction version 2"
 
 
 def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
@@ -360,7 +338,8 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     GiveUp: _no_giving_up,
     DeliverLate: _no_late_delivery,
     ExpireBatch: _no_expired_batch,
-    UpgradeFeature: _no_upgrade,
+    UpgradeFeature: lambda model, world, a: why_no_upgrade(model.spec, world, a),
+    InstallRelease: lambda model, world, a: why_no_installation(model.spec, world, a),
     CreateAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),
     DeleteAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),
     Cut: _no_cut,

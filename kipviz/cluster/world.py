@@ -33,10 +33,17 @@ from kipviz.clients.share_member import ShareMember
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
-from kipviz.cluster.spec import CLASSIC, SESSION, ApplicationSpec, ClusterSpec, FaultBudget
+from kipviz.cluster.spec import (
+    CLASSIC,
+    SESSION,
+    ApplicationSpec,
+    ClusterSpec,
+    FaultBudget,
+    share_level,
+)
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.features import STAGING_LEVEL, Features
+from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
@@ -155,11 +162,12 @@ def first_world(spec: ClusterSpec) -> World:
         Features(
             spec.transaction_version,
             spec.txn_offset_commit,
-            spec.share_rollout or STAGING_LEVEL,
+            share_level(spec),
         ),
         spec.look_up_topics and spec.txn_offset_commit >= BY_ID,
         spec.acls,
         spec.min_insync_replicas,
+        releases=spec.releases,
     )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:

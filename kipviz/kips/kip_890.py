@@ -96,5 +96,21 @@ KIP = Kip(
             test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
             page="20-kip-890",
         ),
+        Row(
+            "Part 1: Compatibility",
+            "A coordinator that cannot be asked is no error: the batch goes on unverified.",
+            MODELLED,
+            handler="cluster.dispatch.broker_response",
+            scenario="kip-890-rolling",
+            test="scenarios/test_rolling.py::test_a_late_batch_hangs_until_leader_and_coordinator_both_verify",
+        ),
+        Row(
+            "Part 2: Upgrade, broker by broker",
+            "Version 2 is finalized when every registered broker knows it, and not taken back by a binary.",
+            MODELLED,
+            handler="cluster.operating.why_not_registered",
+            scenario="kip-890-rolling-to-2",
+            test="scenarios/test_rolling.py::test_a_transaction_ends_in_the_version_it_began_in_though_every_broker_is_new",
+        ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kipviz.cluster.actions import DeleteAcls
+from kipviz.cluster.actions import DeleteAcls, InstallRelease
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 
@@ -32,7 +32,20 @@ def _right_lost(moment: Any) -> bool:
     return any(isinstance(action, DeleteAcls) for action in moment.actions)
 
 
+def _brokers_differ(moment: Any) -> bool:
+    """Brokers of different binaries are in one cluster."""
+    return len({name for _, name in moment.world.image.releases}) > 1
+
+
+def _same_binary(moment: Any) -> bool:
+    """Every broker has been given the same other binary on this run."""
+    upgraded = any(isinstance(action, InstallRelease) for action in moment.actions)
+    return upgraded and not _brokers_differ(moment)
+
+
 OPERATING_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "refused": _refused,
     "right lost": _right_lost,
+    "brokers differ": _brokers_differ,
+    "one binary": _same_binary,
 }

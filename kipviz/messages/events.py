@@ -73,6 +73,21 @@ class FeatureFinalized(Event, frozen=True):
     level: int
 
 
+class ReleaseInstalled(Event, frozen=True):
+    """A broker has another binary, which runs when the broker starts."""
+
+    broker: int
+    release: str
+
+
+class NotSent(Event, frozen=True):
+    """A request that the broker at the other end does not know: it never leaves its client."""
+
+    source: str
+    broker: int
+    message: Message
+
+
 class AclsChanged(Event, frozen=True):
     """An operator has created or deleted an ACL, which `entry` is in words."""
 

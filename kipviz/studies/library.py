@@ -14,6 +14,7 @@ from kipviz.studies import (
     cost,
     counted,
     producers,
+    rolling,
     rollout,
     share_counts,
     two_phase,
@@ -336,6 +337,24 @@ STUDIES: tuple[Study, ...] = (
         "same to a client; a client that was connected before the level was finalized is the cell "
         "that the text does not have.",
         counting=rollout.matrix,
+    ),
+    Study(
+        "rolling",
+        "Who is served at which stage of a rolling upgrade to KIP-1289, and back?",
+        "KIP-1289 'Rolling Upgrade' and 'Downgrade'; KIP-584",
+        "One run: brokers of 4.4 get the new binary one after the other, the level is finalized, the "
+        "client connects again, and all of it back. The level is refused until the last broker has the "
+        "code, and nobody is told of it but by a new connection.",
+        counting=rolling.stages,
+    ),
+    Study(
+        "verification",
+        "From which broker on does a rolling upgrade keep late batches out?",
+        "KIP-890 part 1, Compatibility; AddPartitionsToTxnManager",
+        "A batch arrives after its transaction was aborted, for each pair of binaries of coordinator "
+        "and leader. It takes both: a leader that verifies goes on unverified where the coordinator "
+        "does not know the question.",
+        counting=rolling.verification,
     ),
     Study(
         "cost",

@@ -16,18 +16,22 @@ from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
+from kipviz.scenarios.stories import kip_1289_rolling
 from kipviz.studies.cost import PLAIN
 
 BELOW = STAGING_LEVEL - 1
 ROUNDS = 8
 CLIENTS = (("new", programs.SHARE_LOOP), ("old", PLAIN))
-# What a cluster is called, the level at its start, and whether the level changes under a client.
-CLUSTERS = (
-    ("the level finalized", STAGING_LEVEL, 0),
-    ("the code, below the level", BELOW, 0),
-    ("no code", BELOW, 0),
-    ("finalized while the client is connected", BELOW, STAGING_LEVEL),
-    ("taken back while the client is connected", STAGING_LEVEL, BELOW),
+OLD, NEW = kip_1289_rolling.OLD, kip_1289_rolling.NEW
+# What a cluster is called, its brokers without the code, the level at its start, and whether the
+# level changes under a client.
+CLUSTERS: tuple[tuple[str, tuple[int, ...], int, int], ...] = (
+    ("the level finalized", (), STAGING_LEVEL, 0),
+    ("the code, below the level", (), BELOW, 0),
+    ("no code", kip_1289_rolling.BROKERS, BELOW, 0),
+    ("one broker of four without the code", (7,), BELOW, 0),
+    ("finalized while the client is connected", (), BELOW, STAGING_LEVEL),
+    ("taken back while the client is connected", (), STAGING_LEVEL, BELOW),
 )
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
@@ -35,19 +39,20 @@ Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 def matrix(design: str = "repaired") -> Table:
     """Play every cell and say what the client gets of it."""
     rows = []
-    for cluster, start, then in CLUSTERS:
-        cells = [_cell(design, program, start, then) for _, program in CLIENTS]
+    for cluster, lacking, start, then in CLUSTERS:
+        cells = [_cell(design, program, lacking, start, then) for _, program in CLIENTS]
         rows.append((cluster, *cells))
     return ("cluster", *(f"{name} client" for name, _ in CLIENTS)), tuple(rows)
 
 
-def _cell(design: str, program: Any, start: int, then: int) -> str:
+def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then: int) -> str:
     """Run one round: initTransactions(), a change of level if there is one, and the loop."""
     story = scenario("kip-1289-corner-9")
     (app,) = story.spec.applications
     spec: ClusterSpec = story.spec.but(
         applications=(app.but(program=program),),
         share_rollout=start,
+        releases=tuple((b, OLD if b in lacking else NEW) for b in kip_1289_rolling.BROKERS),
         budget=FaultBudget(upgrade=1),
     )
     chosen = design_named(design)
@@ -57,11 +62,11 @@ def _cell(design: str, program: Any, start: int, then: int) -> str:
     if then:
         trace = trace.take(UpgradeFeature("share_version", then))
     trace, _ = play(trace, model, (go_on,) * ROUNDS)
-    return _outcome(trace)
+    return outcome([e for number in trace.line for e in trace.node(number).events])
 
 
-def _outcome(trace: Trace) -> str:
-    events: list[Any] = [e for number in trace.line for e in trace.node(number).events]
+def outcome(events: list[Any]) -> str:
+    """Say what a client got of a round: it works, or what it throws and what was sent before."""
     thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
     sent = sum(
         isinstance(e, MessageSent) and isinstance(e.message, TxnShareAcknowledge) for e in events

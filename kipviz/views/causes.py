@@ -27,6 +27,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     MoveLeader,
     Pause,
@@ -65,8 +66,9 @@ TIME = "time"
 METADATA = {
     "features": "which feature levels are finalized",
     "acls": "which ACLs there are",
+    "releases": "which binary each broker has",
 }
-FEATURES, ACLS = METADATA
+FEATURES, ACLS, RELEASES = METADATA
 MESSAGE = "sent its message"
 
 
@@ -206,6 +208,10 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
         notes.look((CUTS, ""))
     if isinstance(action, Deliver | Send | Step):
         notes.look((FEATURES, ""))
+    if isinstance(action, Deliver | DeliverLate | Send | Load | StartBroker | InstallRelease):
+        notes.look((RELEASES, ""))
+    if isinstance(action, InstallRelease):
+        notes.look((UP, ""))
     if isinstance(action, Deliver | DeliverLate | CreateAcls | DeleteAcls):
         notes.look((ACLS, ""))
     if after.next_producer_id != world.next_producer_id:

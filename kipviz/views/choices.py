@@ -19,12 +19,16 @@ from kipviz.cluster.actions import (
     MoveLeader,
     RunOut,
     Send,
+    StartBroker,
     Step,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.labels import on_wire
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of
+from kipviz.messages.features import STAGING_LEVEL
 from kipviz.views.words import summary, title
 
 FAULTS = ("fault", "expiry", "repair")
@@ -86,6 +90,11 @@ def _impossible(world: World) -> list[ClusterAction]:
                 out.append(Deliver(source, broker, "request"))
     for partition, held in world.image.leaders.items():
         out += [MoveLeader(partition, broker) for broker in held.replicas if broker != held.leader]
+    if world.image.releases:
+        # Whoever rolls binaries out wants to know who is still in the way of a level.
+        levels = (("transaction_version", TRANSACTION_VERSION), ("share_version", STAGING_LEVEL))
+        out += [UpgradeFeature(feature, level) for feature, level in levels]
+        out += [StartBroker(b) for b, _ in world.image.releases if b not in world.up]
     for (broker, _, shard), role in world.roles.items():
         if isinstance(role, ShareLeader):
             out += [ExpireLock(broker, key, lock) for key, lock in _held(role)]

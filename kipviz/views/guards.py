@@ -42,6 +42,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -149,7 +150,7 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return tuple(_request(model, world, action))
         case GiveUp() | ExpireBatch() | UpgradeFeature():
             return (*time_limit(world, action), *due.left(world, action))
-        case CreateAcls() | DeleteAcls():
+        case CreateAcls() | DeleteAcls() | InstallRelease():
             return tuple(operated(world, action))
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
             return tuple(_accident(world, action))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.clients.producer import Producer, expiring
-from kipviz.cluster.actions import CreateAcls, DeleteAcls, ExpireBatch, GiveUp, UpgradeFeature
+from kipviz.cluster.actions import (
+    CreateAcls,
+    DeleteAcls,
+    ExpireBatch,
+    GiveUp,
+    InstallRelease,
+    UpgradeFeature,
+)
 from kipviz.cluster.world import World, host_of
 from kipviz.views.facts import listed, short_name
 
@@ -34,8 +41,17 @@ def time_limit(
             yield "changes left", str(world.budget.upgrade)
 
 
-def operated(world: World, action: CreateAcls | DeleteAcls) -> Iterator[tuple[str, str]]:
-    """Give the names and values that an operator of ACLs looks at."""
+def operated(
+    world: World, action: CreateAcls | DeleteAcls | InstallRelease
+) -> Iterator[tuple[str, str]]:
+    """Give the names and values that an operator of ACLs, or of binaries, looks at."""
+    if isinstance(action, InstallRelease):
+        yield "binary now", world.image.release_of(action.broker).name
+        levels = world.image.features
+        yield "transaction.version", str(levels.transaction_version)
+        yield "share.version", str(levels.share_version)
+        yield "restarts left", str(world.budget.restart)
+        return
     acl = action.acl
     same = [a.words for a in world.image.acls or () if a.resource is acl.resource]
     yield f"ACLs of a {acl.resource.value}", listed(tuple(same))

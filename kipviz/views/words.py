@@ -19,6 +19,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -56,10 +57,12 @@ from kipviz.messages.events import (
     LeftOnItsWay,
     LockRenewed,
     MessageSent,
+    NotSent,
     OffsetCommitted,
     OffsetResolved,
     OffsetStaged,
     RecordsMoved,
+    ReleaseInstalled,
     SharePartitionDropped,
     SharePartitionLoaded,
     TimePassed,
@@ -253,7 +256,7 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The connection from {_who(source)} to Broker {broker} breaks."
         case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
             return _limit(before, action)
-        case RemakeTopic() | UpgradeFeature() | CreateAcls() | DeleteAcls():
+        case RemakeTopic() | UpgradeFeature() | InstallRelease() | CreateAcls() | DeleteAcls():
             return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
             return _of_hosts(action)
@@ -264,12 +267,16 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{name} starts again at its first line, with a new member id."
 
 
-def _operated(action: RemakeTopic | UpgradeFeature | CreateAcls | DeleteAcls) -> str:
+def _operated(
+    action: RemakeTopic | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
+) -> str:
     match action:
         case RemakeTopic(topic=topic):
             return f"Somebody deletes {topic} and makes a topic of the same name."
         case UpgradeFeature(feature=feature, level=level):
             return f"An operator finalizes {feature.replace('_', '.')} {level}."
+        case InstallRelease(broker=broker, release=release):
+            return f"An operator stops Broker {broker} and gives it the binary of {release}."
         case CreateAcls(acl=acl):
             return f"An operator creates an ACL: {acl.words}."
         case DeleteAcls(acl=acl):
@@ -403,8 +410,10 @@ def _fact(event: Event) -> str:
         case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
             known = f", with the state {state} of Kafka's transaction" if state else ""
             return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
-        case TransactionForgotten() | LeftOnItsWay() | FeatureFinalized() | AclsChanged():
+        case TransactionForgotten() | LeftOnItsWay():
             return _other_fact(event)
+        case FeatureFinalized() | AclsChanged() | ReleaseInstalled() | NotSent():
+            return _of_operators(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -436,20 +445,29 @@ def _group_moved(event: ClassicGroupMoved) -> str:
     )
 
 
-def _other_fact(
-    event: TransactionForgotten | LeftOnItsWay | FeatureFinalized | AclsChanged,
-) -> str:
+def _other_fact(event: TransactionForgotten | LeftOnItsWay) -> str:
     match event:
         case TransactionForgotten(transactional_id=name):
             return f"{name} is forgotten: its next producer begins with a new producer id."
         case LeftOnItsWay(messages=messages):
             names = " and ".join(type(message).__name__ for message in messages)
             return f"{names} may still arrive."
+
+
+def _of_operators(event: FeatureFinalized | AclsChanged | ReleaseInstalled | NotSent) -> str:
+    match event:
         case FeatureFinalized():
             return "Brokers act on it at once; a client hears of it when it opens a connection."
         case AclsChanged(created=created):
             what = "with it" if created else "without it"
             return f"Every request that arrives from now on is judged {what}; nobody is told."
+        case ReleaseInstalled(broker=broker):
+            return f"Broker {broker} runs it when it starts again."
+        case NotSent(broker=broker, message=message):
+            return (
+                f"Broker {broker} does not know {type(message).__name__}: its ApiVersions says so, and "
+                "nothing is sent. The client has UNSUPPORTED_VERSION from itself."
+            )
 
 
 def _transaction(event: TransactionMoved) -> str:
@@ -497,6 +515,8 @@ def actor(action: ClusterAction, world: World) -> str:
             return host_of(source)
         case GiveUp(source=source) | ExpireBatch(source=source):
             return host_of(source)
+        case InstallRelease(broker=broker):
+            return f"B{broker}"
         case UpgradeFeature() | CreateAcls() | DeleteAcls():
             return ""
         case Deliver(source=source, broker=broker, way=way):

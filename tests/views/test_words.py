@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
+    InstallRelease,
     Load,
     LoseConnection,
     MoveLeader,
@@ -99,6 +100,7 @@ ACTIONS: dict[ClusterAction, str] = {
     Heal("B1", "B3"): "B1 and B3 can talk again.",
     Pause("B3"): "B3 stands still: nothing runs on it",
     Resume("B3"): "B3 wakes up",
+    InstallRelease(5, "4.4"): "An operator stops Broker 5 and gives it the binary of 4.4.",
     CreateAcls(READS): "An operator creates an ACL: app-1 may READ TOPIC src.",
     DeleteAcls(READS): "An operator deletes the ACL 'app-1 may READ TOPIC src'.",
     CrashClient("app-1"): "app-1 dies, ",
@@ -142,7 +144,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
         else clause_of(type(action).__name__).rule
         for action in accidents
     ]
-    assert len(rules) == len(set(rules)) == 19
+    assert len(rules) == len(set(rules)) == 20
 
 
 # -- events ------------------------------------------------------------------------------------
@@ -248,6 +250,12 @@ SPOKEN: list[tuple[Event, str]] = [
     (
         events.FeatureFinalized("transaction_version", 1),
         "Brokers act on it at once; a client hears of it when it opens a connection.",
+    ),
+    (events.ReleaseInstalled(7, "4.4"), "Broker 7 runs it when it starts again."),
+    (
+        events.NotSent("app-1/producer", 1, EndTxn("t", 9, 0, True)),
+        "Broker 1 does not know EndTxn: its ApiVersions says so, and nothing is sent. The client "
+        + "has UNSUPPORTED_VERSION from itself.",
     ),
     (
         events.AclsChanged("app-1 may READ TOPIC src", False),

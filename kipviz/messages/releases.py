@@ -1,0 +1,105 @@
+"""What the brokers of a release know: their binary's features, and the newest version of requests.
+
+A connection's ApiVersions says it: a client sends no newer version than the broker at the other end
+knows, and nothing at all of what that broker lacks. Source: the release branches 3.5 to 4.4
+(TransactionVersion, ShareVersion, the schemas' validVersions).
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.messages.features import STAGING_LEVEL
+from kipviz.messages.message import Message
+
+
+class Release(Value, frozen=True):
+    """One binary: the highest levels of features that it supports, and which requests it knows.
+
+    `verifies` says that a leader asks the coordinator before the first batch of a transaction
+    (KIP-890 part 1). `newest` are the newest versions of requests, where they differ between
+    releases, and `lacks` the requests that it does not know. `stages` says that the binary has the
+    code of KIP-1289 (draft), so that it can read votes in `__share_group_state`.
+    """
+
+    name: str
+    transaction_version: int = 2
+    share_version: int = 2
+    verifies: bool = True
+    newest: tuple[tuple[str, int], ...] = ()
+    lacks: tuple[str, ...] = ()
+    status: str = "shipped"
+
+    @property
+    def stages(self) -> bool:
+        """Whether the binary has what KIP-1289 adds."""
+        return self.share_version >= STAGING_LEVEL
+
+    def supports(self, feature: str) -> int:
+        """Give the highest level of a feature that it knows."""
+        level: int = getattr(self, feature)
+        return level
+
+
+OF_KIP_1289 = ("TxnShareAcknowledge", "TxnWriteShareGroupState")
+OF_DRAFTS = (*OF_KIP_1289, "TxnHeartbeat")
+OF_GROUPS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge")
+OF_SHARES = ("InitializeShareGroupState", "ReadShareGroupState", "WriteShareGroupState")
+BEFORE_4_0 = (*OF_DRAFTS, *OF_GROUPS, *OF_SHARES, "InitProducerId2Pc")
+
+
+def _newest(produce: int, offsets: int, end: int, fetch: int) -> tuple[tuple[str, int], ...]:
+    return (
+        ("Produce", produce),
+        ("TxnOffsetCommit", offsets),
+        ("EndTxn", end),
+        ("OffsetFetch", fetch),
+    )
+
+
+# Oldest first. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
+RELEASES: tuple[Release, ...] = (
+    Release("3.5", 0, 0, False, _newest(9, 3, 3, 8), (*BEFORE_4_0, "AddPartitionsToTxn")),
+    Release("3.6", 0, 0, newest=_newest(9, 3, 3, 8), lacks=BEFORE_4_0),
+    Release("3.9", 0, 0, newest=_newest(11, 4, 4, 9), lacks=BEFORE_4_0),
+    Release("4.3", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS),
+    Release("4.4", lacks=OF_DRAFTS),
+    Release("kip-1289", 2, STAGING_LEVEL, lacks=("TxnHeartbeat",), status="draft"),
+)
+# A cluster that says nothing of its binaries has one that knows everything, drafts too.
+EVERYTHING = Release("", 2, STAGING_LEVEL, status="draft")
+NAMES: tuple[str, ...] = tuple(known.name for known in RELEASES)
+
+
+class UnknownRelease(ValueError):
+    """A release of a name that there is not."""
+
+
+def release(name: str) -> Release:
+    """Give a release by name, and the one that knows everything for none.
+
+    Raises:
+        UnknownRelease: if there is none; the message lists what there is.
+    """
+    for known in (EVERYTHING, *RELEASES):
+        if known.name == name:
+            return known
+    raise UnknownRelease(f"there is no release {name!r}; the releases are {', '.join(NAMES)}")
+
+
+def knows(binary: Release, request: Message) -> bool:
+    """Say whether a broker knows a request in the version in which it came.
+
+    Clients have sent AddPartitionsToTxn up to version 3 ever since; later ones are of brokers.
+    """
+    name = type(request).__name__
+    if name == "AddPartitionsToTxn" and request.spoken <= 3:
+        return True
+    return name not in binary.lacks
+
+
+def spoken(binary: Release, request: Message) -> Message:
+    """Give a request in the newest version that both ends of its connection know."""
+    newest = dict(binary.newest).get(type(request).__name__)
+    if newest is None or request.spoken <= newest:
+        return request
+    return request.but(version=newest)
