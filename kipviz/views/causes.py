@@ -41,6 +41,7 @@ from kipviz.cluster.actions import (
     Step,
     Tick,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.clock import Deadline
 from kipviz.cluster.deadlines import action_of, deadline_of
@@ -202,16 +203,17 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
     image = world.image.but(leaders=leaders, offline=offline)
     after = model.step(world.but(image=image, **watched), action).world
     # These are no tables; which actions look at them is plain to see in the model.
-    if isinstance(action, CrashBroker | StartBroker | MoveLeader):
+    if isinstance(action, CrashBroker | StartBroker | MoveLeader | InstallRelease):
         notes.look((UP, ""))
     if isinstance(action, Deliver | Cut | Heal | Pause | Resume):
         notes.look((CUTS, ""))
-    if isinstance(action, Deliver | Send | Step):
+    if isinstance(action, Deliver | Send | Step | StartBroker):
         notes.look((FEATURES, ""))
-    if isinstance(action, Deliver | DeliverLate | Send | Load | StartBroker | InstallRelease):
+    if isinstance(
+        action,
+        Deliver | DeliverLate | Send | Load | StartBroker | InstallRelease | UpgradeFeature,
+    ):
         notes.look((RELEASES, ""))
-    if isinstance(action, InstallRelease):
-        notes.look((UP, ""))
     if isinstance(action, Deliver | DeliverLate | CreateAcls | DeleteAcls):
         notes.look((ACLS, ""))
     if after.next_producer_id != world.next_producer_id:
