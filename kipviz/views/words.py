@@ -410,10 +410,15 @@ def _fact(event: Event) -> str:
         case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
             known = f", with the state {state} of Kafka's transaction" if state else ""
             return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
-        case TransactionForgotten() | LeftOnItsWay():
+        case (
+            TransactionForgotten()
+            | LeftOnItsWay()
+            | FeatureFinalized()
+            | AclsChanged()
+            | ReleaseInstalled()
+            | NotSent()
+        ):
             return _other_fact(event)
-        case FeatureFinalized() | AclsChanged() | ReleaseInstalled() | NotSent():
-            return _of_operators(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -445,17 +450,20 @@ def _group_moved(event: ClassicGroupMoved) -> str:
     )
 
 
-def _other_fact(event: TransactionForgotten | LeftOnItsWay) -> str:
+def _other_fact(
+    event: TransactionForgotten
+    | LeftOnItsWay
+    | FeatureFinalized
+    | AclsChanged
+    | ReleaseInstalled
+    | NotSent,
+) -> str:
     match event:
         case TransactionForgotten(transactional_id=name):
             return f"{name} is forgotten: its next producer begins with a new producer id."
         case LeftOnItsWay(messages=messages):
             names = " and ".join(type(message).__name__ for message in messages)
             return f"{names} may still arrive."
-
-
-def _of_operators(event: FeatureFinalized | AclsChanged | ReleaseInstalled | NotSent) -> str:
-    match event:
         case FeatureFinalized():
             return "Brokers act on it at once; a client hears of it when it opens a connection."
         case AclsChanged(created=created):
@@ -464,10 +472,7 @@ def _of_operators(event: FeatureFinalized | AclsChanged | ReleaseInstalled | Not
         case ReleaseInstalled(broker=broker):
             return f"Broker {broker} runs it when it starts again."
         case NotSent(broker=broker, message=message):
-            return (
-                f"Broker {broker} does not know {type(message).__name__}: its ApiVersions says so, and "
-                "nothing is sent. The client has UNSUPPORTED_VERSION from itself."
-            )
+            return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."
 
 
 def _transaction(event: TransactionMoved) -> str:
