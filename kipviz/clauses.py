@@ -472,4 +472,6 @@ def clause_of_call(call: str, *, share: bool, session: bool = False) -> Clause:
     if call in ("poll", "seek", "acknowledge", "commitSync", "commitAsync"):
         of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
         return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")
+    if call == "flush":
+        return Clause(call, "KIP-8", SHIPPED, "KafkaProducer.flush")
     return Clause(call, "KIP-98 API", SHIPPED, f"KafkaProducer.{call}")

@@ -5,8 +5,8 @@ WHO: every broker, before any role sees a request. WHERE IN KAFKA: KafkaApis, Au
 KIPS: KIP-11 (ACLs), KIP-290 (prefixes), KIP-98 (transactional ids), KIP-664; KIP-1289 and
   KIP-1310 (drafts).
 DURABILITY: ACLs are metadata; an operator may delete them and create them again.
-NOT MODELLED: hosts; that brokers learn of a change one by one; IDEMPOTENT_WRITE (every producer
-  here is transactional). Brokers are super users, as they have to be.
+NOT MODELLED: hosts; that brokers learn of a change one by one. Brokers are super users, as they
+  have to be.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.placement import topic_of
 
@@ -34,6 +35,7 @@ class Operation(StrEnum):
     DESCRIBE = "DESCRIBE"
     ALTER = "ALTER"
     CLUSTER_ACTION = "CLUSTER_ACTION"
+    IDEMPOTENT_WRITE = "IDEMPOTENT_WRITE"
     TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
 
 
@@ -54,7 +56,7 @@ SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
     R.TOPIC: (Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
     R.GROUP: (Op.READ, Op.DESCRIBE),
     R.TRANSACTIONAL_ID: (Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
-    R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION),
+    R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, Op.IDEMPOTENT_WRITE),
 }
 # Whoever may do one of these may describe, too (StandardAuthorizerData).
 IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.ALTER)
@@ -110,6 +112,8 @@ READ_TOPIC = Need(Op.READ, R.TOPIC)
 READ_EACH = Need(Op.READ, R.TOPIC, each=True)
 # Versions 0 to 3 are sent by clients, the later ones by brokers.
 OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
+# What a producer without a transactional id asks for; WRITE of any topic does for its identity, too.
+OF_A_PLAIN_ONE, NAMELESS = "Produce, no transactional id", "InitProducerId, no transactional id"
 LAST_OF_A_CLIENT = 3
 INTER_BROKER = (Need(Op.CLUSTER_ACTION, R.CLUSTER),)
 
@@ -127,6 +131,8 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "EndTxn": (WRITE_ID,),
     "WriteTxnMarkers": (Need(Op.ALTER, R.CLUSTER, alternative=Op.CLUSTER_ACTION),),
     "Produce": (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
+    OF_A_PLAIN_ONE: (Need(Op.WRITE, R.TOPIC),),
+    NAMELESS: (Need(Op.IDEMPOTENT_WRITE, R.CLUSTER, "KafkaApis, KIP-679"),),
     "Fetch": (READ_TOPIC,),
     "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
     "OffsetCommit": (READ_GROUP, READ_EACH),
@@ -190,6 +196,10 @@ def needs_of(message: Message) -> tuple[Need, ...]:
             return NEEDS[OF_A_CLIENT]
         case InitProducerId2Pc(enable_2pc=False):
             return NEEDS["InitProducerId"]
+        case InitProducerId(transactional_id=""):
+            return NEEDS[NAMELESS]
+        case Produce(transactional_id=""):
+            return NEEDS[OF_A_PLAIN_ONE]
         case _:
             return NEEDS[type(message).__name__]
 
@@ -252,6 +262,8 @@ def refusal(acls: tuple[Acl, ...] | None, source: str, message: Message) -> Erro
     for need in needs_of(message):
         names = () if need.hides else NAMES[need.resource](message)
         lacking = _lacking(acls, source, need, names)
+        if lacking and need.operation is Op.IDEMPOTENT_WRITE and _writes_somewhere(acls, source):
+            continue
         if lacking and (not need.each or lacking == names):
             return ERROR_OF[need.resource]
     return Errors.NONE
@@ -280,6 +292,19 @@ def _lacking(
         for name in names
         if not any(may(acls, who, o, need.resource, name) for o in operations)
     )
+
+
+def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
+    """Say whether a principal may write to some topic, whether or not there is such a topic.
+
+    A denial that covers the whole of what is allowed goes before it (KIP-679,
+    Authorizer.authorizeByResourceType).
+    """
+    who = (principal_of(source), ANYBODY)
+    own = [a for a in acls if a.principal in who]
+    found = [a for a in own if a.resource is R.TOPIC and a.operation is Op.WRITE]
+    denied = [a.name for a in found if not a.allow]
+    return any(a.allow and not any(_matches(no, a.name) for no in denied) for a in found)
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:

@@ -222,7 +222,7 @@ def _append(
             on.rules,
             verified=verified,
             origin_client=True,
-            from_zero=enlistment.enlists(request),
+            from_zero=bool(request.transactional_id) and enlistment.enlists(request),
         )
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)

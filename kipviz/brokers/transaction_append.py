@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers import two_phase
-from kipviz.brokers.context import Reply, ReplyTo
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
 from kipviz.core.model import Event
@@ -52,6 +52,15 @@ class PendingAppend(Value, frozen=True):
     reply_to: ReplyTo | None = None
     asked: tuple[str, ...] = ()
     two_phase: bool = False
+
+
+def nameless(role: Any, reply_to: ReplyTo, on: Context) -> Effects:
+    """Give a producer without a transactional id an identity that nobody remembers.
+
+    Any broker does that, and nothing is logged: TransactionCoordinator.handleInitProducerId.
+    """
+    answer = InitProducerIdResponse(Errors.NONE, on.next_producer_id, 0)
+    return Effects(role, replies=(Reply(reply_to, answer),), new_producer_ids=1)
 
 
 def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[str, ...]:

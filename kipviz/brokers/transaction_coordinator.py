@@ -28,6 +28,7 @@ from kipviz.brokers.transaction_append import (
     append_of,
     append_timers,
     decided,
+    nameless,
     needs_image,
     refusals,
     unheard,
@@ -99,12 +100,14 @@ def on_init_producer_id(
 ) -> Effects:
     """Give a producer its identity and fence whoever had it before.
 
-    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a
-    transition in progress, a stale expected identity, the state. DOES: logs EMPTY with the next
-    epoch, or aborts what is ongoing, or keeps it and logs who may end it. ANSWERS: the identity, or
+    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a transition
+    in progress, a stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts
+    what is ongoing, or keeps it and logs who may end it. ANSWERS: the identity, or
     CONCURRENT_TRANSACTIONS while something has to end first.
     Clause: KIP-98 "InitPidRequest", KIP-360; KIP-939 (draft where it keeps).
     """
+    if not request.transactional_id:
+        return nameless(me, reply_to, on)
     answer = answer_to(request)
 
     def refuse(error: Errors) -> Effects:
@@ -278,10 +281,7 @@ def on_markers_lost(
 
 
 def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
-    """Send markers that had to wait because nobody led their partition.
-
-    A transaction whose completion could not be logged is completed when there are replicas again.
-    """
+    """Send markers that had to wait for a leader; complete what could not be logged for lack of replicas."""
     parts: list[Effects] = []
     for known in me.transactions.values():
         if needs_image(known, me.waiting):
@@ -329,7 +329,7 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
 
 
 def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
-    """Give up an append, or forget a name: log its tombstone, and let nobody use it meanwhile (DEAD).
+    """Give up an append, or forget a name: log its tombstone, which nobody may use meanwhile (DEAD).
 
     Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
     """

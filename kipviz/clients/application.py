@@ -66,6 +66,7 @@ class Call(StrEnum):
     DATABASE_ROLLBACK = "database.rollback"
     COMMIT_ASYNC = "commitAsync"
     CLOSE_CONSUMER = "KafkaShareConsumer.close"
+    FLUSH = "flush"
 
 
 class Line(Value, frozen=True, cache_hash=True):

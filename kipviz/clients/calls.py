@@ -13,6 +13,7 @@ from kipviz.clients import classic_consumer as classic
 from kipviz.clients import consumer as regular
 from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
+from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
@@ -23,6 +24,7 @@ from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
@@ -111,7 +113,16 @@ def _send(me: Application, line: Line, rules: ClientRules) -> Application:
     if note:
         last = me.records[-1]
         outputs = (DataRecord(f"{note} of {last.partition}: {last.offset + 1}"),)
+    producer = _producer(me, line)
+    if isinstance(producer, PlainProducer):
+        return me.with_client(plain.send(producer, to, outputs))
     return me.with_client(transactional.send(_producer(me, line), to, outputs))
+
+
+def _flush(me: Application, line: Line, rules: ClientRules) -> Application:
+    producer = _producer(me, line)
+    assert isinstance(producer, PlainProducer), "commitTransaction() does that for a transaction"
+    return me.with_client(plain.flush(producer))
 
 
 def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -436,6 +447,7 @@ CALLS: dict[Call, Calling] = {
     # KIP-939: the same for one name, to end what has no time limit.
     C.FORCE_TERMINATE: Calling(ADMIN, _asking(administering.fence_producers), True),
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
+    C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),
     C.DATABASE_INSERT: Calling(databases.NAME, _insert),
     C.DATABASE_VOTE: Calling(databases.NAME, _vote),

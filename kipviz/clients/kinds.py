@@ -15,6 +15,7 @@ from kipviz.clients import (
     consumer,
     external_database,
     group_consumer,
+    plain_producer,
     producer,
     share_consumer,
     share_member,
@@ -25,6 +26,7 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
@@ -69,6 +71,7 @@ class Kind(Protocol):
 
 KINDS: dict[type, Kind] = {
     Producer: producer,
+    PlainProducer: plain_producer,
     Consumer: consumer,
     GroupConsumer: group_consumer,
     ClassicConsumer: classic_consumer,

@@ -13,6 +13,7 @@ from kipviz.clients.application import Application, Call, Line, databases_change
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import MemberConsumer
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
@@ -89,6 +90,8 @@ def _raised_on_entry(me: Application, line: Line) -> str:
 def _why_illegal(me: Application, line: Line) -> str:
     """Give the exception of a call that is not legal in this state, or nothing."""
     client = client_of(me, line)
+    if isinstance(client, PlainProducer):
+        return _why_not_plain(line)
     if isinstance(client, Producer):
         calling = CALLS[line.call]
         if line.call is Call.PREPARE_TRANSACTION and not client.two_phase_commit:
@@ -98,6 +101,13 @@ def _why_illegal(me: Application, line: Line) -> str:
     if isinstance(client, ShareConsumer):
         return _why_not_of_share(client, line) or ""
     return ""
+
+
+def _why_not_plain(line: Line) -> str:
+    """A producer without a transactional id can send and wait, in whatever state."""
+    if line.call in (Call.SEND, Call.FLUSH):
+        return ""
+    return f"IllegalStateException: {line.call.value}() on a non-transactional producer"
 
 
 def _why_not_of_share(client: ShareConsumer, line: Line) -> str | None:

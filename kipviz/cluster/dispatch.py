@@ -162,6 +162,10 @@ def _by_partition(m: Any, image: Image) -> str:
     return partition
 
 
+def _by_name_or_anybody(m: Any, image: Image) -> str:
+    return _by_transactional_id(m, image) if m.transactional_id else _by_anybody(m, image)
+
+
 def _by_first_partition(m: Any, image: Image) -> str:
     partition: str = m.partitions[0]
     return partition
@@ -169,7 +173,7 @@ def _by_first_partition(m: Any, image: Image) -> str:
 
 # The partition whose leader a request is for; requests not listed are for the whole broker.
 PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
-    InitProducerId: _by_transactional_id,
+    InitProducerId: _by_name_or_anybody,
     InitProducerId2Pc: _by_transactional_id,
     TxnHeartbeat: _by_transactional_id,
     AddPartitionsToTxn: _by_transactional_id,
@@ -202,7 +206,7 @@ FRONT_DESK = (WriteTxnMarkers, ListTransactions, Metadata)
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
-    if kind in FRONT_DESK:
+    if kind in FRONT_DESK or (isinstance(message, InitProducerId) and not message.transactional_id):
         return (broker, kafka_apis.ROLE, "")
     if kind not in PARTITION_OF:
         return (broker, SHARES, "")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
-from kipviz.clients import application, binding, kinds, thread
+from kipviz.clients import application, binding, kinds, plain_producer, thread
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, expired
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
@@ -161,7 +162,8 @@ def _expire_batch(turn: Turn, a: ExpireBatch) -> None:
     app = turn.applications[name]
     client = app.client_at(a.source)
     assert isinstance(client, Producer)
-    after = binding.settle(app.with_client(expired(client)), turn.client_rules)
+    gone = plain_producer.expired(client) if isinstance(client, PlainProducer) else expired(client)
+    after = binding.settle(app.with_client(gone), turn.client_rules)
     turn.applications = turn.applications.set(name, after)
 
 

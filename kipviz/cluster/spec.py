@@ -14,6 +14,7 @@ from kipviz.brokers.settings import (
 from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS
+from kipviz.clients.plain_producer import MAX_IN_FLIGHT
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
@@ -121,6 +122,16 @@ class SessionSpec(Value, frozen=True):
         return max(0, self.session_timeout_ms) // 3
 
 
+class PlainSpec(Value, frozen=True):
+    """A producer without a transactional id: enable.idempotence, and how many batches are on the way.
+
+    `max_in_flight` is max.in.flight.requests.per.connection.
+    """
+
+    idempotence: bool = True
+    max_in_flight: int = MAX_IN_FLIGHT
+
+
 class ApplicationSpec(Value, frozen=True):
     """One application process.
 
@@ -143,7 +154,8 @@ class ApplicationSpec(Value, frozen=True):
     with a transactional id each, as Kafka Streams had one for every task until 2.6.
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
-    `further_sources` are more partitions that a member of a share group reads.
+    `further_sources` are more partitions that a member of a share group reads. `plain` is there if its
+    producer has no transactional id, which is "" then.
     """
 
     name: str
@@ -172,6 +184,7 @@ class ApplicationSpec(Value, frozen=True):
     read_uncommitted: bool = False
     further_sources: tuple[str, ...] = ()
     instance_id: str = ""
+    plain: PlainSpec | None = None
 
 
 class Remade(Value, frozen=True):
@@ -444,6 +457,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
     _check_membership(spec, application)
+    _check_plain(application)
     if not application.program:
         raise BadSpec(f"{name} has no program: a program has at least one line")
     if application.two_phase_commit and application.transaction_timeout_ms != 60_000:
@@ -492,6 +506,23 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         raise BadSpec(
             f"{name} has the instance id {application.instance_id}: static members are modelled "
             f"for protocol {CLASSIC!r}"
+        )
+
+
+def _check_plain(application: ApplicationSpec) -> None:
+    """Refuse a producer that has half of a transactional id, or more on the way than leaders know."""
+    name = application.name
+    plain = application.plain
+    if (plain is not None) != (not application.transactional_id) and not application.admin:
+        raise BadSpec(
+            f"{name} has a plain producer if its transactional id is empty, and only then"
+        )
+    if plain is not None and plain.max_in_flight < 1:
+        raise BadSpec(f"{name} has at least one batch in flight, not {plain.max_in_flight}")
+    if plain is not None and plain.idempotence and plain.max_in_flight > MAX_IN_FLIGHT:
+        raise BadSpec(
+            f"the idempotent producer of {name} has at most {MAX_IN_FLIGHT} batches of a partition in "
+            f"flight, because a leader knows the last {MAX_IN_FLIGHT}, not {plain.max_in_flight}"
         )
 
 

@@ -27,6 +27,7 @@ from kipviz.clients.external_database import NAME as DATABASE
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
@@ -225,7 +226,8 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     for a in spec.applications:
         if a.admin:
             continue
-        homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
+        if a.plain is None:
+            homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
         homes += [
             f"{TRANSACTION_STATE}-{partition_for(task_id(a, task), count)}" for task in a.tasks
         ]
@@ -315,6 +317,22 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
     )
 
 
+def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
+    name = f"{a.name}/producer"
+    if a.plain is not None:
+        return PlainProducer(
+            name, "", idempotence=a.plain.idempotence, max_in_flight=a.plain.max_in_flight
+        )
+    return Producer(
+        name,
+        a.transactional_id,
+        a.transaction_timeout_ms,
+        two_phase_commit=a.two_phase_commit,
+        topics=TopicIds(looks_up=spec.look_up_topics),
+        heartbeat_interval_ms=a.heartbeat_interval_ms,
+    )
+
+
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     source = f"{a.name}/consumer"
     consumer: Consumer | MemberConsumer | ShareConsumer
@@ -344,14 +362,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             a.max_records,
             read_uncommitted=a.read_uncommitted,
         )
-    producer = Producer(
-        f"{a.name}/producer",
-        a.transactional_id,
-        a.transaction_timeout_ms,
-        two_phase_commit=a.two_phase_commit,
-        topics=TopicIds(looks_up=spec.look_up_topics),
-        heartbeat_interval_ms=a.heartbeat_interval_ms,
-    )
+    producer = _producer(a, spec)
     others: dict[str, Client] = {
         task: producer.but(source=f"{a.name}/{task}", transactional_id=task_id(a, task))
         for task in a.tasks

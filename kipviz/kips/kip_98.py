@@ -169,10 +169,48 @@ KIP = Kip(
             test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
         ),
         Row(
+            "InitPidRequest without a TransactionalId",
+            "Any broker gives a producer id that nobody remembers; the client bumps its epoch itself.",
+            MODELLED,
+            handler="brokers.transaction_append.nameless",
+            scenario="kip-98-idempotent-retry",
+            test="conformance/test_transactions.py::"
+            "test_09_a_producer_without_a_name_gets_an_identity_that_nobody_remembers",
+            page="10-kip-98-transactions",
+        ),
+        Row(
             "max.in.flight.requests.per.connection",
             "Up to five batches of a partition are on their way at once, and keep their order.",
+            SIMPLIFIED,
+            handler="clients.plain_producer.next_request",
+            scenario="kip-98-in-flight",
+            test="clients/test_plain_producer.py::test_what_is_sent_again_goes_alone_and_in_order",
+            page="10-kip-98-transactions",
+            note="for producers without a transactional id; one with has one batch of a partition on the wire",
+        ),
+        Row(
+            "enable.idempotence=false",
+            "Without sequences a batch that is sent again may be there twice, or behind a later one.",
+            MODELLED,
+            handler="clients.plain_producer.on_response",
+            scenario="kip-98-in-flight-without",
+            test="clients/test_plain_producer.py::"
+            "test_without_idempotence_it_asks_for_nothing_and_numbers_nothing",
+        ),
+        Row(
+            "Sequences of a producer that a log does not know",
+            "Any first sequence is taken; only a transaction of version 2 has to begin at 0.",
+            MODELLED,
+            handler="brokers.partition_log.check_client_batch",
+            scenario="kip-98-in-flight-unknown",
+            test="clients/test_plain_producer.py::"
+            "test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0",
+        ),
+        Row(
+            "producer.id.expiration.ms",
+            "A log forgets a producer that it has not heard of for a day.",
             OPEN,
-            note="the client has one batch of a partition on the wire; the log knows the last five",
+            note="what a log knows of a producer stays; brokers of 4.4 never say UNKNOWN_PRODUCER_ID",
         ),
         Row(
             "max.block.ms",

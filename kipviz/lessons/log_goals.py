@@ -7,14 +7,16 @@ from typing import Any
 
 from kipviz.cluster.actions import Load
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent, TransactionDecided
+from kipviz.messages.events import BatchAppended, MessageSent, TransactionDecided
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerIdResponse,
     WriteTxnMarkersResponse,
 )
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
+SEVERAL = 3
 # What an append that failed is to whoever asked for it.
 FAILED = (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NOT_ENOUGH_REPLICAS)
 
@@ -49,8 +51,54 @@ def _decided_by_the_next(moment: Any) -> bool:
     )
 
 
+def _several_in_flight(moment: Any) -> bool:
+    """A producer has three batches of a partition on the way."""
+    for app in moment.world.applications.values():
+        flying = [b.partition for b in app.producer.batches if b.broker >= 0]
+        if any(flying.count(partition) >= SEVERAL for partition in flying):
+            return True
+    return False
+
+
+def _out_of_order(moment: Any) -> bool:
+    """A leader has just refused a batch because of its sequence."""
+    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
+    return any(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message) for message in sent)
+
+
+def _order_lost(moment: Any) -> bool:
+    """An output is in a log behind one that was made from a later record of the same partition."""
+    for name, log in moment.world.logs.items():
+        if topic_of(name) in INTERNAL_TOPICS:
+            continue
+        newest: dict[str, int] = {}
+        for batch in log.batches:
+            for record in batch.records:
+                source, _, offset = getattr(record, "origin", "").rpartition("@")
+                if source and int(offset) < newest.get(source, -1):
+                    return True
+                if source:
+                    newest[source] = int(offset)
+    return False
+
+
+def _batch_repeated(moment: Any) -> bool:
+    """A leader has just answered a batch with the offset of one that was in its log already."""
+    appended = [e for e in moment.events if isinstance(e, BatchAppended) and not e.control]
+    return not appended and any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, ProduceResponse)
+        and event.message.error is Errors.NONE
+        for event in moment.events
+    )
+
+
 GOALS: Mapping[str, Callable[[Any], bool]] = {
     "append refused": _append_refused,
     "record given up": _given_up,
     "decided by the next coordinator": _decided_by_the_next,
+    "several in flight": _several_in_flight,
+    "out of order": _out_of_order,
+    "order lost": _order_lost,
+    "batch repeated": _batch_repeated,
 }

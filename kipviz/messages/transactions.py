@@ -14,7 +14,10 @@ from kipviz.messages.message import Message
 
 
 class InitProducerId(Message, frozen=True):
-    """A producer asks for its producer id and epoch; an older one with the same name is fenced."""
+    """A producer asks for its producer id and epoch; an older one with the same name is fenced.
+
+    Without a transactional id (null on the wire, "" here) it gets an id that nobody remembers.
+    """
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 5

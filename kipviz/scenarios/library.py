@@ -7,6 +7,7 @@ from kipviz.scenarios.stories import (
     kip_11,
     kip_62,
     kip_98,
+    kip_98_idempotence,
     kip_98_replicas,
     kip_447,
     kip_664,
@@ -44,6 +45,7 @@ class UnknownScenario(ValueError):
 LIBRARY: tuple[Scenario, ...] = (
     *kip_98.STORIES,
     *kip_11.STORIES,
+    *kip_98_idempotence.STORIES,
     *kip_98_replicas.STORIES,
     *kip_447.STORIES,
     *kip_664.STORIES,

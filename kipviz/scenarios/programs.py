@@ -351,3 +351,9 @@ COPY_AND_COMMIT: tuple[Line, ...] = (
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
     Line("consumer.commitSync();", C.COMMIT_SYNC, then=1),
 )
+
+# A producer without a transactional id: some records one by one, and then it waits for all of them.
+_POLL_AND_SEND: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL), Line(SEND, C.SEND))
+_FLUSH = Line("producer.flush();", C.FLUSH)
+SEND_THREE: tuple[Line, ...] = (*_POLL_AND_SEND * 3, _FLUSH)
+SEND_FOUR: tuple[Line, ...] = (*_POLL_AND_SEND * 4, _FLUSH)

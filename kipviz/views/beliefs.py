@@ -367,6 +367,8 @@ def _exception(app: Application, heard: Heard, known: TransactionMetadata | str)
 
 def _known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
     """Give what the coordinator knows of a transactional id, or why nobody knows anything."""
+    if not spec.transactional_id:
+        return "it has no transactional id"
     home = world.image.home_of(TRANSACTION_STATE, spec.transactional_id)
     role = world.roles.get(role_key(world.image.leader_of(home), home))
     if not isinstance(role, TransactionCoordinator):

@@ -144,7 +144,8 @@ class Cards:
         for app in self._spec.members:
             self._of_group(app)
         for app in self._spec.members:
-            self._transaction(app.transactional_id)
+            if app.transactional_id:
+                self._transaction(app.transactional_id)
         self._logs()
         for broker in self._spec.brokers:
             self._of_broker(broker)
@@ -358,7 +359,8 @@ class Cards:
         outputs |= dict.fromkeys(line.target.split()[0] for line in sends if line.target)
         homes = []
         for app in self._spec.members:
-            homes.append(self._home(TRANSACTION_STATE, app.transactional_id))
+            if app.transactional_id:
+                homes.append(self._home(TRANSACTION_STATE, app.transactional_id))
             if app.share:
                 homes.append(self._home(SHARE_GROUP_STATE, self._key(app)))
             else:

@@ -25,6 +25,9 @@ def of_coordinator(
     role: TransactionCoordinator, message: Any, settings: BrokerSettings
 ) -> Iterator[tuple[str, str]]:
     """Give who has the name, in which state, against what the request says, and what it asks."""
+    if not message.transactional_id:
+        yield "transactional id", "none: nothing is asked, and nothing is remembered"
+        return
     known = role.transactions.get(message.transactional_id)
     if known is None:
         yield message.transactional_id, "not known yet"

@@ -16,6 +16,9 @@ def facts(rows: list[Fact]) -> Card:
     return {label: {"label": label, "value": value, "tone": tone} for label, value, tone in rows}
 
 
+NAMELESS = "no transactional id"
+
+
 def short_name(partition: str) -> str:
     """Give a partition's name as people say it where there is little room."""
     return (

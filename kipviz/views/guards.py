@@ -24,6 +24,7 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import MemberConsumer, next_request
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster import dispatch
@@ -168,7 +169,7 @@ def _call(app: Application) -> Iterator[Guard]:
     client = client_of(app, line)
     if isinstance(client, Producer):
         yield "producer state", client.state_name
-        if not app.waiting:
+        if not app.waiting and not isinstance(client, PlainProducer):
             yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
         if client.error:
             yield "error", client.error
@@ -523,7 +524,7 @@ def _repair(world: World, action: StartBroker | Heal | StartClient | Resume) -> 
         case StartClient(application=name):
             app = world.applications[name]
             yield "life", f"{app.life + 1}: it remembers nothing but names"
-            yield "transactional id", app.manager.transactional_id
+            yield "transactional id", app.manager.transactional_id or "none"
             yield "starts at line", f"1: {app.program[0].text}"
 
 

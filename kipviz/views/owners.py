@@ -18,7 +18,7 @@ from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
-from kipviz.views.facts import Card, Fact, facts, listed, number, short_name
+from kipviz.views.facts import NAMELESS, Card, Fact, facts, listed, number, short_name
 
 Connections = Table[tuple[str, int], Connection]
 
@@ -233,11 +233,12 @@ def of_broker(
 
 
 def _identity(producer: Producer) -> str:
+    name = producer.transactional_id or NAMELESS
     if producer.producer_id < 0:
-        return f"{producer.transactional_id}, no producer id yet"
+        return f"{name}, no producer id yet"
     who = f"pid {producer.producer_id}, last epoch {producer.producer_epoch}"
     bound = f", bound to the {producer.session}" if producer.session else ""
-    return f"{producer.transactional_id}, {who}{bound}"
+    return f"{name}, {who}{bound}"
 
 
 def _next(message: Message | None) -> str:

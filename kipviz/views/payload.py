@@ -32,7 +32,7 @@ from kipviz.views.beliefs import Beliefs
 from kipviz.views.cards import CardHead, Cards
 from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
-from kipviz.views.facts import short_name
+from kipviz.views.facts import NAMELESS, short_name
 from kipviz.views.guards import why
 from kipviz.views.holding import findings
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
@@ -455,7 +455,9 @@ def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
 
 
 def _sub(app: ApplicationSpec) -> str:
-    return "admin client" if app.admin else f"{app.transactional_id} · {app.member_id}"
+    if app.admin:
+        return "admin client"
+    return f"{app.transactional_id or NAMELESS} · {app.member_id}"
 
 
 def _lane(scenario: Scenario, name: str, title: str, sub: str) -> Part:

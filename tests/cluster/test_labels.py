@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.cluster.actions import Deliver, DeliverLate, ExpireLock, Send
 from kipviz.cluster.labels import label
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.scenarios.library import scenario
@@ -17,14 +16,3 @@ def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
             world = trace.node(node).world
             names = [label(world, action) for action in model.enabled(world)]
             assert len(set(names)) == len(names), (story, node, sorted(names))
-
-
-def test_what_is_not_there_any_more_still_has_a_name() -> None:
-    world = scenario("kip-1289-small").model(REPAIRED).initial()
-    assert (
-        label(world, Deliver("app-1/producer", 9, "request")) == "nothing (request) arrives at B9"
-    )
-    assert label(world, DeliverLate("app-1/producer", 9)) == "late nothing arrives at B9"
-    assert label(world, Send("app-1/consumer")) == "app-1/consumer sends nothing"
-    gone = "my-group:AAAAAAAAAAAAAAAAAAAAGg:0"
-    assert label(world, ExpireLock(5, gone, 100)) == f"the lock of {gone}@100 runs out"

@@ -249,7 +249,7 @@ WRITE_TXN_MARKERS_RESPONSE = Schema(
 
 def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
     return {
-        "TransactionalId": m.transactional_id,
+        "TransactionalId": m.transactional_id or None,
         "TransactionTimeoutMs": m.transaction_timeout_ms,
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,

@@ -1,0 +1,184 @@
+"""A producer without a transactional id: its numbers, several batches on the way, its own epoch bump."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import plain_producer as clients
+from kipviz.clients.plain_producer import PlainProducer
+from kipviz.clients.producer import ProducerState
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
+from kipviz.records.batches import DataRecord
+
+GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+RETRY = Errors.NOT_LEADER_OR_FOLLOWER
+
+
+def producer(**changes: object) -> PlainProducer:
+    me = PlainProducer("app-1/producer", "", **changes)
+    for value in "abcdefg":
+        me = clients.send(me, "out-0", (DataRecord(value),))
+    return me
+
+
+def ready(**changes: object) -> PlainProducer:
+    me, _ = out(producer(**changes))
+    return clients.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0))
+
+
+def out(me: PlainProducer, broker: int = 1):
+    """Put the next request on the wire."""
+    request = clients.next_request(me)
+    assert request is not None
+    return clients.sent(me, request, broker)
+
+
+def all_out(me: PlainProducer):
+    """Put on the wire whatever may go, and give the epochs and sequences of it."""
+    said = []
+    while (request := clients.next_request(me)) is not None:
+        me, _ = clients.sent(me, request, 1)
+        assert isinstance(request, Produce)
+        said.append((request.producer_epoch, request.base_sequence))
+    return me, said
+
+
+def answer(me: PlainProducer, sequence: int, error: Errors = Errors.NONE) -> PlainProducer:
+    return clients.on_response(me, ProduceResponse(error, "out-0", sequence))
+
+
+def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
+    me, asked = out(producer())
+    assert isinstance(asked, InitProducerId)
+    assert asked.transactional_id == ""
+    assert clients.next_request(me) is None
+    assert clients.next_request(PlainProducer("app-1/producer", "")) is None, "nothing to send"
+
+
+def test_without_idempotence_it_asks_for_nothing_and_numbers_nothing():
+    _, first = out(producer(idempotence=False))
+    assert (first.producer_id, first.base_sequence) == (-1, -1)
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+def test_as_many_batches_of_a_partition_are_on_the_way_as_it_may_have(most):
+    me, said = all_out(ready(max_in_flight=most))
+    assert said == [(0, n) for n in range(most)]
+    _, more = all_out(answer(me, 0))
+    assert more == [(0, most)]
+
+
+def test_what_is_sent_again_goes_alone_and_in_order():
+    me, _ = all_out(ready(max_in_flight=3))
+    for sequence, error in ((0, RETRY), (1, GAP), (2, GAP)):
+        me = answer(me, sequence, error)
+    for sequence in range(3):
+        me, said = all_out(me)
+        assert said[0] == (0, sequence)
+        assert len(said) == 1 or sequence == 2
+        me = answer(me, sequence)
+    assert me.producer_epoch == 0
+
+
+def test_a_gap_is_waited_out_as_long_as_an_earlier_batch_is_not_through():
+    me, _ = all_out(ready(max_in_flight=2))
+    me = answer(me, 0, RETRY)
+    me = answer(me, 1, GAP)
+    assert me.producer_epoch == 0
+
+
+def test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0():
+    """What the leader had acknowledged is not there any more."""
+    me, _ = all_out(ready(max_in_flight=2))
+    me = answer(answer(me, 0), 1, GAP)
+    assert (me.producer_id, me.producer_epoch) == (9, 1)
+    me, said = all_out(me)
+    assert said == [(1, 0), (1, 1)], "what is new may go behind it"
+
+
+def test_a_bump_is_the_clients_own_until_the_epochs_are_used_up():
+    me = ready(max_in_flight=1).but(producer_epoch=32_767)
+    me, _ = out(me)
+    me = answer(me, 0)
+    me, _ = out(me)
+    me = answer(me, 1, GAP)
+    assert me.producer_id == -1
+    me, asked = out(me)
+    assert isinstance(asked, InitProducerId)
+    me = clients.on_response(me, InitProducerIdResponse(Errors.NONE, 10, 0))
+    _, again = out(me)
+    assert (again.producer_id, again.producer_epoch, again.base_sequence) == (10, 0, 0)
+
+
+def test_another_partition_keeps_its_epoch_until_nothing_of_it_is_on_the_way():
+    me = clients.send(ready(max_in_flight=2), "other-0", (DataRecord("x"),))
+    me = clients.send(me, "other-0", (DataRecord("y"),))
+    me = clients.send(me, "other-0", (DataRecord("z"),))
+    me, _ = all_out(me)
+    me = answer(answer(me, 0), 1, GAP)
+    others = [b for b in me.batches if b.partition == "other-0"]
+    assert [(b.identity, b.base_sequence) for b in others] == [
+        ((9, 0), 0),
+        ((9, 0), 1),
+        ((-1, -1), -1),
+    ]
+    me = clients.on_response(me, ProduceResponse(Errors.NONE, "other-0", 0))
+    assert [r for r in all_out(me)[1] if r == (1, 0)] == [(1, 0)], "only the partition with the gap"
+    me = clients.on_response(me, ProduceResponse(Errors.NONE, "other-0", 1))
+    me, said = all_out(me)
+    assert said.count((1, 0)) == 2
+
+
+def test_a_batch_that_expired_after_it_was_sent_holds_back_what_is_new():
+    me, _ = out(ready(max_in_flight=1))
+    me = answer(me, 0)
+    me, _ = out(me)
+    me = clients.on_disconnected(me, 1)
+    me = clients.expired(me)
+    assert me.failed == ("b",)
+    assert me.producer_epoch == 1, "nothing else was on the way: the sequence cannot be trusted"
+
+
+def test_what_comes_behind_an_expired_batch_shows_whether_it_arrived():
+    me, _ = all_out(ready(max_in_flight=2))
+    me = clients.on_disconnected(me, 1)
+    me = clients.expired(me)
+    assert me.unresolved["out-0"] == 1
+    me, said = all_out(me)
+    assert said == [(0, 1)]
+    arrived = answer(me, 1)
+    assert (arrived.producer_epoch, len(arrived.unresolved)) == (0, 0)
+    lost = answer(me, 1, GAP)
+    assert lost.producer_epoch == 1
+    assert all_out(lost)[1] == [(1, 0), (1, 1)]
+
+
+def test_a_batch_that_nobody_takes_is_given_up_and_the_next_epoch_begins():
+    me, _ = all_out(ready(max_in_flight=1))
+    me = answer(me, 0, Errors.TOPIC_AUTHORIZATION_FAILED)
+    assert me.failed == ("a",)
+    assert all_out(me)[1] == [(1, 0)]
+
+
+def test_who_may_not_have_an_identity_loses_what_it_had_to_send():
+    me, _ = out(producer())
+    me = clients.on_response(me, InitProducerIdResponse(Errors.CLUSTER_AUTHORIZATION_FAILED))
+    assert (me.state, me.failed) == (ProducerState.UNINITIALIZED, tuple("abcdefg"))
+    assert me.done
+
+
+def test_flush_waits_for_the_last_answer():
+    me, _ = all_out(ready(max_in_flight=5))
+    me = clients.flush(me)
+    for sequence in range(7):
+        assert not me.done
+        me, _ = all_out(answer(me, sequence))
+    assert me.done
+
+
+def test_the_next_process_is_nobody_that_anyone_knows():
+    me, _ = all_out(ready())
+    fresh = clients.restarted(me, 2)
+    assert (fresh.producer_id, fresh.batches, fresh.max_in_flight) == (-1, (), 5)
