@@ -137,6 +137,48 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "ShareCoordinatorShard.initializeState",
     ),
+    "DeleteShareGroupState": Clause(
+        "on_delete",
+        "KIP-932 DeleteShareGroupState",
+        SHIPPED,
+        "ShareCoordinatorShard.deleteState",
+    ),
+    "ReadShareGroupStateSummary": Clause(
+        "on_read_summary",
+        "KIP-932 ReadShareGroupStateSummary; KIP-1226",
+        SHIPPED,
+        "ShareCoordinatorShard.readStateSummary",
+    ),
+    "ShareGroupDescribe": Clause(
+        "on_share_group_describe",
+        "KIP-932 ShareGroupDescribe",
+        SHIPPED,
+        "GroupMetadataManager.shareGroupDescribe",
+    ),
+    "DescribeShareGroupOffsets": Clause(
+        "on_describe_share_group_offsets",
+        "KIP-932 DescribeShareGroupOffsets; KIP-1226",
+        SHIPPED,
+        "GroupCoordinatorService.describeShareGroupAllOffsets",
+    ),
+    "AlterShareGroupOffsets": Clause(
+        "on_alter_share_group_offsets",
+        "KIP-932 AlterShareGroupOffsets",
+        SHIPPED,
+        "GroupMetadataManager.alterShareGroupOffsets",
+    ),
+    "DeleteShareGroupOffsets": Clause(
+        "on_delete_share_group_offsets",
+        "KIP-932 DeleteShareGroupOffsets",
+        SHIPPED,
+        "GroupCoordinatorShard.initiateDeleteShareGroupOffsets",
+    ),
+    "DeleteGroups": Clause(
+        "on_delete_groups",
+        "KIP-229 DeleteGroups; KIP-932",
+        SHIPPED,
+        "GroupCoordinatorService.deleteShareGroups",
+    ),
     "ShareFetch": Clause(
         "on_share_fetch", "KIP-932 ShareFetch", SHIPPED, "SharePartitionManager.fetchMessages"
     ),
@@ -378,6 +420,13 @@ TAKEN_BY: dict[str, str] = {
     "ListTransactions": "ListTransactionsHandler",
     "DescribeTransactions": "DescribeTransactionsHandler",
     "DescribeProducers": "DescribeProducersHandler",
+    "DeleteShareGroupState": "PersisterStateManager.DeleteStateHandler",
+    "ReadShareGroupStateSummary": "PersisterStateManager.ReadStateSummaryHandler",
+    "ShareGroupDescribe": "DescribeShareGroupsHandler",
+    "DescribeShareGroupOffsets": "ListShareGroupOffsetsHandler",
+    "AlterShareGroupOffsets": "AlterShareGroupOffsetsHandler",
+    "DeleteShareGroupOffsets": "DeleteShareGroupOffsetsHandler",
+    "DeleteGroups": "DeleteShareGroupsHandler",
 }
 ADMIN_CALLS = {
     "listTransactions": "KafkaAdminClient.listTransactions",
@@ -387,6 +436,11 @@ ADMIN_CALLS = {
     "admin.abortTransaction": "KafkaAdminClient.abortTransaction",
     "fenceProducers": "KafkaAdminClient.fenceProducers",
     "forceTerminateTransaction": "KafkaAdminClient.forceTerminateTransaction",
+    "describeShareGroups": "KafkaAdminClient.describeShareGroups",
+    "listShareGroupOffsets": "KafkaAdminClient.listShareGroupOffsets",
+    "alterShareGroupOffsets": "KafkaAdminClient.alterShareGroupOffsets",
+    "deleteShareGroupOffsets": "KafkaAdminClient.deleteShareGroupOffsets",
+    "deleteShareGroups": "KafkaAdminClient.deleteShareGroups",
 }
 
 
@@ -403,6 +457,18 @@ TIMERS: dict[str, Clause] = {
         "KIP-62 max.poll.interval.ms; KIP-848 Member Failures, rebalance timeout",
         SHIPPED,
         "GroupMetadataManager, rebalance timeout timers",
+    ),
+    "the prune interval of": Clause(
+        "on_timer",
+        "KIP-932 Share-group state topic, pruning",
+        SHIPPED,
+        "ShareCoordinatorService.setupRecordPruning; ShareCoordinatorOffsetsManager",
+    ),
+    "the cold snapshot interval of": Clause(
+        "on_timer",
+        "KIP-932 Share-group state topic, snapshots",
+        SHIPPED,
+        "ShareCoordinatorShard.snapshotColdPartitions",
     ),
     "the append at": Clause(
         "fail_append",
@@ -465,7 +531,8 @@ def clause_of_call(call: str, *, share: bool, session: bool = False) -> Clause:
         return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
     if call in ADMIN_CALLS:
         others = {"fenceProducers": "KIP-360 fencing", "forceTerminateTransaction": "KIP-939 Admin"}
-        clause = others.get(call, "KIP-664 Admin API and tool")
+        of_shares = "KIP-932 Admin API and kafka-share-groups.sh" if "hareGroup" in call else ""
+        clause = of_shares or others.get(call, "KIP-664 Admin API and tool")
         return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
     if call == "KafkaShareConsumer.close":
         return Clause(call, "KIP-932 consumer API", SHIPPED, call)

@@ -33,6 +33,7 @@ class Operation(StrEnum):
     READ = "READ"
     WRITE = "WRITE"
     DESCRIBE = "DESCRIBE"
+    DELETE = "DELETE"
     ALTER = "ALTER"
     CLUSTER_ACTION = "CLUSTER_ACTION"
     IDEMPOTENT_WRITE = "IDEMPOTENT_WRITE"
@@ -54,12 +55,12 @@ Op, R = Operation, Resource
 # WRITE of a group, so what KIP-1289 asks for cannot be given: kafka-acls.sh refuses it.
 SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
     R.TOPIC: (Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
-    R.GROUP: (Op.READ, Op.DESCRIBE),
+    R.GROUP: (Op.READ, Op.DESCRIBE, Op.DELETE),
     R.TRANSACTIONAL_ID: (Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
     R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, Op.IDEMPOTENT_WRITE),
 }
 # Whoever may do one of these may describe, too (StandardAuthorizerData).
-IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.ALTER)
+IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.DELETE, Op.ALTER)
 ERROR_OF: dict[Resource, Errors] = {
     R.TOPIC: Errors.TOPIC_AUTHORIZATION_FAILED,
     R.GROUP: Errors.GROUP_AUTHORIZATION_FAILED,
@@ -108,6 +109,7 @@ class Need(Value, frozen=True):
 
 WRITE_ID = Need(Op.WRITE, R.TRANSACTIONAL_ID)
 READ_GROUP = Need(Op.READ, R.GROUP)
+DESCRIBE_GROUP = Need(Op.DESCRIBE, R.GROUP)
 READ_TOPIC = Need(Op.READ, R.TOPIC)
 READ_EACH = Need(Op.READ, R.TOPIC, each=True)
 # Versions 0 to 3 are sent by clients, the later ones by brokers.
@@ -162,6 +164,16 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "ListTransactions": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID, hides=True),),
     "DescribeTransactions": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID),),
     "DescribeProducers": (READ_TOPIC,),
+    "ShareGroupDescribe": (DESCRIBE_GROUP,),
+    "DescribeShareGroupOffsets": (
+        DESCRIBE_GROUP,
+        Need(Op.DESCRIBE, R.TOPIC, "KafkaApis, single topics of the answer", hides=True),
+    ),
+    "AlterShareGroupOffsets": (READ_GROUP, READ_TOPIC),
+    "DeleteShareGroupOffsets": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
+    "DeleteGroups": (Need(Op.DELETE, R.GROUP),),
+    "DeleteShareGroupState": INTER_BROKER,
+    "ReadShareGroupStateSummary": INTER_BROKER,
 }
 
 
@@ -207,6 +219,10 @@ def needs_of(message: Message) -> tuple[Need, ...]:
 def _topics(m: Any) -> tuple[str, ...]:
     if hasattr(m, "offsets"):
         return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
+    if hasattr(m, "starts"):
+        return tuple(dict.fromkeys(topic_of(partition) for partition, _ in m.starts))
+    if hasattr(m, "topic"):
+        return (m.topic,)
     if hasattr(m, "topics"):
         return tuple(m.topics)
     if hasattr(m, "partitions"):

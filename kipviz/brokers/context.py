@@ -143,6 +143,7 @@ class Effects(Value, frozen=True):
     """What a handler wants done: its new state and everything it asks the cluster to carry out.
 
     `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
+    `deletes` are logs of its own and the offsets up to which their records are deleted.
     """
 
     state: Any
@@ -153,6 +154,7 @@ class Effects(Value, frozen=True):
     events: tuple[Event, ...] = ()
     new_producer_ids: int = 0
     given_up: tuple[tuple[str, int], ...] = ()
+    deletes: tuple[tuple[str, int], ...] = ()
 
 
 class Context(Value, frozen=True):
@@ -208,6 +210,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
     events: tuple[Event, ...] = ()
     new_producer_ids = 0
     given_up: tuple[tuple[str, int], ...] = ()
+    deletes: tuple[tuple[str, int], ...] = ()
     for part in parts:
         given_up += part.given_up
         appends += part.appends
@@ -216,4 +219,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         local += part.local
         events += part.events
         new_producer_ids += part.new_producer_ids
-    return Effects(state, appends, replies, requests, local, events, new_producer_ids, given_up)
+        deletes += part.deletes
+    return Effects(
+        state, appends, replies, requests, local, events, new_producer_ids, given_up, deletes
+    )

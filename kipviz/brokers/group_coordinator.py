@@ -5,8 +5,10 @@ WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataMa
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group,
-  `classic_membership` the same by the classic protocol, `share_membership` who is in a share group.
-NOT MODELLED: expiry of offsets, deletion of groups; offset metadata; a fetch that does not require stable offsets is answered from the newest state,
+  `classic_membership` the same by the classic protocol, `share_membership` who is in a share group,
+  `share_administration` what operators do with one.
+NOT MODELLED: expiry of offsets, deletion of regular groups; offset metadata; a fetch that does not
+  require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """
 
@@ -19,6 +21,7 @@ from kipviz.brokers import (
     enlistment,
     group_membership,
     partition_log,
+    share_administration,
     share_membership,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
@@ -85,6 +88,8 @@ on_delay = classic_membership.on_delay
 # Answers of share coordinators, for share groups whose partitions are new.
 on_initialized = share_membership.on_initialized
 on_initialize_lost = share_membership.on_initialize_lost
+on_state_answered = share_administration.on_state_answered
+on_state_lost = share_administration.on_state_lost
 
 
 def on_offset_fetch(
@@ -243,7 +248,8 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     refused = [_answer(me, w.reply_to, Errors.NOT_COORDINATOR) for w in me.enlisting]
     members = classic_membership.on_resigned(me)
-    done = Effects(None, replies=(*owed.replies, *members), local=owed.local)
+    operators = share_administration.refused_all(me, Errors.NOT_COORDINATOR)
+    done = Effects(None, replies=(*owed.replies, *members, *operators), local=owed.local)
     return with_effects(None, done, *refused)
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 from kipviz.brokers import classic_group, consumer_group, share_group
 from kipviz.brokers.classic_group import ClassicGroup
 from kipviz.brokers.consumer_group import ConsumerGroup
+from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.replication import WaitingForReplicas
 from kipviz.brokers.share_group import ShareGroup
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import PartitionResult
 from kipviz.records.batches import COMMIT, Batch
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (
@@ -25,7 +28,7 @@ from kipviz.records.consumer_offsets import (
     TargetEpochRecord,
     TargetRecord,
 )
-from kipviz.records.share_group_members import ShareGroupRecord
+from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted, ShareGroupRecord
 
 
 class PendingOffset(Value, frozen=True):
@@ -46,12 +49,28 @@ class CommittedOffset(Value, frozen=True):
     topic_id: str = ""
 
 
+class Operating(Value, frozen=True):
+    """An operator's request that waits for share coordinators.
+
+    `asked` are the requests that are under way, `answers` what came back; `tag` names the request
+    on the wire. `results` are what was wrong with single partitions from the start.
+    """
+
+    request: Message
+    reply_to: ReplyTo
+    tag: str
+    asked: tuple[Message, ...]
+    answers: tuple[Message, ...] = ()
+    results: tuple[PartitionResult, ...] = ()
+
+
 class GroupCoordinator(Part, frozen=True, dict=True):
     """The coordinator of one partition of `__consumer_offsets`.
 
     `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before
     the run, with the epochs they have for ever; `groups` are the groups whose members come and go,
-    `classic_groups` those of the classic protocol.
+    `classic_groups` those of the classic protocol. `operating` are operators' requests that wait for
+    share coordinators.
     """
 
     shard: str
@@ -64,6 +83,7 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     groups: Table[str, ConsumerGroup] = Table.of()
     share_groups: Table[str, ShareGroup] = Table.of()
     classic_groups: Table[str, ClassicGroup] = Table.of()
+    operating: tuple[Operating, ...] = ()
 
 
 def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
@@ -93,6 +113,9 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
             case GroupMetadataRecord(group_id=group_id):
                 group_now = classic_group.loaded(record)
                 me = me.but(classic_groups=me.classic_groups.set(group_id, group_now))
+            case ShareGroupDeleted(of=of):
+                gone = of == OF_A_GROUP[-1]
+                me = me.but(share_groups=me.share_groups.without(record.group_id)) if gone else me
             case _ if isinstance(record, ShareGroupRecord):
                 shared = me.share_groups.get(record.group_id) or ShareGroup()
                 after_it = share_group.replayed(shared, record)

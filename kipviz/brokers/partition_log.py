@@ -6,7 +6,7 @@ KIPS: KIP-98 (idempotence, transactions), KIP-890 (epoch per transaction), KIP-1
 DURABILITY: the state is the log. A crash keeps what is below the high watermark and the rest is
 recomputed by reading the log again (`rebuild`).
 NOT MODELLED: single followers (what is below the high watermark is on all of them, what is above
-on the leader alone); segments; retention; producer id expiry; timestamps.
+on the leader alone); segments; retention by time or size; producer id expiry; timestamps.
 """
 
 from __future__ import annotations
@@ -254,6 +254,15 @@ def replicate(log: PartitionLog, up_to: int = -1) -> PartitionLog:
         return log
     still = tuple(u for u in log.unreplicated if u[1] >= high_watermark)
     return log.but(high_watermark=high_watermark, unreplicated=still)
+
+
+def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
+    """Delete a log from its front: a batch that reaches over the new start stays whole.
+
+    What the log knows of producers stays as well. Source: UnifiedLog.maybeIncrementLogStartOffset.
+    """
+    kept = Log.of(batch for batch in log.batches if batch.last_offset >= up_to)
+    return log.but(start_offset=up_to, batches=kept)
 
 
 def rebuild(log: PartitionLog) -> PartitionLog:

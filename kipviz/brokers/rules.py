@@ -116,3 +116,15 @@ class BrokerRules(Value, frozen=True):
     marker_below_level: Callable[[bool], bool]
     """Does a marker's hook run: (is the level of share.version finalized that KIP-1289 adds)?
     (KIP-1289 "Downgrade"; finding S.)"""
+
+    reset_epoch: Callable[[int], int]
+    """Which state epoch does an operator's AlterShareGroupOffsets have: (the group's epoch)?
+    (KIP-932 "AlterShareGroupOffsets"; GroupMetadataManager.alterShareGroupOffsets.)"""
+
+    reset_while_pending: Callable[[bool], tuple[Errors, bool]]
+    """What comes of a reset, or a deletion, of a share-partition's state: (is a vote pending there)
+    -> what is answered, and whether a vote outlives it? (Findings X6, X13.)"""
+
+    prune_floor: Callable[[int, int], int]
+    """How far is `__share_group_state` deleted: (offset of the oldest snapshot that is needed, that
+    of the first vote without a marker)? (ShareCoordinatorOffsetsManager; finding X16.)"""

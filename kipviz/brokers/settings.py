@@ -21,6 +21,9 @@ class BrokerSettings(Value, frozen=True):
     reads these two. `targets_wait` says that group.consumer.assignment.interval.ms and
     group.share.assignment.interval.ms have not passed since the last target of any group (KIP-1263):
     one with members keeps its target for now. With an untimed clock that is so for a whole run or not.
+    `state_upkeep` lets the two jobs of the share coordinator come that look after
+    its log: share.coordinator.state.topic.prune.interval.ms and
+    share.coordinator.cold.partition.snapshot.interval.ms, five minutes and longer than most stories.
     """
 
     delivery_count_limit: int = 5
@@ -34,6 +37,7 @@ class BrokerSettings(Value, frozen=True):
     transaction_scan_ms: int = 10_000
     targets_wait: bool = False
     initial_rebalance_delay_ms: int = 3_000
+    state_upkeep: bool = False
 
 
 EARLIEST, LATEST = "earliest", "latest"

@@ -5,7 +5,8 @@ WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBa
 KIPS: KIP-932. The pending votes are our inference: KIP-1289 says "no ShareCoordinatorShard
   changes" and defers persistence, the repaired design needs both.
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-NOT MODELLED: DeleteShareGroupState, ReadShareGroupStateSummary, cold snapshots, pruning.
+`share_upkeep` has what is deleted, repeated and cut off.
+NOT MODELLED: state of topics that are deleted.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import ShareStateReset
 from kipviz.messages.message import Message
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
@@ -46,6 +48,7 @@ from kipviz.records.share_group_state import (
     RecordState,
     ShareSnapshotRecord,
     ShareStagedRecord,
+    ShareTombstone,
     ShareUpdateRecord,
     StagedBatch,
     StateBatch,
@@ -54,10 +57,15 @@ from kipviz.records.share_group_state import (
 )
 
 ROLE = "share_coordinator"
+# The state epoch of a share-partition whose state is deleted.
+NO_EPOCH = -1
 
 
 class ShareState(Part, frozen=True, dict=True):
-    """The joined state of one share-partition (ShareGroupOffset.java)."""
+    """The joined state of one share-partition (ShareGroupOffset.java).
+
+    `cold` says that nothing has changed since a snapshot that was made because nothing did.
+    """
 
     snapshot_epoch: int
     state_epoch: int
@@ -66,6 +74,7 @@ class ShareState(Part, frozen=True, dict=True):
     delivery_complete_count: int
     batches: tuple[StateBatch, ...]
     updates: int = 0
+    cold: bool = False
 
 
 class Vote(Value, frozen=True):
@@ -131,7 +140,7 @@ def on_read(
         state.start_offset,
         state.delivery_complete_count,
     )
-    return _write(me, record, reply_to, answer, on)
+    return write(me, record, reply_to, answer, on)
 
 
 def on_initialize(
@@ -141,6 +150,7 @@ def on_initialize(
 
     WHEN: a share group has a partition that is new to it. CHECKS: the state epoch. DOES: writes a
     snapshot without batches, unless the same state is there. ANSWERS: when it is replicated.
+    OPEN: reset_while_pending.
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
     state, error = me.states.get(request.key), Errors.NONE
@@ -148,18 +158,25 @@ def on_initialize(
         error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     elif state is not None and state.state_epoch > request.state_epoch:
         error = Errors.FENCED_STATE_EPOCH
+    same = (request.state_epoch, request.start_offset)
+    there = state is not None and (state.state_epoch, state.start_offset) == same
+    if error is Errors.NONE and not there:
+        error = reset_error(me, request.key, on)
     answer = InitializeShareGroupStateResponse(error, request.key)
     if error is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),))
-    same = (request.state_epoch, request.start_offset)
-    if state is not None and (state.state_epoch, state.start_offset) == same:
+    if there:
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
     epoch, leader = (state.snapshot_epoch + 1, state.leader_epoch) if state else (0, 0)
     record = ShareSnapshotRecord(
         request.key, epoch, request.state_epoch, leader, request.start_offset
     )
-    return _write(me, record, reply_to, answer, on)
+    done = write(me, record, reply_to, answer, on)
+    if state is None and request.start_offset < 0:
+        return done
+    event = ShareStateReset(request.key, request.state_epoch, request.start_offset)
+    return done.but(events=(*done.events, event))
 
 
 def on_write(
@@ -194,7 +211,7 @@ def on_write(
             merge(state.batches, request.batches, start),
         )
     answer = WriteShareGroupStateResponse(Errors.NONE, request.key)
-    return _write(me, record, reply_to, answer, on)
+    return write(me, record, reply_to, answer, on)
 
 
 def on_txn_write(
@@ -305,13 +322,32 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
                 record.start_offset,
                 record.delivery_complete_count,
                 record.batches,
+                cold=record.cold,
             )
+            me = _reset(me, record.key, record.state_epoch, rules)
             me = me.but(states=me.states.set(record.key, state))
+        elif isinstance(record, ShareTombstone):
+            me = _reset(me, record.key, NO_EPOCH, rules)
+            me = me.but(states=me.states.without(record.key))
         elif isinstance(record, ShareUpdateRecord):
             me = _replay_update(me, record)
         elif isinstance(record, ShareStagedRecord):
             me = _replay_vote(me, record, batch)
     return me
+
+
+def _reset(
+    me: ShareCoordinator, key: str, state_epoch: int, rules: BrokerRules
+) -> ShareCoordinator:
+    """Forget the votes of a state that is made anew or deleted, if they do not outlive it."""
+    known = me.states.get(key)
+    if known is None or known.state_epoch == state_epoch or rules.reset_while_pending(True)[1]:
+        return me
+    votes = me.votes
+    for producer_id, pending in me.votes.items():
+        left = tuple(vote for vote in pending if vote.key != key)
+        votes = votes.set(producer_id, left) if left else votes.without(producer_id)
+    return me.but(votes=votes)
 
 
 def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
@@ -334,7 +370,9 @@ def _without_votes(batch: Batch) -> Batch:
 
 
 def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoordinator:
-    state = me.states[record.key]
+    # Of a log that was cut off, an update may come before the snapshot that it is contained in.
+    fresh = ShareState(record.snapshot_epoch, NO_EPOCH, record.leader_epoch, -1, -1, ())
+    state = me.states.get(record.key) or fresh
     start = max(state.start_offset, record.start_offset)
     state = state.but(
         leader_epoch=max(state.leader_epoch, record.leader_epoch),
@@ -342,6 +380,7 @@ def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoor
         delivery_complete_count=record.delivery_complete_count,
         batches=merge(state.batches, record.batches, start),
         updates=state.updates + 1,
+        cold=False,
     )
     return me.but(states=me.states.set(record.key, state))
 
@@ -350,23 +389,21 @@ def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) 
     """Keep a vote apart from the state until it is decided; the start offset counts at once."""
     votes = me.votes.get(batch.producer_id, ())
     vote = Vote(record.key, batch.producer_epoch, record.staged, record.archiving)
-    state = me.states[record.key]
-    start = max(state.start_offset, record.start_offset)
-    if start > state.start_offset:
+    state = me.states.get(record.key)
+    if state is not None and record.start_offset > state.start_offset:
+        start = record.start_offset
         state = state.but(start_offset=start, batches=clip(state.batches, start))
-    return me.but(
-        states=me.states.set(record.key, state),
-        votes=me.votes.set(batch.producer_id, (*votes, vote)),
-    )
+        me = me.but(states=me.states.set(record.key, state))
+    return me.but(votes=me.votes.set(batch.producer_id, (*votes, vote)))
 
 
 def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
     votes = me.votes.get(batch.producer_id, ())
     kept = tuple(v for v in votes if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch))
     for vote in votes:
-        if vote in kept:
+        state = me.states.get(vote.key)
+        if vote in kept or state is None:
             continue
-        state = me.states[vote.key]
         committed = batch.control == COMMIT
         decided = tuple(_decided(s, vote, rules, committed=committed) for s in vote.staged)
         # A commit is final. An abort only remembers the delivery: where the leader has given up
@@ -411,23 +448,31 @@ def _fence(me: ShareCoordinator, key: str, leader_epoch: int, state_epoch: int) 
     return Errors.NONE
 
 
-def _write(
+def write(
     me: ShareCoordinator,
-    record: ShareUpdateRecord | ShareSnapshotRecord,
-    reply_to: ReplyTo,
-    answer: Message,
+    record: ShareUpdateRecord | ShareSnapshotRecord | ShareTombstone,
+    reply_to: ReplyTo | None,
+    answer: Message | None,
     on: Context,
 ) -> Effects:
+    """Append a record, take it over, and answer when it is replicated, if somebody has asked."""
     end = on.log(me.shard).end_offset
     batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
+    reply = Reply(reply_to, answer) if reply_to is not None and answer is not None else None
     if me.behind:
-        return _out_of_step(me, batch, Reply(reply_to, answer))
-    wait = WaitingForReplicas(batch.last_offset, Reply(reply_to, answer))
+        return _out_of_step(me, batch, reply)
+    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply is not None else ()
     return Effects(
-        replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
+        replay(me, batch, on.rules).but(waiting=(*me.waiting, *wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
     )
+
+
+def reset_error(me: ShareCoordinator, key: str, on: Context) -> Errors:
+    """Say whether the state of a share-partition may be made anew, or deleted, now."""
+    pending = any(vote.key == key for votes in me.votes.values() for vote in votes)
+    return on.rules.reset_while_pending(pending)[0]
 
 
 def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
@@ -470,7 +515,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     )
 
 
-def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply) -> Effects:
+def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Effects:
     """Notice, with the batch in the log already, that the log has more than was written here.
 
     The coordinator gives up what it knows and reads its log again; whoever waits is told

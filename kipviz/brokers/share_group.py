@@ -3,8 +3,8 @@
 WHERE IN KAFKA: ShareGroup, ShareGroupMember, SimpleAssignor. KIPS: KIP-932.
 DURABILITY: everything here is replayed from records; nothing else changes it.
 NOT MODELLED: several topics in a subscription, racks, that a target may be made in the
-  background (KIP-1263: here in the heartbeat that needs it, or it waits: `targets_wait`), deletion
-  of groups and of initialised topics.
+  background (KIP-1263: here in the heartbeat that needs it, or it waits: `targets_wait`),
+  topics that are deleted while a group has state of them.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class ShareGroup(Part, frozen=True, dict=True):
     members: Table[str, ShareMember] = Table.of()
     initializing: tuple[str, ...] = ()
     initialized: tuple[str, ...] = ()
+    deleting: tuple[str, ...] = ()
 
 
 def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
@@ -53,7 +54,11 @@ def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
     if isinstance(record, ShareGroupTargetEpochRecord):
         return group.but(target_epoch=record.epoch)
     if isinstance(record, ShareGroupStatePartitionsRecord):
-        return group.but(initializing=record.initializing, initialized=record.initialized)
+        return group.but(
+            initializing=record.initializing,
+            initialized=record.initialized,
+            deleting=record.deleting,
+        )
     known = group.members.get(record.member_id) or ShareMember()
     if isinstance(record, ShareGroupMemberRecord):
         known = known.but(topic=record.topic)

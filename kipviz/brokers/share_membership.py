@@ -170,8 +170,16 @@ def _initializing(
     if not found:
         return (), ()
     initializing = tuple(sorted((*group.initializing, *(p for p, _ in found))))
-    record = ShareGroupStatePartitionsRecord(group_id, initializing, group.initialized)
+    record = ShareGroupStatePartitionsRecord(
+        group_id, initializing, group.initialized, _undeleted(group, initializing)
+    )
     return tuple(request for _, request in found), (record,)
+
+
+def _undeleted(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the topics that are still being deleted: one whose state is made again is not."""
+    topics = [topic_of(partition) for partition in initializing]
+    return tuple(topic for topic in group.deleting if topic not in topics)
 
 
 def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRecord, ...]:
@@ -195,7 +203,7 @@ def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effec
         return Effects(me)
     initializing = tuple(p for p in group.initializing if p != partition)
     initialized = tuple(sorted((*group.initialized, partition))) if there else group.initialized
-    record = ShareGroupStatePartitionsRecord(group_id, initializing, initialized)
+    record = ShareGroupStatePartitionsRecord(group_id, initializing, initialized, group.deleting)
     return written(me, (record,), (), None, on)
 
 

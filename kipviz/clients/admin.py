@@ -1,8 +1,10 @@
-"""The admin client: what an operator asks about transactions, and how one is ended by hand.
+"""The admin client: what an operator asks about transactions and share groups, and does to them.
 
 WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler,
-  FenceProducersHandler, TransactionsCommand (kafka-transactions.sh).
-KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern).
+  FenceProducersHandler, TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler,
+  AlterShareGroupOffsetsHandler, DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler
+  (kafka-share-groups.sh).
+KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932.
 DURABILITY: none; an answer is what a broker knew when it was asked.
 NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
   call (it asks again as long as a broker says to come back), the time of a producer's last record:
@@ -24,6 +26,19 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    AlterShareGroupOffsetsResponse,
+    DeleteGroups,
+    DeleteGroupsResponse,
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+    DescribeShareGroupOffsets,
+    DescribeShareGroupOffsetsResponse,
+    ShareGroupDescribe,
+    ShareGroupDescribeResponse,
+    ShareOffset,
+)
 from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
@@ -33,14 +48,20 @@ from kipviz.messages.transactions import (
 
 NAME = "admin"
 
+OF_A_COORDINATOR = (
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.NOT_COORDINATOR,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+)
 # Answers after which each request is sent again: to whoever leads then, or a little later.
 AGAIN: dict[str, tuple[Errors, ...]] = {
     "ListTransactions": (Errors.COORDINATOR_LOAD_IN_PROGRESS,),
-    "DescribeTransactions": (
-        Errors.COORDINATOR_LOAD_IN_PROGRESS,
-        Errors.NOT_COORDINATOR,
-        Errors.COORDINATOR_NOT_AVAILABLE,
-    ),
+    "DescribeTransactions": OF_A_COORDINATOR,
+    "ShareGroupDescribe": OF_A_COORDINATOR,
+    "DescribeShareGroupOffsets": OF_A_COORDINATOR,
+    "AlterShareGroupOffsets": OF_A_COORDINATOR,
+    "DeleteShareGroupOffsets": OF_A_COORDINATOR,
+    "DeleteGroups": OF_A_COORDINATOR,
     "DescribeProducers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     "WriteTxnMarkers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     "InitProducerId": (
@@ -59,6 +80,7 @@ class Admin(Part, frozen=True, dict=True):
     coordinators said of `listings`. `candidates` are the producers whose open transaction in
     `partition` abortTransaction() may end: after describeProducers() every open one, after
     find-hanging those that nobody else will end. `finding` says that these are still being found.
+    `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
     """
 
     source: str
@@ -75,6 +97,8 @@ class Admin(Part, frozen=True, dict=True):
     fenced: tuple[int, int] = (-1, -1)
     done: bool = False
     error: str = ""
+    share_group: ShareGroupDescribeResponse | None = None
+    share_offsets: tuple[ShareOffset, ...] = ()
 
 
 class Filters(Value, frozen=True):
@@ -113,6 +137,36 @@ def filters_of(text: str) -> Filters:
                     "are some"
                 )
     return Filters(states, producer_ids, pattern, duration_ms)
+
+
+def starts_of(text: str) -> AlterShareGroupOffsets:
+    """Read a group and where it is to begin: "g1 src-0=100 src-1=5".
+
+    Raises:
+        ValueError: there is no group, no partition, or no offset from 0 on.
+    """
+    group_id, *words = text.split() or [""]
+    starts: tuple[tuple[str, int], ...] = ()
+    for word in words:
+        partition, _, offset = word.partition("=")
+        if not partition or not offset.isdecimal():
+            raise ValueError(f"{word!r} is no start of a partition: src-0=100 is one")
+        starts = (*starts, (partition, int(offset)))
+    if not starts:
+        raise ValueError(f"{text!r} says no group and where it is to begin: 'g1 src-0=100' does")
+    return AlterShareGroupOffsets(group_id, starts)
+
+
+def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
+    """Read a group and the topic in which it is to forget where it stands: "g1 src".
+
+    Raises:
+        ValueError: it is not these two words.
+    """
+    words = text.split()
+    if len(words) != len(("group", "topic")):
+        raise ValueError(f"{text!r} is no group and topic: 'g1 src' is")
+    return DeleteShareGroupOffsets(*words)
 
 
 # -- calls of the operator ----------------------------------------------------------------------
@@ -175,6 +229,31 @@ def fence_producers(me: Admin, transactional_id: str) -> Admin:
     return _ask(me, InitProducerId(transactional_id))
 
 
+def describe_share_group(me: Admin, group_id: str) -> Admin:
+    """Ask the coordinator of a share group who is in it. Blocks."""
+    return _ask(me, ShareGroupDescribe(group_id)).but(share_group=None)
+
+
+def list_share_group_offsets(me: Admin, group_id: str) -> Admin:
+    """Ask where a share group stands, in every partition that it has state of. Blocks."""
+    return _ask(me, DescribeShareGroupOffsets(group_id)).but(share_offsets=())
+
+
+def alter_share_group_offsets(me: Admin, starts: str) -> Admin:
+    """Have a share group begin elsewhere: "g1 src-0=100". Nobody may be in it. Blocks."""
+    return _ask(me, starts_of(starts))
+
+
+def delete_share_group_offsets(me: Admin, topic: str) -> Admin:
+    """Have a share group forget where it stands in a topic: "g1 src". Blocks."""
+    return _ask(me, topic_offsets_of(topic))
+
+
+def delete_share_group(me: Admin, group_id: str) -> Admin:
+    """Delete a share group and what is durable of it. Nobody may be in it. Blocks."""
+    return _ask(me, DeleteGroups(group_id))
+
+
 # -- the network thread -------------------------------------------------------------------------
 
 
@@ -211,6 +290,16 @@ def on_response(me: Admin, answer: Message) -> Admin:
             me = me.but(fenced=(answer.producer_id, answer.producer_epoch))
         case WriteTxnMarkersResponse():
             me = me.but(producers=(), candidates=())
+        case ShareGroupDescribeResponse():
+            me = me.but(share_group=answer)
+        case DescribeShareGroupOffsetsResponse():
+            me = me.but(share_offsets=answer.offsets)
+        case (
+            AlterShareGroupOffsetsResponse()
+            | DeleteShareGroupOffsetsResponse()
+            | DeleteGroupsResponse()
+        ):
+            pass
         case _:
             raise AssertionError(f"no admin client asked for {type(answer).__name__}")
     return me if me.queue else _next_of_finding(me, answer)
@@ -260,6 +349,13 @@ def _error_of(answer: Message) -> Errors:
     if isinstance(answer, WriteTxnMarkersResponse):
         return answer.results[0].error
     error: Errors = getattr(answer, "error")  # noqa: B009  every other answer has one
+    if error is not Errors.NONE:
+        return error
+    if isinstance(answer, DeleteShareGroupOffsetsResponse):
+        return answer.topic_error
+    if isinstance(answer, AlterShareGroupOffsetsResponse):
+        wrong = (each.error for each in answer.results if each.error is not Errors.NONE)
+        return next(wrong, Errors.NONE)
     return error
 
 

@@ -67,6 +67,11 @@ class Call(StrEnum):
     COMMIT_ASYNC = "commitAsync"
     CLOSE_CONSUMER = "KafkaShareConsumer.close"
     FLUSH = "flush"
+    DESCRIBE_SHARE_GROUPS = "describeShareGroups"
+    LIST_SHARE_GROUP_OFFSETS = "listShareGroupOffsets"
+    ALTER_SHARE_GROUP_OFFSETS = "alterShareGroupOffsets"
+    DELETE_SHARE_GROUP_OFFSETS = "deleteShareGroupOffsets"
+    DELETE_SHARE_GROUPS = "deleteShareGroups"
 
 
 class Line(Value, frozen=True, cache_hash=True):

@@ -412,6 +412,17 @@ WITH_STATE = "with state"
 # What a line's target says of initTransactions(true).
 KEEP_PREPARED_TXN = "keepPreparedTxn"
 
+# The calls of an operator that are about a share group, whose id is the first word of their target.
+OF_SHARE_GROUPS = (
+    C.DESCRIBE_SHARE_GROUPS,
+    C.LIST_SHARE_GROUP_OFFSETS,
+    C.ALTER_SHARE_GROUP_OFFSETS,
+    C.DELETE_SHARE_GROUP_OFFSETS,
+    C.DELETE_SHARE_GROUPS,
+)
+# Those of them that change where the group stands.
+RESETTING = OF_SHARE_GROUPS[2:]
+
 CALLS: dict[Call, Calling] = {
     C.INIT_TRANSACTIONS: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
     C.BEGIN_TRANSACTION: Calling(PRODUCER, _begin_transaction, False, (S.READY,)),
@@ -446,6 +457,17 @@ CALLS: dict[Call, Calling] = {
     C.FENCE_PRODUCERS: Calling(ADMIN, _asking(administering.fence_producers), True),
     # KIP-939: the same for one name, to end what has no time limit.
     C.FORCE_TERMINATE: Calling(ADMIN, _asking(administering.fence_producers), True),
+    C.DESCRIBE_SHARE_GROUPS: Calling(ADMIN, _asking(administering.describe_share_group), True),
+    C.LIST_SHARE_GROUP_OFFSETS: Calling(
+        ADMIN, _asking(administering.list_share_group_offsets), True
+    ),
+    C.ALTER_SHARE_GROUP_OFFSETS: Calling(
+        ADMIN, _asking(administering.alter_share_group_offsets), True
+    ),
+    C.DELETE_SHARE_GROUP_OFFSETS: Calling(
+        ADMIN, _asking(administering.delete_share_group_offsets), True
+    ),
+    C.DELETE_SHARE_GROUPS: Calling(ADMIN, _asking(administering.delete_share_group), True),
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
     C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),

@@ -16,9 +16,11 @@ from kipviz.brokers import (
     group_membership,
     kafka_apis,
     partition_leader,
+    share_administration,
     share_coordinator,
     share_membership,
     share_partition_leader,
+    share_upkeep,
     transaction_coordinator,
     transaction_liveness,
 )
@@ -33,6 +35,7 @@ from kipviz.brokers.local import (
     MarkerWritten,
     WriteMarker,
 )
+from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_append import needs_image
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
@@ -64,6 +67,13 @@ from kipviz.messages.membership import (
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    DeleteGroups,
+    DeleteShareGroupOffsets,
+    DescribeShareGroupOffsets,
+    ShareGroupDescribe,
+)
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -74,10 +84,14 @@ from kipviz.messages.share_groups import (
 )
 from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    DeleteShareGroupStateResponse,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
     TxnWriteShareGroupState,
     TxnWriteShareGroupStateResponse,
     WriteShareGroupState,
@@ -137,7 +151,30 @@ HANDLERS: dict[type[Message], Handler] = {
     ListTransactions: kafka_apis.on_list_transactions,
     DescribeTransactions: administration.on_describe_transactions,
     DescribeProducers: administration.on_describe_producers,
+    DeleteShareGroupState: share_upkeep.on_delete,
+    ReadShareGroupStateSummary: share_upkeep.on_read_summary,
+    ShareGroupDescribe: share_administration.on_share_group_describe,
+    DescribeShareGroupOffsets: share_administration.on_describe_share_group_offsets,
+    AlterShareGroupOffsets: share_administration.on_alter_share_group_offsets,
+    DeleteShareGroupOffsets: share_administration.on_delete_share_group_offsets,
+    DeleteGroups: share_administration.on_delete_groups,
 }
+# The requests to a share coordinator, each about one share-partition, and their answers.
+ANSWER_OF_STATE: dict[type[Message], type[Message]] = {
+    InitializeShareGroupState: InitializeShareGroupStateResponse,
+    ReadShareGroupState: ReadShareGroupStateResponse,
+    WriteShareGroupState: WriteShareGroupStateResponse,
+    TxnWriteShareGroupState: TxnWriteShareGroupStateResponse,
+    DeleteShareGroupState: DeleteShareGroupStateResponse,
+    ReadShareGroupStateSummary: ReadShareGroupStateSummaryResponse,
+}
+OF_SHARE_GROUPS = (
+    ShareGroupDescribe,
+    DescribeShareGroupOffsets,
+    AlterShareGroupOffsets,
+    DeleteShareGroupOffsets,
+    DeleteGroups,
+)
 
 
 def _by_transactional_id(m: Any, image: Image) -> str:
@@ -198,6 +235,9 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     DescribeTransactions: _by_transactional_id,
     DescribeProducers: _by_partition,
     WriteTxnMarkers: _by_first_partition,
+    DeleteShareGroupState: _by_key,
+    ReadShareGroupStateSummary: _by_key,
+    **dict.fromkeys(OF_SHARE_GROUPS, _by_group),
 }
 # Requests that a broker takes whatever it leads.
 FRONT_DESK = (WriteTxnMarkers, ListTransactions, Metadata)
@@ -273,8 +313,6 @@ def not_here(message: Message) -> Message:
             return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)
         case ShareGroupHeartbeat():
             return ShareGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
-        case InitializeShareGroupState():
-            return InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
         case ConsumerGroupHeartbeat():
             return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
         case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup():
@@ -286,16 +324,14 @@ def not_here(message: Message) -> Message:
             return ProduceResponse(error, message.partition, message.base_sequence)
         case Fetch():
             return FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
-        case ReadShareGroupState():
-            return ReadShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
-        case WriteShareGroupState():
-            return WriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
-        case TxnWriteShareGroupState():
-            return TxnWriteShareGroupStateResponse(Errors.NOT_COORDINATOR, message.key)
         case DescribeTransactions():
             return DescribeTransactionsResponse(Errors.NOT_COORDINATOR, message.transactional_id)
         case DescribeProducers():
             return DescribeProducersResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
+        case _ if type(message) in ANSWER_OF_STATE:
+            return ANSWER_OF_STATE[type(message)](Errors.NOT_COORDINATOR, message.key)  # type: ignore[attr-defined]
+        case _ if isinstance(message, OF_SHARE_GROUPS):
+            return share_administration.refusal_of(message, Errors.NOT_COORDINATOR)
         case _:
             raise AssertionError(f"{type(message).__name__} is for every broker")
 
@@ -360,6 +396,8 @@ def module_of(role: Any) -> Any:
 
 def timed_by(role: Any) -> Any:
     """Give the module of a role's timers, where they have one of their own."""
+    if isinstance(role, ShareCoordinator):
+        return share_upkeep
     alone = isinstance(role, TransactionCoordinator)
     return transaction_liveness if alone else module_of(role)
 
@@ -452,6 +490,8 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
             message = message.but(error=Errors.NONE)
         enlisted: Effects = MODULES[type(role).__name__].on_enlisted(role, message, on)
         return enlisted
+    if isinstance(role, GroupCoordinator) and envelope.tag:
+        return group_coordinator.on_state_answered(role, envelope.tag, message, on)
     if isinstance(message, InitializeShareGroupStateResponse):
         return group_coordinator.on_initialized(role, message, on)
     if isinstance(role, ShareLeader) and isinstance(message, ProduceResponse):
@@ -472,6 +512,8 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     if channel == ADD_PARTITIONS:
         lost: Effects = MODULES[type(role).__name__].on_enlistment_lost(role, message, on)
         return lost
+    if channel == INITIALIZER and envelope.tag:
+        return group_coordinator.on_state_lost(role, envelope.tag, message, on)
     if channel == INITIALIZER:
         assert isinstance(message, InitializeShareGroupState | InitializeShareGroupStateResponse)
         return group_coordinator.on_initialize_lost(role, message.key, on)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kipviz.brokers.authorizer import SUPPORTED, Acl
 from kipviz.brokers.settings import (
     EARLIEST,
@@ -11,9 +13,9 @@ from kipviz.brokers.settings import (
     BrokerSettings,
     GroupConfig,
 )
-from kipviz.clients.admin import filters_of
+from kipviz.clients.admin import Filters, filters_of, starts_of, topic_offsets_of
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import ADMIN, CALLS
+from kipviz.clients.calls import ADMIN, CALLS, OF_SHARE_GROUPS
 from kipviz.clients.plain_producer import MAX_IN_FLIGHT
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
@@ -44,6 +46,12 @@ PROTOCOLS = ("", "consumer", CLASSIC)
 
 # For how long it is counted how long ago a transaction began, where an operator asks.
 OLDEST_MS = 3_600_000
+# How the target of an operator's call is read, where it is more than a name.
+TARGETS: dict[Call, Callable[[str], object]] = {
+    Call.LIST_TRANSACTIONS: filters_of,
+    Call.ALTER_SHARE_GROUP_OFFSETS: starts_of,
+    Call.DELETE_SHARE_GROUP_OFFSETS: topic_offsets_of,
+}
 
 
 class FaultBudget(Value, frozen=True):
@@ -533,18 +541,24 @@ def _check_admin(spec: ClusterSpec, application: ApplicationSpec) -> None:
         if operating != application.admin and not line.client:
             has = "an admin client alone" if application.admin else "no admin client"
             raise BadSpec(f"{application.name} has {has}: {line.call.value}() is not for it")
-        if line.call is Call.LIST_TRANSACTIONS:
-            try:
-                wanted = filters_of(line.target)
-            except ValueError as wrong:
-                raise BadSpec(f"{application.name}: {wrong}") from wrong
-            if wanted.duration_ms >= 0 and not spec.clock.timed:
-                raise BadSpec(
-                    f"{application.name} asks for transactions that take long, which takes a timed "
-                    "clock (clock=timed)"
-                )
-            if wanted.duration_ms > OLDEST_MS:
-                raise BadSpec(
-                    f"{application.name} asks for transactions that take {wanted.duration_ms} ms; it is "
-                    f"counted up to {OLDEST_MS}"
-                )
+        if line.call in OF_SHARE_GROUPS and not line.target:
+            raise BadSpec(f"{application.name}: {line.call.value}() needs the id of a share group")
+        read = TARGETS.get(line.call)
+        try:
+            wanted = read(line.target) if read is not None else None
+        except ValueError as wrong:
+            raise BadSpec(f"{application.name}: {wrong}") from wrong
+        if isinstance(wanted, Filters):
+            _check_duration(spec, application.name, wanted)
+
+
+def _check_duration(spec: ClusterSpec, name: str, wanted: Filters) -> None:
+    if wanted.duration_ms >= 0 and not spec.clock.timed:
+        raise BadSpec(
+            f"{name} asks for transactions that take long, which takes a timed clock (clock=timed)"
+        )
+    if wanted.duration_ms > OLDEST_MS:
+        raise BadSpec(
+            f"{name} asks for transactions that take {wanted.duration_ms} ms; it is counted up to "
+            f"{OLDEST_MS}"
+        )

@@ -18,7 +18,13 @@ from kipviz.brokers.context import (
     ReplyTo,
     Request,
 )
-from kipviz.brokers.partition_log import PartitionLog, append, rebuild, replicate
+from kipviz.brokers.partition_log import (
+    PartitionLog,
+    append,
+    delete_records,
+    rebuild,
+    replicate,
+)
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
@@ -140,6 +146,8 @@ class Turn:
         for partition, offset in effects.given_up:
             log = self.logs[partition]
             self.logs = self.logs.set(partition, log.but(given_up=(*log.given_up, offset)))
+        for partition, up_to in effects.deletes:
+            self.logs = self.logs.set(partition, delete_records(self.logs[partition], up_to))
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)

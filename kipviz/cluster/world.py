@@ -21,6 +21,7 @@ from kipviz.clients import admin as administering
 from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
+from kipviz.clients.calls import OF_SHARE_GROUPS
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import NAME as DATABASE
@@ -225,6 +226,11 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     homes = []
     for a in spec.applications:
         if a.admin:
+            homes += [
+                f"{CONSUMER_OFFSETS}-{partition_for(line.target.split()[0], count)}"
+                for line in a.program
+                if line.call in OF_SHARE_GROUPS
+            ]
             continue
         if a.plain is None:
             homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")

@@ -9,6 +9,8 @@ from kipviz.designs.findings import CHANGES
 from kipviz.designs.group_options import GROUP_SLOTS
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 from kipviz.designs.session_options import SESSION_CHANGES, SESSION_SLOTS, WRITTEN
+from kipviz.designs.share_admin_options import ADMIN_SLOTS
+from kipviz.designs.share_admin_options import WRITTEN as UNTOLD
 from kipviz.designs.staging_options import STAGING_SLOTS
 from kipviz.designs.staging_options import WRITTEN as UNSAID
 from kipviz.designs.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
@@ -49,6 +51,7 @@ AS_WRITTEN = Design(
         "no_transaction",
         *(slot.options[0].name for slot in GROUP_SLOTS),
         *(UNSAID[slot.name] for slot in STAGING_SLOTS),
+        *(UNTOLD[slot.name] for slot in ADMIN_SLOTS),
     ),
 )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
-from kipviz.clients.calls import KEEP_PREPARED_TXN
+from kipviz.clients.calls import KEEP_PREPARED_TXN, RESETTING
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.designs.group_options import MEMBERS
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
+from kipviz.designs.share_admin_options import RESETS, UPKEEP
 from kipviz.designs.two_phase_options import KEPT
 
 
@@ -110,6 +111,10 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     """Say whether a slot's question can come up in a cluster at all."""
     if slot.only_with == SESSION:
         return any(a.session is not None for a in spec.applications)
+    if slot.only_with == RESETS:
+        return any(line.call in RESETTING for a in spec.applications for line in a.program)
+    if slot.only_with == UPKEEP:
+        return spec.settings.state_upkeep
     if slot.only_with == MEMBERS:
         return any(a.protocol for a in spec.applications)
     if slot.only_with == HEARTBEATS:

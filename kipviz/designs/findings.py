@@ -123,10 +123,22 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"staging_starts": "only_sends_count"},
     ),
     (
+        "finding-X13",
+        "repaired, but a reset goes past a pending vote",
+        "An operator's reset is done while a vote is pending, and the vote is fenced with the state.",
+        {"reset_while_pending": "fences_the_vote"},
+    ),
+    (
         "finding-X15",
         "repaired, but the outcome is joined with the vote",
         "The stored TX_PENDING has the highest id, so it wins against every outcome.",
         {"outcome_join": "joined_with_the_vote"},
+    ),
+    (
+        "finding-X16",
+        "repaired, but a log is cut off behind its snapshots alone",
+        "Pruning deletes all that snapshots have replaced, and a vote before them that waits.",
+        {"prune_floor": "what_snapshots_replace"},
     ),
     (
         "finding-X18",

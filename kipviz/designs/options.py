@@ -11,6 +11,7 @@ from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.group_options import GROUP_SLOTS
 from kipviz.designs.liveness_options import LIVENESS_SLOTS
 from kipviz.designs.session_options import SESSION_SLOTS
+from kipviz.designs.share_admin_options import ADMIN_SLOTS
 from kipviz.designs.slot import (
     DRAFT,
     KAFKAS_OWN,
@@ -448,4 +449,5 @@ SLOTS: tuple[Slot, ...] = (
     *LIVENESS_SLOTS,
     *GROUP_SLOTS,
     *STAGING_SLOTS,
+    *ADMIN_SLOTS,
 )

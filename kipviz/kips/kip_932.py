@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     932,
@@ -164,10 +164,11 @@ KIP = Kip(
         Row(
             "KIP-1226: lag",
             "End of the partition, less the SPSO, less what is done behind it.",
-            SIMPLIFIED,
-            handler="brokers.share_partition.delivery_complete_count",
-            test="conformance/test_share_groups.py::test_30_lag_is_what_is_not_acknowledged_for_good",
-            note="the count is written with every state; DescribeShareGroupOffsets is not there",
+            MODELLED,
+            handler="brokers.share_administration.on_describe_share_group_offsets",
+            scenario="kip-932-reset",
+            test="brokers/test_share_administration.py::test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it",
+            note="the end is looked up at once, without ListOffsets",
         ),
         Row(
             "commitAsync(), acknowledgement callback, close()",
@@ -201,10 +202,62 @@ KIP = Kip(
             test="cluster/test_share_members.py::test_the_coordinator_takes_a_member_out_and_its_locks_stay",
         ),
         Row(
-            "AlterShareGroupOffsets, DeleteShareGroupOffsets, DescribeShareGroupOffsets",
-            "An operator moves, deletes or reads where a group stands.",
-            OPEN,
-            note="no request of an admin client to share groups",
+            "AlterShareGroupOffsets",
+            "An operator has an empty group begin elsewhere; whoever has the old state is fenced.",
+            MODELLED,
+            handler="brokers.share_administration.on_alter_share_group_offsets",
+            scenario="kip-932-reset",
+            test="brokers/test_share_administration.py::test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end",
+            page="30-kip-932-share-groups",
+            note="in 4.4.0 the group's epoch is not bumped, although the KIP says so; later code bumps it",
+        ),
+        Row(
+            "FENCED_STATE_EPOCH",
+            "A leader learns of a reset when a write of its own is refused, and forgets what it has.",
+            MODELLED,
+            handler="brokers.share_partition_leader.on_state_answered",
+            scenario="kip-932-reset-fences",
+            test="brokers/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
+            page="30-kip-932-share-groups",
+        ),
+        Row(
+            "DescribeShareGroupOffsets",
+            "An operator reads where a group stands, by summaries of its share coordinators.",
+            MODELLED,
+            handler="brokers.share_administration.on_describe_share_group_offsets",
+            scenario="kip-932-reset",
+            test="brokers/test_share_administration.py::test_without_partitions_all_that_the_group_has_are_described",
+        ),
+        Row(
+            "DeleteShareGroupOffsets",
+            "An operator has a group forget where it stands in a topic.",
+            MODELLED,
+            handler="brokers.share_administration.on_delete_share_group_offsets",
+            test="brokers/test_share_administration.py::test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone",
+        ),
+        Row(
+            "DeleteGroups, DeleteShareGroupState",
+            "A share group is deleted after what is durable of its share-partitions.",
+            MODELLED,
+            handler="brokers.share_administration.on_delete_groups",
+            scenario="kip-932-delete-group",
+            test="brokers/test_share_administration.py::test_a_group_is_deleted_after_its_states",
+        ),
+        Row(
+            "ShareGroupDescribe",
+            "An operator asks who is in a group.",
+            SIMPLIFIED,
+            handler="brokers.share_administration.on_share_group_describe",
+            test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
+            note="one group a request; ListGroups is not there",
+        ),
+        Row(
+            "Share-group state topic: pruning and cold snapshots",
+            "What snapshots have replaced is deleted; what rests is written again so that it can be.",
+            MODELLED,
+            handler="brokers.share_upkeep.on_timer",
+            test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
+            note="where state_upkeep is set; either job may come at any moment",
         ),
         Row(
             "Several partitions",

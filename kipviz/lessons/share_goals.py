@@ -13,8 +13,10 @@ from kipviz.messages.events import (
     LOCK_RAN_OUT,
     SESSION_CLOSED,
     LockRenewed,
+    LogPruned,
     RecordsMoved,
     SharePartitionLoaded,
+    ShareStateReset,
 )
 from kipviz.records.share_group_state import RecordState
 
@@ -46,6 +48,22 @@ def _released_by_close(moment: Any) -> bool:
 def _aborted_archived(moment: Any) -> bool:
     """Records of an aborted transaction were just archived."""
     return _moved(moment, because=ABORTED_AT_SOURCE)
+
+
+def _state_reset(moment: Any) -> bool:
+    """An operator just had a share-partition begin elsewhere."""
+    resets = (e for e in moment.events if isinstance(e, ShareStateReset))
+    return any(event.state_epoch >= 0 and event.start_offset >= 0 for event in resets)
+
+
+def _state_deleted(moment: Any) -> bool:
+    """What was durable of a share-partition was just deleted."""
+    return any(isinstance(e, ShareStateReset) and e.state_epoch < 0 for e in moment.events)
+
+
+def _log_pruned(moment: Any) -> bool:
+    """The front of an internal log was just deleted."""
+    return any(isinstance(event, LogPruned) for event in moment.events)
 
 
 def _archiving(moment: Any) -> bool:
@@ -103,4 +121,7 @@ SHARE_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "acknowledgement refused": _refused,
     "start offset moved": _start_moved,
     "loaded again": _loaded_again,
+    "state reset": _state_reset,
+    "state deleted": _state_deleted,
+    "log pruned": _log_pruned,
 }

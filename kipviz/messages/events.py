@@ -301,3 +301,22 @@ class AcknowledgementsCompleted(Event, frozen=True):
     first: int
     last: int
     error: str
+
+
+class ShareStateReset(Event, frozen=True):
+    """What is durable of a share-partition was made anew, or deleted (state epoch -1).
+
+    A start offset of -1 leaves it to share.auto.offset.reset where the group begins.
+    """
+
+    key: str
+    state_epoch: int
+    start_offset: int
+
+
+class LogPruned(Event, frozen=True):
+    """The front of a partition's log was deleted: it began at `before` and begins at `after`."""
+
+    partition: str
+    before: int
+    after: int

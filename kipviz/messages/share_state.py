@@ -1,4 +1,4 @@
-"""What a share-partition leader asks the share coordinator (the persister's requests)."""
+"""What leaders and group coordinators ask the share coordinator (the persister's requests)."""
 
 from __future__ import annotations
 
@@ -62,6 +62,46 @@ class InitializeShareGroupStateResponse(Message, frozen=True):
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     key: str
+
+
+class DeleteShareGroupState(Message, frozen=True):
+    """A group coordinator has the state of a share-partition deleted."""
+
+    API_KEY: ClassVar[int] = 86
+    VERSION: ClassVar[int] = 0
+    key: str
+
+
+class DeleteShareGroupStateResponse(Message, frozen=True):
+    """Whether the state is gone; what was never there is gone, too."""
+
+    API_KEY: ClassVar[int] = 86
+    VERSION: ClassVar[int] = 0
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str
+
+
+class ReadShareGroupStateSummary(Message, frozen=True):
+    """A group coordinator asks where a share-partition stands, and fences nobody by that."""
+
+    API_KEY: ClassVar[int] = 87
+    VERSION: ClassVar[int] = 1
+    key: str
+
+
+class ReadShareGroupStateSummaryResponse(Message, frozen=True):
+    """Epochs, start offset, and how many records behind it are done; -1 where nothing is known."""
+
+    API_KEY: ClassVar[int] = 87
+    VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = -1
+    delivery_complete_count: int = -1
 
 
 class WriteShareGroupState(Message, frozen=True):

@@ -46,11 +46,15 @@ class ShareGroupAssignmentRecord(Value, frozen=True):
 
 
 class ShareGroupStatePartitionsRecord(Value, frozen=True):
-    """Whose state is asked for and whose is there (ShareGroupStatePartitionMetadata, key 15)."""
+    """Whose state is asked for and whose is there (ShareGroupStatePartitionMetadata, key 15).
+
+    `deleting` are the topics whose state an operator has deleted, until that is done.
+    """
 
     group_id: str
     initializing: tuple[str, ...]
     initialized: tuple[str, ...]
+    deleting: tuple[str, ...] = ()
 
 
 class ShareGroupTombstone(Value, frozen=True):
@@ -61,6 +65,15 @@ class ShareGroupTombstone(Value, frozen=True):
     of: str
 
 
+class ShareGroupDeleted(Value, frozen=True):
+    """A group is gone: one for each record that is the group's own, in Kafka's order (12, 15, 11)."""
+
+    group_id: str
+    of: str
+
+
+# What is deleted of a group that an operator deletes; with the last one it is gone.
+OF_A_GROUP = ("target epoch", "state partitions", "epoch")
 # What is deleted of a member that leaves.
 OF_A_MEMBER = ("current assignment", "target assignment", "subscription")
 

@@ -48,7 +48,8 @@ class StagedBatch(Value, frozen=True):
 class ShareSnapshotRecord(Value, frozen=True):
     """The whole state of one share-partition (ShareSnapshotKey and ShareSnapshotValue).
 
-    A start offset of -1 means that share.auto.offset.reset decides where the group begins.
+    A start offset of -1 means that share.auto.offset.reset decides where the group begins. `cold`
+    says that nothing had changed: it repeats the state, so that what is before it can be deleted.
     """
 
     key: str
@@ -58,6 +59,13 @@ class ShareSnapshotRecord(Value, frozen=True):
     start_offset: int
     delivery_complete_count: int = -1
     batches: tuple[StateBatch, ...] = ()
+    cold: bool = False
+
+
+class ShareTombstone(Value, frozen=True):
+    """The state of a share-partition is deleted (a ShareSnapshotKey without a value)."""
+
+    key: str
 
 
 class ShareUpdateRecord(Value, frozen=True):

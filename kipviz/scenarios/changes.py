@@ -66,6 +66,8 @@ REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
 OF_CLOCKS = ("clock", "tick", "delay_max_ms", "pause_max_ms", "refresh_ms")
+# Settings of brokers that are shown only where they are on: they are about what few clusters have.
+WHERE_SET = ("state_upkeep",)
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
@@ -78,6 +80,7 @@ _WORDS = {
     "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
     "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
+    "state_upkeep": "Do the jobs come that look after __share_group_state?",
     "delay_max_ms": "How many ms is a message on the wire at most?",
     "pause_max_ms": "How many ms does a client's thread stand still at most?",
     "refresh_ms": "Every how many ms does a leader look up what became of its votes?",
@@ -115,7 +118,8 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found += [
         Setting(n, _WORDS[n], _word(now), YES_OR_NO if isinstance(now, bool) else ())
         for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
-        if n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications)
+        if (n not in WHERE_SET or now)
+        and (n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications))
     ]
     both = (("instant", "at once"), ("stepwise", "as an event of its own"))
     found.append(

@@ -72,7 +72,7 @@ from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
-from kipviz.views.operators import asked, found_out
+from kipviz.views.operators import OF_SHARE_GROUPS, asked, found_out, of_operator
 from kipviz.views.traffic import between, towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -242,6 +242,8 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.heartbeat(role, message)
         case "JoinGroup" | "SyncGroup" | "Heartbeat" | "LeaveGroup":
             yield from membership.classic(role, message)
+        case name if name in OF_SHARE_GROUPS:
+            yield from of_operator(role, message)
         case "ShareGroupHeartbeat" | "InitializeShareGroupState":
             yield from membership.of_share_group(role, message)
         case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":
@@ -334,7 +336,10 @@ def _share(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]:
 def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
     state = role.states.get(message.key)
     ours = state.leader_epoch if state is not None else -1
-    yield "leader epoch", both("request", message.leader_epoch, "durable", ours)
+    if hasattr(message, "leader_epoch"):
+        yield "leader epoch", both("request", message.leader_epoch, "durable", ours)
+    else:
+        yield "state", "there" if state is not None else "none"
     if hasattr(message, "state_epoch"):
         ours = state.state_epoch if state is not None else -1
         yield "state epoch", both("request", message.state_epoch, "durable", ours)
@@ -357,7 +362,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
     if hasattr(message, "results"):
         for result in message.results:
             yield short_name(result.partition), result.error.name
-    else:
+    if hasattr(message, "error"):
         yield "error", message.error.name
     yield from found_out(message)
     app = world.applications.get(host_of(action.source))

@@ -23,6 +23,7 @@ from kipviz.records.consumer_offsets import (
 )
 from kipviz.records.share_group_members import (
     ShareGroupAssignmentRecord,
+    ShareGroupDeleted,
     ShareGroupEpochRecord,
     ShareGroupMemberRecord,
     ShareGroupRecord,
@@ -33,6 +34,7 @@ from kipviz.records.share_group_members import (
 from kipviz.records.share_group_state import (
     ShareSnapshotRecord,
     ShareStagedRecord,
+    ShareTombstone,
     ShareUpdateRecord,
     StateBatch,
 )
@@ -184,11 +186,16 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
         case MemberTombstone(group_id=group, member_id=member, of=of):
             return f"{group}, member {member}", f"tombstone: {of}"
+        case ShareGroupDeleted(group_id=group, of=of):
+            return group, f"tombstone: {of}"
         case _ if isinstance(record, ShareGroupRecord):
             return _of_share_group(record)
+        case ShareTombstone(key=key):
+            return name_of(key), "tombstone: the state is deleted"
         case ShareSnapshotRecord():
             epochs = f"state epoch {record.state_epoch}, leader epoch {record.leader_epoch}"
-            value = f"snapshot {record.snapshot_epoch}: {epochs}, {_state(record)}"
+            cold = "cold snapshot" if record.cold else "snapshot"
+            value = f"{cold} {record.snapshot_epoch}: {epochs}, {_state(record)}"
             return name_of(record.key), value
         case ShareUpdateRecord():
             value = f"update: leader epoch {record.leader_epoch}, {_state(record)}"
@@ -216,6 +223,7 @@ def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
         case ShareGroupStatePartitionsRecord(initializing=asked, initialized=there):
             parts = [f"asked for {', '.join(asked)}"] if asked else []
             parts += [f"there: {', '.join(there)}"] if there else []
+            parts += [f"deleting {', '.join(record.deleting)}"] if record.deleting else []
             return f"{group}, states", "; ".join(parts) or "none"
         case ShareGroupMemberRecord(member_id=member, topic=topic):
             return f"{group}, member {member}", f"subscribes to {topic}"

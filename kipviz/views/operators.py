@@ -15,7 +15,19 @@ from kipviz.messages.admin import (
     ListTransactions,
     ListTransactionsResponse,
 )
-from kipviz.views.facts import listed, short_name
+from kipviz.messages.share_admin import (
+    DescribeShareGroupOffsetsResponse,
+    ShareGroupDescribeResponse,
+)
+from kipviz.views.facts import listed, number, short_name
+
+OF_SHARE_GROUPS = (
+    "ShareGroupDescribe",
+    "DescribeShareGroupOffsets",
+    "AlterShareGroupOffsets",
+    "DeleteShareGroupOffsets",
+    "DeleteGroups",
+)
 
 
 def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
@@ -37,6 +49,18 @@ def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
             raise AssertionError(f"no operator asks {type(message).__name__}")
 
 
+def of_operator(role: Any, message: Any) -> Iterator[tuple[str, str]]:
+    """Say what the coordinator of a share group looks at when an operator asks for something."""
+    group = role.share_groups.get(message.group_id)
+    if group is None:
+        yield message.group_id, "no such share group"
+        return
+    yield "members", listed(group.members.keys())
+    yield "group epoch", str(group.epoch)
+    yield "state there", listed(group.initialized)
+    yield "being deleted", listed(group.deleting)
+
+
 def found_out(message: Any) -> Iterator[tuple[str, str]]:
     """Say what an operator learns from an answer."""
     match message:
@@ -52,5 +76,13 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
             for p in found:
                 since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
                 yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}"
+        case ShareGroupDescribeResponse(state=state) if state:
+            yield "state", f"{message.state}, group epoch {message.epoch}"
+            for member in message.members:
+                yield member.member_id, f"epoch {member.member_epoch}, {listed(member.partitions)}"
+        case DescribeShareGroupOffsetsResponse(offsets=offsets):
+            for offset in offsets:
+                lag = "not known" if offset.lag < 0 else str(offset.lag)
+                yield offset.partition, f"start offset {number(offset.start_offset)}, lag {lag}"
         case _:
             return

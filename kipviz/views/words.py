@@ -56,6 +56,7 @@ from kipviz.messages.events import (
     LeaderMoved,
     LeftOnItsWay,
     LockRenewed,
+    LogPruned,
     MessageSent,
     NotSent,
     OffsetCommitted,
@@ -65,6 +66,7 @@ from kipviz.messages.events import (
     ReleaseInstalled,
     SharePartitionDropped,
     SharePartitionLoaded,
+    ShareStateReset,
     TimePassed,
     TopicRemade,
     TransactionForgotten,
@@ -127,6 +129,20 @@ ARROW_WORDS = {
     "DescribeTransactionsResponse": "transaction",
     "DescribeProducers": "describe producers",
     "DescribeProducersResponse": "producers",
+    "DeleteShareGroupState": "delete share state",
+    "DeleteShareGroupStateResponse": "deleted",
+    "ReadShareGroupStateSummary": "sum up share state",
+    "ReadShareGroupStateSummaryResponse": "summary",
+    "ShareGroupDescribe": "describe group",
+    "ShareGroupDescribeResponse": "group",
+    "DescribeShareGroupOffsets": "describe offsets",
+    "DescribeShareGroupOffsetsResponse": "offsets",
+    "AlterShareGroupOffsets": "alter offsets",
+    "AlterShareGroupOffsetsResponse": "altered",
+    "DeleteShareGroupOffsets": "delete offsets",
+    "DeleteShareGroupOffsetsResponse": "deleted",
+    "DeleteGroups": "delete group",
+    "DeleteGroupsResponse": "deleted",
 }
 DATABASE_WORDS = {
     "written": "is written, not committed",
@@ -419,6 +435,8 @@ def _fact(event: Event) -> str:
             | NotSent()
         ):
             return _other_fact(event)
+        case ShareStateReset() | LogPruned():
+            return _of_share_state(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return ""
@@ -473,6 +491,18 @@ def _other_fact(
             return f"Broker {broker} runs it when it starts again."
         case NotSent(broker=broker, message=message):
             return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."
+
+
+def _of_share_state(event: ShareStateReset | LogPruned) -> str:
+    if isinstance(event, LogPruned):
+        return f"{event.partition} begins at offset {event.after} now, not at {event.before}."
+    group, _, index = event.key.split(":")
+    if event.state_epoch < 0:
+        return f"What {group} knew of partition {index} is deleted."
+    where = (
+        f"offset {event.start_offset}" if event.start_offset >= 0 else "where its reset policy says"
+    )
+    return f"{group} begins anew in partition {index}, from {where}, at state epoch {event.state_epoch}."
 
 
 def _transaction(event: TransactionMoved) -> str:

@@ -39,6 +39,13 @@ from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, FetchResponse, Produce
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    DeleteGroups,
+    DeleteShareGroupOffsets,
+    DescribeShareGroupOffsets,
+    ShareGroupDescribe,
+)
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
     ShareFetch,
@@ -47,8 +54,10 @@ from kipviz.messages.share_groups import (
 )
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
+    DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
+    ReadShareGroupStateSummary,
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
@@ -97,12 +106,23 @@ REQUESTS = {
         ListTransactions(1),
         DescribeTransactions("t"),
         DescribeProducers("out-0"),
+        ShareGroupDescribe("g"),
+        DescribeShareGroupOffsets("g"),
+        AlterShareGroupOffsets("g", (("out-0", 5),)),
+        DeleteShareGroupOffsets("g", "out"),
+        DeleteGroups("g"),
     )
 }
 REQUESTS[a.NAMELESS] = InitProducerId("")
 REQUESTS[a.OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
 REQUESTS[a.OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
-STATE_REQUESTS = (ReadShareGroupState, WriteShareGroupState, TxnWriteShareGroupState)
+STATE_REQUESTS = (
+    ReadShareGroupState,
+    WriteShareGroupState,
+    TxnWriteShareGroupState,
+    DeleteShareGroupState,
+    ReadShareGroupStateSummary,
+)
 NAME = {R.TOPIC: "out", R.GROUP: "g", R.TRANSACTIONAL_ID: "t", R.CLUSTER: a.CLUSTER_NAME}
 
 
@@ -140,7 +160,7 @@ def test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource(name
     """KafkaApis: the first thing that is missing decides."""
     needs = a.NEEDS[name]
     if needs[at].hides:
-        assert refused(name) is Errors.NONE
+        assert refused(name, *(acl(need) for need in needs[:at])) is Errors.NONE
         return
     given = [acl(need) for need in needs[:at]]
     if needs[at].operation is Op.DESCRIBE:

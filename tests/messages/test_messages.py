@@ -14,6 +14,7 @@ from kipviz.messages import (
     membership,
     metadata,
     producing,
+    share_admin,
     share_groups,
     share_membership,
     share_state,
@@ -44,6 +45,7 @@ ALL = [
         share_membership,
         metadata,
         producing,
+        share_admin,
         share_groups,
         share_state,
         transactions,
@@ -73,6 +75,13 @@ KAFKA_4_4 = {
     "Metadata": (3, 13),
     "ShareGroupHeartbeat": (76, 1),
     "InitializeShareGroupState": (83, 0),
+    "DeleteShareGroupState": (86, 0),
+    "ReadShareGroupStateSummary": (87, 1),
+    "ShareGroupDescribe": (77, 1),
+    "DescribeShareGroupOffsets": (90, 1),
+    "AlterShareGroupOffsets": (91, 0),
+    "DeleteShareGroupOffsets": (92, 0),
+    "DeleteGroups": (42, 3),
     "ShareFetch": (78, 2),
     "ShareAcknowledge": (79, 2),
     "DescribeProducers": (61, 0),
@@ -134,7 +143,7 @@ def test_the_error_codes_that_kafka_python_knows_are_the_same():
 def test_the_retriable_errors_are_those_of_kafka_s_exceptions():
     """Sheet 9.3, column R."""
     shipped = RETRIABLE - {Errors.PENDING_TRANSACTION}  # a draft's
-    assert {e.value for e in shipped} == {3, 6, 7, 13, 14, 15, 16, 19, 51, 74, 88, 100}
+    assert {e.value for e in shipped} == {3, 6, 7, 13, 14, 15, 16, 19, 51, 74, 88, 100, 133}
 
 
 def test_runs_of_offsets_become_batches_and_batches_give_back_the_offsets():

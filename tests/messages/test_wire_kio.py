@@ -1,7 +1,8 @@
 """Schemas and codec against kio, which is generated from Kafka's schemas by somebody else.
 
-kio 0.6.5 knows every shipped message of ours except TxnOffsetCommit version 6, which came with
-Kafka 4.4 (KIP-1319); that version is held against Kafka's own library in test_wire_recorded.py.
+kio 0.6.5 knows every shipped message of ours except TxnOffsetCommit version 6 (KIP-1319) and
+DeleteGroups version 3, which came with Kafka 4.4; those are held against Kafka's own library in
+test_wire_recorded.py.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ from kipviz.messages.wire.codec import Struct, decode, encode
 from kipviz.messages.wire.frame import KINDS, REQUEST_HEADER, RESPONSE_HEADER
 from kipviz.messages.wire.schema import ZERO_ID, Field, Schema, covers
 
-NOT_IN_KIO = {("TxnOffsetCommitRequest", 6), ("TxnOffsetCommitResponse", 6)}
+NOT_IN_KIO = {
+    ("TxnOffsetCommitRequest", 6),
+    ("TxnOffsetCommitResponse", 6),
+    ("DeleteGroupsRequest", 3),
+    ("DeleteGroupsResponse", 3),
+}
 OURS = [kind.schema for kind in KINDS.values()] + [REQUEST_HEADER, RESPONSE_HEADER]
 SHIPPED = [schema for schema in OURS if schema.status == "shipped"]
 EACH = [

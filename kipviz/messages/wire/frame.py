@@ -18,6 +18,7 @@ from kipviz.messages.wire import (
     membership,
     metadata,
     producing,
+    share_admin,
     share_groups,
     share_state,
     transactions,
@@ -64,6 +65,7 @@ KINDS: dict[type[Message], Kind] = {
     **share_groups.KINDS,
     **share_state.KINDS,
     **admin.KINDS,
+    **share_admin.KINDS,
 }
 
 # What is not modelled in a header, and where its value comes from.

@@ -74,6 +74,100 @@ INITIALIZE_SHARE_GROUP_STATE_RESPONSE = Schema(
     ),
 )
 
+DELETE_SHARE_GROUP_STATE_REQUEST = Schema(
+    "DeleteShareGroupStateRequest",
+    86,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]DeleteStateData",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field("Partitions", "[]PartitionData", fields=(Field("Partition", "int32"),)),
+            ),
+        ),
+    ),
+)
+
+DELETE_SHARE_GROUP_STATE_RESPONSE = Schema(
+    "DeleteShareGroupStateResponse",
+    86,
+    "0",
+    "0+",
+    (
+        Field(
+            "Results",
+            "[]DeleteStateResult",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionResult",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+READ_SHARE_GROUP_STATE_SUMMARY_REQUEST = Schema(
+    "ReadShareGroupStateSummaryRequest",
+    87,
+    "0-1",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]ReadStateSummaryData",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(Field("Partition", "int32"), Field("LeaderEpoch", "int32")),
+                ),
+            ),
+        ),
+    ),
+)
+
+READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE = Schema(
+    "ReadShareGroupStateSummaryResponse",
+    87,
+    "0-1",
+    "0+",
+    (
+        Field(
+            "Results",
+            "[]ReadStateSummaryResult",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionResult",
+                    fields=(
+                        Field("Partition", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field("StateEpoch", "int32"),
+                        Field("LeaderEpoch", "int32"),
+                        Field("StartOffset", "int64"),
+                        Field("DeliveryCompleteCount", "int32", "1+", default="-1"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
 READ_SHARE_GROUP_STATE_REQUEST = Schema(
     "ReadShareGroupStateRequest",
     84,
@@ -296,10 +390,26 @@ def _initialize(m: model.InitializeShareGroupState, _: Around) -> Struct:
 def _was_written(
     m: model.WriteShareGroupStateResponse
     | model.TxnWriteShareGroupStateResponse
-    | model.InitializeShareGroupStateResponse,
+    | model.InitializeShareGroupStateResponse
+    | model.DeleteShareGroupStateResponse,
     _: Around,
 ) -> Struct:
     return _result(m.key, ErrorCode=m.error)
+
+
+def _named(m: model.DeleteShareGroupState | model.ReadShareGroupStateSummary, _: Around) -> Struct:
+    return _request(m.key)
+
+
+def _summed_up(m: model.ReadShareGroupStateSummaryResponse, _: Around) -> Struct:
+    return _result(
+        m.key,
+        ErrorCode=m.error,
+        StateEpoch=m.state_epoch,
+        LeaderEpoch=m.leader_epoch,
+        StartOffset=m.start_offset,
+        DeliveryCompleteCount=m.delivery_complete_count,
+    )
 
 
 def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
@@ -366,6 +476,12 @@ KINDS: dict[type[Message], Kind] = {
     model.InitializeShareGroupState: Kind(INITIALIZE_SHARE_GROUP_STATE_REQUEST, _initialize),
     model.InitializeShareGroupStateResponse: Kind(
         INITIALIZE_SHARE_GROUP_STATE_RESPONSE, _was_written
+    ),
+    model.DeleteShareGroupState: Kind(DELETE_SHARE_GROUP_STATE_REQUEST, _named),
+    model.DeleteShareGroupStateResponse: Kind(DELETE_SHARE_GROUP_STATE_RESPONSE, _was_written),
+    model.ReadShareGroupStateSummary: Kind(READ_SHARE_GROUP_STATE_SUMMARY_REQUEST, _named),
+    model.ReadShareGroupStateSummaryResponse: Kind(
+        READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE, _summed_up
     ),
     model.WriteShareGroupState: Kind(WRITE_SHARE_GROUP_STATE_REQUEST, _write),
     model.WriteShareGroupStateResponse: Kind(WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),

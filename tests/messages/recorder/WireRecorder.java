@@ -39,7 +39,10 @@ public final class WireRecorder {
         "Metadata",
         "OffsetCommit",
         "ShareGroupHeartbeat", "InitializeShareGroupState",
-        "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup");
+        "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup",
+        "DeleteShareGroupState", "ReadShareGroupStateSummary",
+        "ShareGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
+        "DeleteShareGroupOffsets", "DeleteGroups");
     /** What consumers of one group tell each other: bytes for a broker. */
     private static final List<String> BETWEEN_CONSUMERS = List.of(
         "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");

@@ -1,0 +1,149 @@
+"""What becomes of `__share_group_state` over time: state that is deleted, repeated, or cut off.
+
+A part of the share coordinator's role (`share_coordinator`), with the same state.
+WHERE IN KAFKA: ShareCoordinatorShard, ShareCoordinatorOffsetsManager, the two periodic jobs of
+  ShareCoordinatorService.
+KIPS: KIP-932, KIP-1226 (summary).
+The topic is not compacted. What is before the oldest snapshot that is still needed is redundant,
+and a job deletes it. A share-partition that rests would hold that up with its old snapshot, so
+another job repeats the state of what has not changed for a while.
+NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at any moment); that
+  the count of updates goes on across a snapshot that it did not ask for.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.replication import read_through
+from kipviz.brokers.share_coordinator import NO_EPOCH, ShareCoordinator, reset_error, write
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import LogPruned, ShareStateReset
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    DeleteShareGroupStateResponse,
+    ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
+)
+from kipviz.records.share_group_state import ShareSnapshotRecord, ShareTombstone
+
+PRUNE = "the prune interval of"
+COLD = "the cold snapshot interval of"
+
+
+def on_delete(
+    me: ShareCoordinator, request: DeleteShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Delete the state of a share-partition.
+
+    WHEN: an operator deletes a share group, or where it stands. CHECKS: nothing but the office:
+    what is not there is deleted already. DOES: writes a tombstone. ANSWERS: when it is replicated.
+    OPEN: reset_while_pending.
+    Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
+    """
+    error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else reset_error(me, request.key, on)
+    answer = DeleteShareGroupStateResponse(error, request.key)
+    if error is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    if request.key not in me.states:
+        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    done = write(me, ShareTombstone(request.key), reply_to, answer, on)
+    return done.but(events=(*done.events, ShareStateReset(request.key, NO_EPOCH, -1)))
+
+
+def on_read_summary(
+    me: ShareCoordinator, request: ReadShareGroupStateSummary, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say where a share-partition stands, without its batches.
+
+    WHEN: an operator asks for a group's offsets. CHECKS: nothing but the office. DOES: nothing; no
+    leader is fenced by it. ANSWERS: when all that it has seen is replicated.
+    Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
+    """
+    state = me.states.get(request.key)
+    if me.loading:
+        loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
+        refused = ReadShareGroupStateSummaryResponse(loading, request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),))
+    answer = ReadShareGroupStateSummaryResponse(Errors.NONE, request.key)
+    if state is not None:
+        answer = answer.but(
+            state_epoch=state.state_epoch,
+            leader_epoch=state.leader_epoch,
+            start_offset=state.start_offset,
+            delivery_complete_count=state.delivery_complete_count,
+        )
+    waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+
+
+# -- timers ------------------------------------------------------------------------------------
+
+
+def timers(me: ShareCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the jobs that would do something now, where the log is looked after at all."""
+    if not on.settings.state_upkeep or me.loading:
+        return ()
+    found = [f"{COLD} {key}" for key in _resting(me)]
+    if floor(me, on) > on.log(me.shard).start_offset:
+        found.append(f"{PRUNE} {me.shard}")
+    return tuple(found)
+
+
+def on_timer(me: ShareCoordinator, timer: str, on: Context) -> Effects:
+    """Delete what is redundant, or repeat the state of a share-partition that rests.
+
+    Clause: KIP-932 "Share-group state topic" (share.coordinator.state.topic.prune.interval.ms,
+    share.coordinator.cold.partition.snapshot.interval.ms). OPEN: prune_floor.
+    """
+    if timer.startswith(PRUNE):
+        up_to = floor(me, on)
+        event = LogPruned(me.shard, on.log(me.shard).start_offset, up_to)
+        return Effects(me, deletes=((me.shard, up_to),), events=(event,))
+    key = timer.removeprefix(f"{COLD} ")
+    state = me.states[key]
+    record = ShareSnapshotRecord(
+        key,
+        state.snapshot_epoch + 1,
+        state.state_epoch,
+        state.leader_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+        state.batches,
+        cold=True,
+    )
+    return write(me, record, None, None, on)
+
+
+def floor(me: ShareCoordinator, on: Context) -> int:
+    """Give the offset up to which the log may be deleted now; what is not replicated stays."""
+    log = on.log(me.shard)
+    first_pending = log.open[0][0] if log.open else log.end_offset
+    up_to = on.rules.prune_floor(last_redundant_offset(log), first_pending)
+    return min(up_to, log.high_watermark)
+
+
+def last_redundant_offset(log: PartitionLog) -> int:
+    """Give the offset of the oldest snapshot that is still needed; before it all is replaced.
+
+    The state of every share-partition that is not deleted counts with its latest snapshot. Where
+    all are deleted, it is the last tombstone. Source: ShareCoordinatorOffsetsManager.
+    """
+    latest: dict[str, int] = {}
+    last_tombstone = 0
+    for batch in log.batches:
+        for at, record in enumerate(batch.records, batch.base_offset):
+            if isinstance(record, ShareSnapshotRecord):
+                latest[record.key] = at
+            elif isinstance(record, ShareTombstone):
+                latest.pop(record.key, None)
+                last_tombstone = at
+    return min(latest.values()) if latest else last_tombstone
+
+
+def _resting(me: ShareCoordinator) -> tuple[str, ...]:
+    """Give the share-partitions whose state may be repeated: none, if nothing is new anywhere."""
+    if all(state.cold for state in me.states.values()):
+        return ()
+    return me.states.keys()

@@ -1,0 +1,367 @@
+"""What operators say to the coordinators of share groups, on the wire. Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import share_admin as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+MESSAGE = Field("ErrorMessage", "string", default="null", nullable="0+")
+
+SHARE_GROUP_DESCRIBE_REQUEST = Schema(
+    "ShareGroupDescribeRequest",
+    77,
+    "1",
+    "0+",
+    (Field("GroupIds", "[]string"), Field("IncludeAuthorizedOperations", "bool")),
+)
+
+SHARE_GROUP_DESCRIBE_RESPONSE = Schema(
+    "ShareGroupDescribeResponse",
+    77,
+    "1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Groups",
+            "[]DescribedGroup",
+            fields=(
+                Field("ErrorCode", "int16"),
+                MESSAGE,
+                Field("GroupId", "string"),
+                Field("GroupState", "string"),
+                Field("GroupEpoch", "int32"),
+                Field("AssignmentEpoch", "int32"),
+                Field("AssignorName", "string"),
+                Field(
+                    "Members",
+                    "[]Member",
+                    fields=(
+                        Field("MemberId", "string"),
+                        Field("RackId", "string", default="null", nullable="0+"),
+                        Field("MemberEpoch", "int32"),
+                        Field("ClientId", "string"),
+                        Field("ClientHost", "string"),
+                        Field("SubscribedTopicNames", "[]string"),
+                        Field(
+                            "Assignment",
+                            "Assignment",
+                            fields=(
+                                Field(
+                                    "TopicPartitions",
+                                    "[]TopicPartitions",
+                                    fields=(
+                                        Field("TopicId", "uuid"),
+                                        Field("TopicName", "string"),
+                                        Field("Partitions", "[]int32"),
+                                    ),
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+                Field("AuthorizedOperations", "int32", default="-2147483648"),
+            ),
+        ),
+    ),
+)
+
+DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST = Schema(
+    "DescribeShareGroupOffsetsRequest",
+    90,
+    "0-1",
+    "0+",
+    (
+        Field(
+            "Groups",
+            "[]DescribeShareGroupOffsetsRequestGroup",
+            fields=(
+                Field("GroupId", "string"),
+                Field(
+                    "Topics",
+                    "[]DescribeShareGroupOffsetsRequestTopic",
+                    nullable="0+",
+                    fields=(Field("TopicName", "string"), Field("Partitions", "[]int32")),
+                ),
+            ),
+        ),
+    ),
+)
+
+DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE = Schema(
+    "DescribeShareGroupOffsetsResponse",
+    90,
+    "0-1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Groups",
+            "[]DescribeShareGroupOffsetsResponseGroup",
+            fields=(
+                Field("GroupId", "string"),
+                Field(
+                    "Topics",
+                    "[]DescribeShareGroupOffsetsResponseTopic",
+                    fields=(
+                        Field("TopicName", "string"),
+                        Field("TopicId", "uuid"),
+                        Field(
+                            "Partitions",
+                            "[]DescribeShareGroupOffsetsResponsePartition",
+                            fields=(
+                                Field("PartitionIndex", "int32"),
+                                Field("StartOffset", "int64"),
+                                Field("LeaderEpoch", "int32"),
+                                Field("Lag", "int64", "1+", default="-1"),
+                                Field("ErrorCode", "int16"),
+                                MESSAGE,
+                            ),
+                        ),
+                    ),
+                ),
+                Field("ErrorCode", "int16"),
+                MESSAGE,
+            ),
+        ),
+    ),
+)
+
+ALTER_SHARE_GROUP_OFFSETS_REQUEST = Schema(
+    "AlterShareGroupOffsetsRequest",
+    91,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]AlterShareGroupOffsetsRequestTopic",
+            fields=(
+                Field("TopicName", "string"),
+                Field(
+                    "Partitions",
+                    "[]AlterShareGroupOffsetsRequestPartition",
+                    fields=(Field("PartitionIndex", "int32"), Field("StartOffset", "int64")),
+                ),
+            ),
+        ),
+    ),
+)
+
+ALTER_SHARE_GROUP_OFFSETS_RESPONSE = Schema(
+    "AlterShareGroupOffsetsResponse",
+    91,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        MESSAGE,
+        Field(
+            "Responses",
+            "[]AlterShareGroupOffsetsResponseTopic",
+            fields=(
+                Field("TopicName", "string"),
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]AlterShareGroupOffsetsResponsePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        MESSAGE,
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+DELETE_SHARE_GROUP_OFFSETS_REQUEST = Schema(
+    "DeleteShareGroupOffsetsRequest",
+    92,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]DeleteShareGroupOffsetsRequestTopic",
+            fields=(Field("TopicName", "string"),),
+        ),
+    ),
+)
+
+DELETE_SHARE_GROUP_OFFSETS_RESPONSE = Schema(
+    "DeleteShareGroupOffsetsResponse",
+    92,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        MESSAGE,
+        Field(
+            "Responses",
+            "[]DeleteShareGroupOffsetsResponseTopic",
+            fields=(
+                Field("TopicName", "string"),
+                Field("TopicId", "uuid"),
+                Field("ErrorCode", "int16"),
+                MESSAGE,
+            ),
+        ),
+    ),
+)
+
+DELETE_GROUPS_REQUEST = Schema(
+    "DeleteGroupsRequest", 42, "0-3", "2+", (Field("GroupsNames", "[]string"),)
+)
+
+DELETE_GROUPS_RESPONSE = Schema(
+    "DeleteGroupsResponse",
+    42,
+    "0-3",
+    "2+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Results",
+            "[]DeletableGroupResult",
+            fields=(
+                Field("GroupId", "string"),
+                Field("ErrorCode", "int16"),
+                Field("ErrorMessage", "string", "3+", default="null", nullable="3+"),
+            ),
+        ),
+    ),
+)
+
+
+def _describe(m: model.ShareGroupDescribe, _: Around) -> Struct:
+    return {"GroupIds": (m.group_id,)}
+
+
+def _described(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
+    members = tuple(
+        {
+            "MemberId": member.member_id,
+            "MemberEpoch": member.member_epoch,
+            "SubscribedTopicNames": (member.topic,),
+            "Assignment": {
+                "TopicPartitions": indexes(
+                    member.partitions,
+                    lambda topic, found: {
+                        "TopicId": around.topic_id(topic),
+                        "TopicName": topic,
+                        "Partitions": found,
+                    },
+                )
+            },
+        }
+        for member in m.members
+    )
+    group = {
+        "ErrorCode": m.error,
+        "GroupId": m.group_id,
+        "GroupState": m.state,
+        "GroupEpoch": m.epoch,
+        "AssignmentEpoch": m.assignment_epoch,
+        "AssignorName": "simple" if m.state else "",
+        "Members": members,
+    }
+    return {"Groups": (group,)}
+
+
+def _describe_offsets(m: model.DescribeShareGroupOffsets, _: Around) -> Struct:
+    topics = indexes(m.partitions, lambda t, found: {"TopicName": t, "Partitions": found})
+    return {"Groups": ({"GroupId": m.group_id, "Topics": topics if m.partitions else None},)}
+
+
+def _described_offsets(m: model.DescribeShareGroupOffsetsResponse, around: Around) -> Struct:
+    known = {offset.partition: offset for offset in m.offsets}
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        each = (known[f"{name}-{index}"] for index in found)
+        partitions = tuple(
+            {
+                "PartitionIndex": index_of(offset.partition),
+                "StartOffset": offset.start_offset,
+                "LeaderEpoch": offset.leader_epoch,
+                "Lag": offset.lag,
+                "ErrorCode": offset.error,
+            }
+            for offset in each
+        )
+        return {"TopicName": name, "TopicId": around.topic_id(name), "Partitions": partitions}
+
+    topics = indexes(tuple(known), topic)
+    return {"Groups": ({"GroupId": m.group_id, "Topics": topics, "ErrorCode": m.error},)}
+
+
+def _alter(m: model.AlterShareGroupOffsets, _: Around) -> Struct:
+    starts = dict(m.starts)
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        partitions = tuple(
+            {"PartitionIndex": index, "StartOffset": starts[f"{name}-{index}"]} for index in found
+        )
+        return {"TopicName": name, "Partitions": partitions}
+
+    return {"GroupId": m.group_id, "Topics": indexes(tuple(starts), topic)}
+
+
+def _altered(m: model.AlterShareGroupOffsetsResponse, around: Around) -> Struct:
+    results = {result.partition: result.error for result in m.results}
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        partitions = tuple(
+            {"PartitionIndex": index, "ErrorCode": results[f"{name}-{index}"]} for index in found
+        )
+        return {"TopicName": name, "TopicId": around.topic_id(name), "Partitions": partitions}
+
+    return {"ErrorCode": m.error, "Responses": indexes(tuple(results), topic)}
+
+
+def _delete_offsets(m: model.DeleteShareGroupOffsets, _: Around) -> Struct:
+    return {"GroupId": m.group_id, "Topics": ({"TopicName": m.topic},)}
+
+
+def _deleted_offsets(m: model.DeleteShareGroupOffsetsResponse, around: Around) -> Struct:
+    topic = {
+        "TopicName": m.topic,
+        "TopicId": around.topic_id(m.topic),
+        "ErrorCode": m.topic_error,
+    }
+    return {"ErrorCode": m.error, "Responses": () if m.error else (topic,)}
+
+
+def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
+    return {"GroupsNames": (m.group_id,)}
+
+
+def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
+    return {"Results": ({"GroupId": m.group_id, "ErrorCode": m.error},)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.ShareGroupDescribe: Kind(SHARE_GROUP_DESCRIBE_REQUEST, _describe),
+    model.ShareGroupDescribeResponse: Kind(SHARE_GROUP_DESCRIBE_RESPONSE, _described),
+    model.DescribeShareGroupOffsets: Kind(DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, _describe_offsets),
+    model.DescribeShareGroupOffsetsResponse: Kind(
+        DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE, _described_offsets
+    ),
+    model.AlterShareGroupOffsets: Kind(ALTER_SHARE_GROUP_OFFSETS_REQUEST, _alter),
+    model.AlterShareGroupOffsetsResponse: Kind(ALTER_SHARE_GROUP_OFFSETS_RESPONSE, _altered),
+    model.DeleteShareGroupOffsets: Kind(DELETE_SHARE_GROUP_OFFSETS_REQUEST, _delete_offsets),
+    model.DeleteShareGroupOffsetsResponse: Kind(
+        DELETE_SHARE_GROUP_OFFSETS_RESPONSE, _deleted_offsets
+    ),
+    model.DeleteGroups: Kind(DELETE_GROUPS_REQUEST, _delete_groups),
+    model.DeleteGroupsResponse: Kind(DELETE_GROUPS_RESPONSE, _deleted_groups),
+}

@@ -1,0 +1,324 @@
+"""What an operator may do with a share group, and what each share coordinator is asked for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers import share_administration as asked
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_admin import (
+    EMPTY,
+    STABLE,
+    AlterShareGroupOffsets,
+    DeleteGroups,
+    DeleteShareGroupOffsets,
+    DescribeShareGroupOffsets,
+    ShareGroupDescribe,
+)
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    DeleteShareGroupStateResponse,
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+    ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
+)
+from kipviz.messages.transactions import PartitionResult
+from tests.brokers.desk import source_log
+from tests.brokers.test_share_membership import KEYS, Group, running
+
+ANSWERS = {
+    InitializeShareGroupState: InitializeShareGroupStateResponse,
+    DeleteShareGroupState: DeleteShareGroupStateResponse,
+    ReadShareGroupStateSummary: ReadShareGroupStateSummaryResponse,
+}
+
+
+def emptied(partitions=2):
+    """A group whose only member has left; it has state of its partitions."""
+    group = running(("M1",), partitions)
+    group.requests = []
+    group.beats("M1", -1)
+    return group
+
+
+def alters(group, *starts):
+    group.ask(asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", starts))
+    return group
+
+
+def deletes(group):
+    return group.ask(asked.on_delete_groups, DeleteGroups("g1"))
+
+
+def answered(group, **fields):
+    """Let every share coordinator answer what it was asked, and give the operator's answer."""
+    requests, group.requests = group.requests, []
+    for request in requests:
+        answer = ANSWERS[type(request.message)](Errors.NONE, request.message.key).but(**fields)
+        group.do(gc.on_state_answered(group.role, request.tag, answer, group.on))
+    return group.replies[-1][1]
+
+
+def test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end():
+    group = emptied()
+    epoch = group.group.epoch
+    waiting = len(group.replies)
+    alters(group, ("src-0", 105))
+    assert len(group.replies) == waiting
+    (request,) = group.requests
+    assert request.message == InitializeShareGroupState(KEYS[0], epoch, 105)
+    assert group.group.initializing == ("src-0",)
+    answer = answered(group)
+    assert (answer.error, answer.results) == (Errors.NONE, (PartitionResult("src-0", Errors.NONE),))
+    assert (group.group.initializing, group.group.initialized) == ((), ("src-0", "src-1"))
+    assert group.group.epoch == epoch  # the release; later ones bump it
+    assert group.role.operating == ()
+
+
+def test_with_the_later_rule_every_reset_has_an_epoch_of_its_own():
+    group = emptied()
+    group.rules = group.rules.but(reset_epoch=lambda epoch: epoch + 1)
+    epoch = group.group.epoch
+    alters(group, ("src-0", 105))
+    assert group.requests[0].message.state_epoch == epoch + 1 == group.group.epoch
+
+
+def test_a_reset_of_a_partition_that_is_not_there_is_refused_and_the_others_go_on():
+    group = emptied()
+    alters(group, ("src-0", 105), ("src-9", 0))
+    assert len(group.requests) == 1
+    assert answered(group).results == (
+        PartitionResult("src-0", Errors.NONE),
+        PartitionResult("src-9", Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    )
+    alters(group, ("src-9", 0))
+    assert group.requests == []
+    assert group.replies[-1][1].results[0].error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_share_coordinators_refusal_is_the_partitions_error():
+    group = emptied()
+    alters(group, ("src-0", 105))
+    answer = answered(group, error=Errors.FENCED_STATE_EPOCH)
+    assert answer.results == (PartitionResult("src-0", Errors.FENCED_STATE_EPOCH),)
+    assert group.group.initialized == ("src-0", "src-1")
+
+
+def test_a_group_that_nobody_knows_begins_where_the_operator_says():
+    group = Group()
+    alters(group, ("src-1", 7))
+    assert group.requests[0].message == InitializeShareGroupState(KEYS[1], 1, 7)
+    assert answered(group).error is Errors.NONE
+    assert group.group.initialized == ("src-1",)
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (asked.on_delete_groups, DeleteGroups("g1")),
+    ],
+)
+def test_nobody_may_be_in_a_group_that_is_changed(handler, request_):
+    group = running(("M1",))
+    before = group.role
+    assert group.ask(handler, request_).error is Errors.NON_EMPTY_GROUP
+    assert group.role is before
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (asked.on_share_group_describe, ShareGroupDescribe("g9")),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g9", "src")),
+        (asked.on_delete_groups, DeleteGroups("g9")),
+    ],
+)
+def test_a_group_that_is_not_there_is_not_found(handler, request_):
+    assert emptied().ask(handler, request_).error is Errors.GROUP_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (asked.on_share_group_describe, ShareGroupDescribe("g1")),
+        (asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1")),
+        (asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (asked.on_delete_groups, DeleteGroups("g1")),
+    ],
+)
+def test_a_coordinator_that_still_reads_its_log_asks_for_patience(handler, request_):
+    group = emptied()
+    group.role = group.role.but(loading=True)
+    assert group.ask(handler, request_).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_a_regular_groups_id_is_not_made_a_share_group():
+    group = Group()
+    group.role = group.role.but(members=group.role.members.set(("g1", "C1"), 2))
+    answer = group.ask(
+        asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))
+    )
+    assert answer.error is Errors.GROUP_ID_NOT_FOUND
+
+
+def test_a_group_is_described_with_its_members():
+    group = running(("M1", "M2"))
+    answer = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"))
+    assert (answer.state, answer.epoch) == (STABLE, group.group.epoch)
+    assert [(m.member_id, m.partitions) for m in answer.members] == [
+        ("M1", ("src-0",)),
+        ("M2", ("src-1",)),
+    ]
+    answer = emptied().ask(asked.on_share_group_describe, ShareGroupDescribe("g1"))
+    assert (answer.state, answer.members) == (EMPTY, ())
+
+
+def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
+    group = emptied()
+    group.logs["src-0"] = source_log(0, 9)
+    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-0",)))
+    answer = answered(group, start_offset=3, delivery_complete_count=2, leader_epoch=4)
+    (offset,) = answer.offsets
+    assert (offset.start_offset, offset.leader_epoch, offset.lag) == (3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"start_offset": 3},
+        {"error": Errors.UNKNOWN_SERVER_ERROR, "start_offset": 3, "delivery_complete_count": 0},
+    ],
+)
+def test_what_is_not_known_has_no_lag_and_is_no_error(fields):
+    group = emptied()
+    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-0",)))
+    (offset,) = answered(group, **fields).offsets
+    assert (offset.lag, offset.error) == (-1, Errors.NONE)
+
+
+def test_without_partitions_all_that_the_group_has_are_described():
+    group = emptied()
+    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
+    assert [r.message.key for r in group.requests] == KEYS
+    assert [o.partition for o in answered(group).offsets] == ["src-0", "src-1"]
+    nobody = Group()
+    answer = nobody.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
+    assert (answer.error, answer.offsets) == (Errors.NONE, ())
+
+
+def test_topics_that_the_operator_may_not_see_are_left_out():
+    group = emptied()
+    group.image["acls"] = (Acl("nobody", Operation.DESCRIBE, Resource.TOPIC, "src"),)
+    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
+    assert answered(group).offsets == ()
+
+
+def test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone():
+    group = emptied()
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert (group.group.initialized, group.group.deleting) == ((), ("src",))
+    assert [r.message for r in group.requests] == [DeleteShareGroupState(key) for key in KEYS]
+    answer = answered(group)
+    assert (answer.error, answer.topic_error) == (Errors.NONE, Errors.NONE)
+    assert group.group.deleting == ()
+    again = group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert again.topic_error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_deletion_that_failed_is_tried_again_by_the_next_one():
+    group = emptied()
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert answered(group, error=Errors.UNKNOWN_SERVER_ERROR).topic_error is (
+        Errors.UNKNOWN_SERVER_ERROR
+    )
+    assert group.group.deleting == ("src",)
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert [r.message.key for r in group.requests] == KEYS
+    answered(group)
+    assert group.group.deleting == ()
+
+
+def test_whoever_joins_in_between_has_the_state_made_again():
+    group = emptied()
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.joins("M2")
+    assert group.group.initializing == ("src-0", "src-1")
+    assert group.group.deleting == ()
+
+
+def test_a_group_is_deleted_after_its_states():
+    group = emptied()
+    deletes(group)
+    assert group.group.deleting == ("src",)
+    assert answered(group).error is Errors.NONE
+    assert "g1" not in group.role.share_groups
+    assert group.joins("M1").member_epoch == 2  # a new group begins at epoch 1, as ever
+
+
+def test_a_group_stays_if_a_state_could_not_be_deleted():
+    group = emptied()
+    deletes(group)
+    assert answered(group, error=Errors.CONCURRENT_TRANSACTIONS).error is (
+        Errors.CONCURRENT_TRANSACTIONS
+    )
+    assert group.group.deleting == ("src",)
+    deletes(group)
+    assert len(group.requests) == len(KEYS)
+    assert answered(group).error is Errors.NONE
+
+
+def test_a_member_that_joins_in_between_keeps_the_group():
+    group = emptied()
+    deletes(group)
+    requests, group.requests = group.requests, []
+    group.joins("M2")
+    group.requests = requests
+    assert answered(group).error is Errors.NON_EMPTY_GROUP
+    assert group.group.members.keys() == ("M2",)
+
+
+def test_an_answer_of_a_broker_that_is_no_coordinator_any_more_is_asked_for_again():
+    group = emptied()
+    alters(group, ("src-0", 105))
+    (request,) = group.requests
+    group.requests = []
+    refused = InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, KEYS[0])
+    group.do(gc.on_state_answered(group.role, request.tag, refused, group.on))
+    assert group.requests == [request]
+    group.requests = []
+    group.do(gc.on_state_lost(group.role, request.tag, request.message, group.on))
+    assert group.requests == [request]
+    group.do(gc.on_state_lost(group.role, "nobody", request.message, group.on))
+    group.do(gc.on_state_answered(group.role, "nobody", refused, group.on))
+    assert group.requests == [request]
+
+
+def test_a_state_partition_without_a_leader_is_the_answer():
+    group = emptied(1)
+    group.leaders = {n: -1 if n.startswith("__share") else b for n, b in group.leaders.items()}
+    alters(group, ("src-0", 105))
+    assert group.replies[-1][1].results == (
+        PartitionResult("src-0", Errors.COORDINATOR_NOT_AVAILABLE),
+    )
+
+
+def test_a_coordinator_that_loses_its_office_owes_the_operator_an_answer():
+    group = emptied()
+    alters(group, ("src-0", 105))
+    done = gc.on_resigned(group.role, group.on)
+    assert [reply.message.error for reply in done.replies] == [Errors.NOT_COORDINATOR]
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert gc.on_resigned(group.role, group.on).replies[-1].message.topic == "src"
+
+
+def test_a_group_without_a_name_is_none():
+    group = emptied()
+    answer = group.ask(asked.on_delete_groups, DeleteGroups(""))
+    assert answer.error is Errors.INVALID_GROUP_ID

@@ -1,0 +1,247 @@
+"""What becomes of `__share_group_state` over time: deleted states, cold snapshots, pruning."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import share_coordinator as sc
+from kipviz.brokers import share_upkeep as upkeep
+from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import LogPruned, ShareStateReset
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    InitializeShareGroupState,
+    ReadShareGroupState,
+    ReadShareGroupStateSummary,
+    WriteShareGroupState,
+)
+from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.placement import partition_for
+from kipviz.records.share_group_state import (
+    RecordState,
+    ShareSnapshotRecord,
+    ShareStagedRecord,
+    ShareTombstone,
+    StagedBatch,
+    StateBatch,
+)
+from tests.brokers.desk import TOPIC_IDS, Desk
+
+ONE, TWO = (f"g1:{TOPIC_IDS['src']}:{index}" for index in range(2))
+HERE = f"__share_group_state-{partition_for(ONE, 50)}"
+
+
+class State(Desk):
+    """A share coordinator that has the state of one share-partition, or of two."""
+
+    def __init__(self, *keys, rules="kafka", **settings):
+        settings = {"state_upkeep": True, **settings}
+        super().__init__(
+            sc, ShareCoordinator(HERE), leaders={HERE: 1, "src-0": 5}, rules=rules, **settings
+        )
+        for key in keys or (ONE,):
+            self.ask(sc.on_initialize, InitializeShareGroupState(key, 2, 100))
+
+    def writes(self, key=ONE, first=100, last=100, start=100, done=1):
+        batch = StateBatch(first, last, RecordState.ACKNOWLEDGED, 1)
+        request = WriteShareGroupState(key, 2, 0, start, done, (batch,))
+        return self.ask(sc.on_write, request)
+
+    def votes(self, producer_id=9, key=ONE):
+        """Have a vote in the log, whose transaction is open."""
+        record = ShareStagedRecord(key, (StagedBatch(100, 100, 1, 1),), 100)
+        end = self.logs[HERE].end_offset
+        batch = Batch(end, (record,), producer_id, 0, 0, transactional=True)
+        self.append(batch)
+
+    def marker(self, producer_id=9):
+        end = self.logs[HERE].end_offset
+        batch = Batch(end, (), producer_id, 1, transactional=True, control=COMMIT)
+        self.append(batch)
+
+    def append(self, batch):
+        role = sc.replay(self.role, batch, self.rules)
+        self.do(sc.Effects(role, appends=((HERE, batch),)))
+
+    def comes(self, begins):
+        """Let the job of a name come."""
+        (timer,) = [t for t in upkeep.timers(self.role, self.on) if t.startswith(begins)]
+        self.do(upkeep.on_timer(self.role, timer, self.on))
+
+    @property
+    def jobs(self):
+        return upkeep.timers(self.role, self.on)
+
+    @property
+    def start(self):
+        return self.logs[HERE].start_offset
+
+    def loaded(self):
+        return sc.on_loaded(ShareCoordinator(HERE, loading=True), self.on).state
+
+
+def test_a_summary_says_where_a_share_partition_stands_and_fences_nobody():
+    state = State()
+    state.ask(sc.on_read, ReadShareGroupState(ONE, 3))
+    state.ask(
+        sc.on_write,
+        WriteShareGroupState(
+            ONE, 2, 3, 101, 4, (StateBatch(102, 105, RecordState.ACKNOWLEDGED, 1),)
+        ),
+    )
+    before = state.role
+    answer = state.ask(upkeep.on_read_summary, ReadShareGroupStateSummary(ONE))
+    assert (answer.start_offset, answer.delivery_complete_count) == (101, 4)
+    assert (answer.state_epoch, answer.leader_epoch) == (2, 3)
+    assert state.role == before
+
+
+def test_the_summary_of_what_nobody_knows_has_no_numbers_and_no_error():
+    answer = State().ask(upkeep.on_read_summary, ReadShareGroupStateSummary(TWO))
+    assert (answer.error, answer.start_offset, answer.delivery_complete_count) == (
+        Errors.NONE,
+        -1,
+        -1,
+    )
+    assert (answer.state_epoch, answer.leader_epoch) == (0, 0)
+
+
+def test_a_deleted_state_is_a_tombstone_and_deleting_it_again_writes_nothing():
+    state = State()
+    answer = state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+    assert answer.error is Errors.NONE
+    assert state.written(HERE)[-1] == ShareTombstone(ONE)
+    assert ONE not in state.role.states
+    assert state.events[-1] == ShareStateReset(ONE, -1, -1)
+    end = state.logs[HERE].end_offset
+    assert state.ask(upkeep.on_delete, DeleteShareGroupState(ONE)).error is Errors.NONE
+    assert state.logs[HERE].end_offset == end
+    assert state.writes().error is Errors.INVALID_REQUEST
+    assert state.loaded().states.keys() == ()
+
+
+def test_a_state_made_after_a_deletion_begins_with_the_first_snapshot():
+    state = State()
+    state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+    state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 2, 100))
+    assert state.role.states[ONE].snapshot_epoch == 0
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (upkeep.on_delete, DeleteShareGroupState(ONE)),
+        (upkeep.on_read_summary, ReadShareGroupStateSummary(ONE)),
+    ],
+)
+def test_whoever_still_reads_its_log_says_so(handler, request_):
+    state = State()
+    state.role = state.role.but(loading=True)
+    assert state.ask(handler, request_).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert state.jobs == ()
+
+
+def test_without_the_setting_no_job_comes():
+    state = State(state_upkeep=False)
+    state.writes()
+    state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 3, 100))
+    assert state.jobs == ()
+
+
+def test_what_snapshots_have_replaced_is_deleted():
+    state = State(updates_per_snapshot=1)
+    assert not any(job.startswith(upkeep.PRUNE) for job in state.jobs)
+    state.writes()
+    state.writes(first=101, last=101, done=2)
+    assert isinstance(state.written(HERE)[-1], ShareSnapshotRecord)
+    before = state.role.states[ONE].batches
+    state.comes(upkeep.PRUNE)
+    assert state.start == 2
+    assert state.events[-1] == LogPruned(HERE, 0, 2)
+    assert state.loaded().states[ONE].batches == before
+    assert not any(job.startswith(upkeep.PRUNE) for job in state.jobs)
+
+
+def test_the_share_partition_with_the_oldest_snapshot_holds_the_others_up():
+    state = State(ONE, TWO, updates_per_snapshot=1)
+    for offset in (100, 101):
+        state.writes(TWO, offset, offset, done=offset - 99)
+    assert upkeep.last_redundant_offset(state.logs[HERE]) == 0
+    state.do(upkeep.on_timer(state.role, f"{upkeep.COLD} {ONE}", state.on))
+    assert upkeep.last_redundant_offset(state.logs[HERE]) == 3
+
+
+def test_a_cold_snapshot_repeats_the_state_and_is_not_made_where_nothing_is_new():
+    state = State()
+    state.writes()
+    before = state.role.states[ONE]
+    state.comes(upkeep.COLD)
+    after = state.role.states[ONE]
+    assert (after.batches, after.start_offset) == (before.batches, before.start_offset)
+    assert (after.snapshot_epoch, after.cold) == (before.snapshot_epoch + 1, True)
+    assert not any(job.startswith(upkeep.COLD) for job in state.jobs)
+    state.writes(first=101, last=101, done=2)
+    assert not state.role.states[ONE].cold
+    assert any(job.startswith(upkeep.COLD) for job in state.jobs)
+
+
+def test_a_deleted_share_partition_holds_nobody_up():
+    state = State(ONE, TWO)
+    state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+    assert upkeep.last_redundant_offset(state.logs[HERE]) == 1
+    state.ask(upkeep.on_delete, DeleteShareGroupState(TWO))
+    assert upkeep.last_redundant_offset(state.logs[HERE]) == 3
+
+
+def test_what_is_not_on_every_replica_is_not_deleted():
+    state = State(updates_per_snapshot=1)
+    state.instant = False
+    state.writes()
+    state.writes(first=101, last=101, done=2)
+    assert upkeep.floor(state.role, state.on) == 1
+
+
+@pytest.mark.parametrize(("rules", "survives"), [("repaired", True), ("finding-X16", False)])
+def test_a_vote_is_only_pruned_where_nothing_keeps_it(rules, survives):
+    """Finding X16: a snapshot behind the vote replaces everything but the vote."""
+    state = State(rules=rules)
+    state.votes()
+    state.writes(first=101, last=101)
+    state.comes(upkeep.COLD)
+    if survives:
+        assert upkeep.floor(state.role, state.on) == 1
+    state.comes(upkeep.PRUNE)
+    state.role = state.loaded()
+    assert bool(state.role.votes.get(9, ())) is survives
+    state.marker()
+    done = [b for b in state.role.states[ONE].batches if b.first <= 100 <= b.last]
+    assert bool(done) is survives
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "kept"),
+    [("repaired", Errors.CONCURRENT_TRANSACTIONS, True), ("finding-X13", Errors.NONE, False)],
+)
+@pytest.mark.parametrize("deletes", [True, False])
+def test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote(rules, error, kept, deletes):
+    """Finding X13."""
+    state = State(rules=rules)
+    state.votes()
+    answer = (
+        state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+        if deletes
+        else state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 3, 100))
+    )
+    assert answer.error is error
+    assert bool(state.role.votes.get(9, ())) is kept
+    assert state.loaded().votes == state.role.votes
+    state.marker()
+    assert state.role.votes.get(9, ()) == ()
+
+
+def test_the_same_state_asked_for_again_is_no_reset():
+    state = State(rules="repaired")
+    state.votes()
+    answer = state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 2, 100))
+    assert answer.error is Errors.NONE
