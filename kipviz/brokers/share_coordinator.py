@@ -176,7 +176,7 @@ def on_initialize(
     if state is None and request.start_offset < 0:
         return done
     event = ShareStateReset(request.key, request.state_epoch, request.start_offset)
-    return done.but(events=(*done.events, event))
+    return done.but(events=(event, *done.events))
 
 
 def on_write(

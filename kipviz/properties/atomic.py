@@ -15,6 +15,7 @@ from kipviz.messages.events import (
     OffsetResolved,
     RecordsMoved,
     SharePartitionLoaded,
+    ShareStateReset,
     TopicRemade,
     TransactionDecided,
 )
@@ -93,6 +94,8 @@ class Atomic:
                     ledger = _moved(ledger, event)
                 case SharePartitionLoaded():
                     ledger = _loaded(ledger, event)
+                case ShareStateReset():
+                    ledger = _begun_anew(ledger, event)
                 case TopicRemade(topic=topic):
                     ledger = _made_again(ledger, topic)
                 case OffsetResolved(committed=True) | OffsetCommitted():
@@ -269,6 +272,21 @@ def _forgotten(record: str, event: SharePartitionLoaded) -> bool:
     partition, _, offset = record.rpartition("@")
     at = int(offset)
     return partition == event.partition and at >= event.start_offset and at not in event.held
+
+
+def _begun_anew(ledger: Ledger, event: ShareStateReset) -> Ledger:
+    """Forget what was put out of records that an operator wants to be delivered again.
+
+    Only what is decided already: a transaction that commits after the reset has to count.
+    """
+    _, topic_id, index = event.key.rsplit(":", 2)
+    partition = f"{ledger.topic_ids.get(topic_id, topic_id)}-{index}"
+    committed = ledger.committed
+    for record in committed:
+        place, _, offset = record.rpartition("@")
+        if place == partition and int(offset) >= event.start_offset:
+            committed = committed.without(record)
+    return ledger.but(committed=committed)
 
 
 def _made_again(ledger: Ledger, topic: str) -> Ledger:

@@ -26,6 +26,7 @@ from kipviz.messages.events import (
     RecordsMoved,
     SharePartitionDropped,
     SharePartitionLoaded,
+    ShareStateReset,
     TransactionDecided,
     TransactionMoved,
 )
@@ -407,6 +408,13 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             )
         case SharePartitionLoaded():
             return _loaded(facts, event)
+        case ShareStateReset(key=key):
+            group, _, partition = _share_partition(key, world)
+            return facts.but(
+                starts=facts.starts.without(key),
+                done=_without(facts.done, group, partition),
+                outcomes=_without(facts.outcomes, group, partition),
+            )
         case MessageSent(message=TxnShareAcknowledgeResponse(error=Errors.NONE) as answer):
             return _promised(facts, answer.partition, world)
         case MessageSent(
