@@ -261,6 +261,22 @@ SPOKEN: list[tuple[Event, str]] = [
         "Every request that arrives from now on is judged without it; nobody is told.",
     ),
     (
+        events.ShareStateReset("g1:AAAAAAAAAAAAAAAAAAAAAg:0", 4, 100),
+        "g1 begins anew in partition 0, from offset 100, at state epoch 4.",
+    ),
+    (
+        events.ShareStateReset("g1:AAAAAAAAAAAAAAAAAAAAAg:0", 4, -1),
+        "g1 begins anew in partition 0, from where its reset policy says, at state epoch 4.",
+    ),
+    (
+        events.ShareStateReset("g1:AAAAAAAAAAAAAAAAAAAAAg:0", -1, -1),
+        "What g1 knew of partition 0 is deleted.",
+    ),
+    (
+        events.LogPruned("__share_group_state-16", 0, 3),
+        "__share_group_state-16 begins at offset 3 now, not at 0.",
+    ),
+    (
         events.CallReturned("app-1", 5, "commitTransaction", "TimeoutException"),
         "It throws: TimeoutException.",
     ),
