@@ -435,11 +435,9 @@ def _fact(event: Event) -> str:
             | NotSent()
         ):
             return _other_fact(event)
-        case ShareStateReset() | LogPruned():
-            return _of_share_state(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
-    return ""
+    return _of_share_state(event)
 
 
 def _assignment(event: AssignmentMoved) -> str:
@@ -493,7 +491,9 @@ def _other_fact(
             return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."
 
 
-def _of_share_state(event: ShareStateReset | LogPruned) -> str:
+def _of_share_state(event: Event) -> str:
+    if not isinstance(event, ShareStateReset | LogPruned):
+        return ""
     if isinstance(event, LogPruned):
         return f"{event.partition} begins at offset {event.after} now, not at {event.before}."
     group, _, index = event.key.split(":")
