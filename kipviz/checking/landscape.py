@@ -1,9 +1,9 @@
-"""The timeout landscape: how long a lock lasts against how long a transaction may take.
+"""The timeout landscape: two settings against each other, every cell searched exhaustively.
 
-For each pair of durations a design is searched exhaustively with the timed clock. The application is
-prompt and works for a fixed time on every batch before it commits, and messages arrive at once, so that
-only the two durations and the faults decide. A cell says which promise breaks, and where none does,
-whether any run commits at all: a transaction that always times out breaks nothing and gets nothing done.
+For each pair of values a design is searched with the timed clock. The application is prompt and works
+for a given time on every batch before it commits, and messages arrive at once, so that only the two
+settings and the faults decide. A cell says which promise breaks, and where none does, whether any run
+commits at all: a transaction that always times out breaks nothing and gets nothing done.
 
 A leader that holds votes looks up their outcome every 5 s (our inference). NOT MODELLED: a lock that is
 renewed while the work goes on (KIP-1222).
@@ -11,16 +11,16 @@ renewed while the work goes on (KIP-1222).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.checking import runs
+from kipviz.checking.axes import LOCK, TIMEOUT, Axis, BadLandscape, check_axis, settings_of
 from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds, Explored
-from kipviz.cluster.clock import ms
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.spec import ClusterSpec, FaultBudget
 from kipviz.core.model import Outcome
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
@@ -32,59 +32,63 @@ from kipviz.scenarios.scenario import PROPERTIES
 
 SCENARIO = "kip-1289-small"
 DESIGNS = ("repaired", "finding-D", "as-written")
-LOCKS = (10_000, 30_000, 60_000)
-TIMEOUTS = (5_000, 15_000, 30_000, 60_000)
-WORK = 20_000
-LOOK_UP = 5_000
+LOCKS = Axis(LOCK, (10_000, 30_000, 60_000))
+TIMEOUTS = Axis(TIMEOUT, (5_000, 15_000, 30_000, 60_000))
+WORK_MS = 20_000
+LOOK_UP_MS = 5_000
 FAULTS = "expire_lock=1,time_out=1"
 
 Told = Callable[[str, int, int], bool]
 
 
-class BadLandscape(ValueError):
-    """Durations that no landscape can be made of, in one sentence."""
-
-
 class Question(Value, frozen=True):
-    """What a landscape is asked of: a scenario, its durations in ms, and what may go wrong."""
+    """What a landscape is asked of: a scenario, its two axes, what stays fixed, what may go wrong.
+
+    `fixed` are further settings, each of the form name=value.
+    """
 
     scenario: str = SCENARIO
     designs: tuple[str, ...] = DESIGNS
-    locks: tuple[int, ...] = LOCKS
-    timeouts: tuple[int, ...] = TIMEOUTS
-    work: int = WORK
+    down: Axis = LOCKS
+    across: Axis = TIMEOUTS
+    work_ms: int = WORK_MS
     faults: str = FAULTS
+    fixed: tuple[str, ...] = ()
 
-    def settings(self, lock: int, timeout: int) -> tuple[str, ...]:
-        """Give what is changed in the scenario's cluster for one cell."""
-        apps = scenario_named(self.scenario).spec.applications
-        per_app = [
-            change
-            for app in apps
-            for change in (
-                f"{app.name}.transaction_timeout_ms={timeout}",
-                f"{app.name}.work_ms={self.work}",
-            )
-        ]
+    @property
+    def cells(self) -> int:
+        """How many searches it takes."""
+        return len(self.designs) * len(self.down.values) * len(self.across.values)
+
+    def settings(self, down: int, across: int) -> tuple[str, ...]:
+        """Give what is changed in the scenario's cluster for one cell; an axis comes last."""
+        spec = scenario_named(self.scenario).spec
         return (
             "clock=timed",
             "delay_max_ms=0",
             "pause_max_ms=0",
-            f"refresh_ms={LOOK_UP}",
-            f"record_lock_duration_ms={lock}",
-            *per_app,
+            f"refresh_ms={LOOK_UP_MS}",
+            *(f"{app.name}.work_ms={self.work_ms}" for app in spec.members),
+            *self.fixed,
+            *self.down.changes(spec, down),
+            *self.across.changes(spec, across),
         )
+
+    def place(self, design: str, down: int, across: int) -> str:
+        """Name a cell as people do."""
+        one = f"{self.down.setting} {self.down.word(down)}"
+        return f"{design}, {one}, {self.across.setting} {self.across.word(across)}"
 
 
 class Spot(Value, frozen=True):
-    """One cell: a design with one lock duration and one transaction timeout, searched.
+    """One cell: a design with one value of each axis, searched.
 
     `commits` says whether some run of it commits a transaction.
     """
 
     design: str
-    lock: int
-    timeout: int
+    down: int
+    across: int
     explored: Explored
     commits: bool
 
@@ -109,30 +113,29 @@ class Spot(Value, frozen=True):
 
 
 class Landscape(Value, frozen=True):
-    """The cells of a question, design by design, lock by lock; all of them unless it was stopped."""
+    """The cells of a question, design by design, row by row; all of them unless it was stopped."""
 
     question: Question
     spots: tuple[Spot, ...]
 
-    def spot(self, design: str, lock: int, timeout: int) -> Spot:
+    def spot(self, design: str, down: int, across: int) -> Spot:
         """Give a cell.
 
         Raises:
             LookupError: if it was not searched.
         """
         for spot in self.spots:
-            if (spot.design, spot.lock, spot.timeout) == (design, lock, timeout):
+            if (spot.design, spot.down, spot.across) == (design, down, across):
                 return spot
-        where = f"{design} with a lock of {ms(lock)} and a timeout of {ms(timeout)}"
-        raise LookupError(f"{where} was not searched")
+        raise LookupError(f"{self.question.place(design, down, across)} was not searched")
 
-    def broken(self, design: str, lock: int, timeout: int) -> Breaking:
+    def broken(self, design: str, down: int, across: int) -> Breaking:
         """Give the shortest run that breaks a promise in a cell, to be opened where it breaks.
 
         Raises:
             LookupError: if nothing breaks there, or it was not searched.
         """
-        spot = self.spot(design, lock, timeout)
+        spot = self.spot(design, down, across)
         if not spot.explored.counterexamples:
             raise LookupError(f"nothing breaks there: {spot.words}")
         example = min(spot.explored.counterexamples, key=lambda c: len(c.actions))
@@ -142,7 +145,7 @@ class Landscape(Value, frozen=True):
             design_named(design),
             budget_of(asked.faults),
             example.actions,
-            asked.settings(lock, timeout),
+            asked.settings(down, across),
         )
         return breaking(run, example.property)
 
@@ -194,56 +197,67 @@ def landscape(
 ) -> Iterator[Spot]:
     """Search every cell, one after the other.
 
-    `progress` gets (design and durations, states, depth); when it gives False, the cell that is being
+    `progress` gets (the cell's name, states, depth); when it gives False, the cell that is being
     searched is given as far as it came and nothing follows.
 
     Raises:
-        BadLandscape: if a duration is none, in one sentence.
-        ValueError: if scenario, design or faults are unknown.
+        BadLandscape: if an axis is none, or makes no difference, in one sentence.
+        ValueError: if scenario, design, setting or faults are unknown.
     """
-    _check(question)
+    check(question)
     budget = budget_of(question.faults)
-    chosen = [design_named(name) for name in question.designs]
-    for design in chosen:
-        for lock in question.locks:
-            for timeout in question.timeouts:
-                model = _model(question, design, budget, lock, timeout)
+    for name in question.designs:
+        design = design_named(name)
+        for down in question.down.values:
+            for across in question.across.values:
+                model = _model(question, design, budget, down, across)
                 watch = _Commits()
-                name = f"{design.name}, lock {ms(lock)}, timeout {ms(timeout)}"
+                place = question.place(design.name, down, across)
 
-                def told(states: int, depth: int, name: str = name) -> bool:
-                    return progress is None or progress(name, states, depth)
+                def told(states: int, depth: int, place: str = place) -> bool:
+                    return progress is None or progress(place, states, depth)
 
                 explored = Search(model, (*PROPERTIES, watch)).run(bounds, told)
-                yield Spot(design.name, lock, timeout, explored, watch.seen)
+                yield Spot(design.name, down, across, explored, watch.seen)
                 if explored.stopped == CANCELLED:
                     return
 
 
-def _model(question: Question, design: Any, budget: FaultBudget, lock: int, timeout: int) -> Any:
+def _model(question: Question, design: Any, budget: FaultBudget, down: int, across: int) -> Any:
     story = scenario_named(question.scenario)
-    spec, under = changed(story.spec, design, question.settings(lock, timeout))
+    spec, under = changed(story.spec, design, question.settings(down, across))
     return story.but(spec=spec).model(under, budget)
 
 
-def _check(question: Question) -> None:
-    """Refuse what is no grid.
+def check(question: Question) -> None:
+    """Refuse what is no landscape, before anything is searched.
 
     Raises:
         BadLandscape: what is wrong and what is allowed.
+        ValueError: if scenario, design, setting or faults are unknown.
     """
-    _rising("lock durations", question.locks)
-    _rising("transaction timeouts", question.timeouts)
-    if type(question.work) is not int or question.work < 1:
-        raise BadLandscape(f"the work takes a whole number of ms from 1, not {question.work!r}")
+    check_axis(question.down)
+    check_axis(question.across)
+    if question.down.setting == question.across.setting:
+        raise BadLandscape(
+            f"the two axes are different settings, not {question.down.setting} twice"
+        )
+    if type(question.work_ms) is not int or question.work_ms < 1:
+        raise BadLandscape(f"the work takes a whole number of ms from 1, not {question.work_ms!r}")
     if not question.designs:
         raise BadLandscape("name at least one design")
+    designs = [design_named(name) for name in question.designs]
+    first = question.down.values[0], question.across.values[0]
+    story = scenario_named(question.scenario)
+    spec, _ = changed(story.spec, designs[0], question.settings(*first))
+    _check_difference(question, spec.but(budget=budget_of(question.faults)))
 
 
-def _rising(what: str, durations: Sequence[int]) -> None:
-    fits = all(type(d) is int and d > 0 for d in durations)
-    if not durations or not fits or list(durations) != sorted(set(durations)):
-        said = ", ".join(map(str, durations)) or "none"
-        raise BadLandscape(
-            f"{what} are whole numbers of ms, each greater than the last, not {said}"
-        )
+def _check_difference(question: Question, spec: ClusterSpec) -> None:
+    allowed = settings_of(spec)
+    for axis in (question.down, question.across):
+        if axis.setting not in allowed:
+            raise BadLandscape(
+                f"{axis.setting} makes no difference in {question.scenario} with these faults; "
+                f"what does: {', '.join(allowed)}"
+            )

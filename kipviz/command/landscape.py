@@ -1,4 +1,4 @@
-"""`kipviz landscape`: lock duration against transaction timeout, and what breaks where."""
+"""`kipviz landscape`: two settings against each other, and what breaks where."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import signal
 from typing import TYPE_CHECKING, Any
 
+from kipviz.checking.axes import LOCK, TIMEOUT, Axis
 from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import Progress, answer, check_place
 from kipviz.command.refused import Refused
@@ -13,12 +14,13 @@ from kipviz.command.refused import Refused
 if TYPE_CHECKING:
     from kipviz.checking.landscape import Spot
 
-HELP = "search a grid of lock durations and transaction timeouts with the timed clock"
+HELP = "search a grid of two settings, such as time-outs, with the timed clock"
 
 
-def durations(text: str) -> tuple[int, ...]:
-    """Read durations in ms with commas between them."""
-    return tuple(count(part) for part in names(text))
+def axis(text: str) -> Axis:
+    """Read a setting and its values: "transaction.timeout.ms=5000,60000"."""
+    setting, _, values = text.partition("=")
+    return Axis(setting.strip(), tuple(count(part) for part in names(values)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +31,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--designs", type=names, metavar="D,…", help="repaired,finding-D,as-written"
     )
-    parser.add_argument("--locks", type=durations, metavar="MS,…", help="10000,30000,60000")
-    parser.add_argument("--timeouts", type=durations, metavar="MS,…", help="5000,15000,30000,60000")
+    parser.add_argument("--down", type=axis, metavar="NAME=N,…", help=f"{LOCK}=10000,30000,60000")
+    parser.add_argument(
+        "--across", type=axis, metavar="NAME=N,…", help=f"{TIMEOUT}=5000,15000,30000,60000"
+    )
+    parser.add_argument(
+        "--set",
+        dest="fixed",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="delay_max_ms=5000",
+    )
     parser.add_argument(
         "--work", type=count, metavar="MS", help="how long a batch takes before its commit (20000)"
     )
     parser.add_argument("--faults", metavar="FAULTS", help="expire_lock=1,time_out=1")
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
     parser.add_argument(
-        "--open", metavar="D,LOCK,TIMEOUT", help="the cell whose shortest run --save writes"
+        "--open", metavar="D,DOWN,ACROSS", help="the cell whose shortest run --save writes"
     )
     parser.add_argument("--save", metavar="FILE", help="write that run to a trace file")
     add_json(parser)
@@ -56,10 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     question = searched.Question(
         arguments.scenario,
         arguments.designs or searched.DESIGNS,
-        arguments.locks or searched.LOCKS,
-        arguments.timeouts or searched.TIMEOUTS,
-        arguments.work or searched.WORK,
+        arguments.down or searched.LOCKS,
+        arguments.across or searched.TIMEOUTS,
+        arguments.work or searched.WORK_MS,
         searched.FAULTS if arguments.faults is None else arguments.faults,
+        tuple(arguments.fixed),
     )
     interrupted: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
@@ -80,14 +93,16 @@ def run(arguments: argparse.Namespace) -> int:
         signal.signal(signal.SIGINT, before)
     found = searched.Landscape(question, spots)
     if arguments.save is not None:
-        design, lock, timeout = _cell(arguments.open)
+        cell = _cell(arguments.open)
         try:
-            telling.save(found.broken(design, lock, timeout).run, arguments.save)
+            telling.save(found.broken(*cell).run, arguments.save)
         except LookupError as wrong:
             raise Refused(str(wrong)) from None
     document = {
         "scenario": question.scenario,
-        "work_ms": question.work,
+        "down": question.down.setting,
+        "across": question.across.setting,
+        "work_ms": question.work_ms,
         "faults": question.faults,
         "cells": [_document(spot) for spot in spots],
     }
@@ -98,17 +113,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _cell(text: str) -> tuple[str, int, int]:
     parts = text.rsplit(",", 2)
     if len(parts) != 3 or not all(part.strip().isdecimal() for part in parts[1:]):
-        raise Refused(
-            f"--open takes DESIGN,LOCK,TIMEOUT, such as finding-D,10000,60000, not {text}"
-        )
+        raise Refused(f"--open takes DESIGN,DOWN,ACROSS, such as finding-D,10000,60000, not {text}")
     return parts[0].strip(), int(parts[1]), int(parts[2])
 
 
 def _document(spot: Spot) -> dict[str, Any]:
     return {
         "design": spot.design,
-        "lock_ms": spot.lock,
-        "timeout_ms": spot.timeout,
+        "down": spot.down,
+        "across": spot.across,
         "verdict": spot.verdict,
         "states": spot.explored.states,
         "complete": spot.explored.complete,

@@ -1,4 +1,4 @@
-"""The timeout landscape as tables: one per design, a row for each lock duration."""
+"""The timeout landscape as tables: one per design, a row for each value of one setting."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ MEANING = (
 def landscape_page(found: Landscape) -> str:
     """Give the tables of a landscape, and how much was searched for them."""
     asked = found.question
-    head = f"## Lock duration against transaction timeout: {plain(asked.scenario)}"
-    work = f"The application works for {ms(asked.work)} on a batch before it commits."
-    parts = [head, f"{work} Faults: {plain(asked.faults or 'none')}."]
+    down, across = asked.down, asked.across
+    head = f"## {plain(down.setting)} against {plain(across.setting)}: {plain(asked.scenario)}"
+    work = f"The application works for {ms(asked.work_ms)} on a batch before it commits."
+    fixed = f" Fixed: {plain(', '.join(asked.fixed))}." if asked.fixed else ""
+    parts = [head, f"{work} Faults: {plain(asked.faults or 'none')}.{fixed}"]
     for design in dict.fromkeys(spot.design for spot in found.spots):
         spots = [spot for spot in found.spots if spot.design == design]
-        heads = (f"{plain(design)}: lock", *(f"timeout {ms(t)}" for t in asked.timeouts))
+        heads = (plain(design), *map(across.word, across.values))
         rows = [
-            (ms(lock), *(_cell(spots, lock, timeout) for timeout in asked.timeouts))
-            for lock in asked.locks
+            (down.word(value), *(_cell(spots, value, other) for other in across.values))
+            for value in down.values
         ]
         parts.append(table(heads, rows))
     if found.spots:
@@ -35,5 +37,5 @@ def landscape_page(found: Landscape) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _cell(spots: list[Spot], lock: int, timeout: int) -> str:
-    return next((s.words for s in spots if (s.lock, s.timeout) == (lock, timeout)), "not searched")
+def _cell(spots: list[Spot], down: int, across: int) -> str:
+    return next((s.words for s in spots if (s.down, s.across) == (down, across)), "not searched")

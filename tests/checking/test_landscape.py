@@ -1,14 +1,15 @@
-"""Lock duration against transaction timeout: which promise breaks where."""
+"""Two settings against each other: which promise breaks where."""
 
 from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.landscape import BadLandscape, Landscape, Question, landscape
+from kipviz.checking.axes import LIMIT, LOCK, TIMEOUT, WORK, Axis, BadLandscape
+from kipviz.checking.landscape import Landscape, Question, landscape
 from kipviz.checking.runs import labels, load, save
 from kipviz.views.landscape import landscape_page
 
-QUESTION = Question(locks=(10_000, 30_000), timeouts=(5_000, 60_000))
+QUESTION = Question(down=Axis(LOCK, (10_000, 30_000)), across=Axis(TIMEOUT, (5_000, 60_000)))
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def found() -> Landscape:
 
 
 def verdicts(found: Landscape, design: str) -> dict[tuple[int, int], str]:
-    return {(s.lock, s.timeout): s.verdict for s in found.spots if s.design == design}
+    return {(s.down, s.across): s.verdict for s in found.spots if s.design == design}
 
 
 def test_every_cell_is_searched_to_its_end_with_the_timed_clock(found: Landscape) -> None:
@@ -74,7 +75,7 @@ def test_a_cell_that_breaks_opens_where_it_breaks_and_is_kept_in_a_file(
 def test_a_cell_that_holds_has_nothing_to_open(found: Landscape) -> None:
     with pytest.raises(LookupError, match="nothing breaks there: holds"):
         found.broken("repaired", 10_000, 60_000)
-    with pytest.raises(LookupError, match="lock of 1 s and a timeout of 2 s was not searched"):
+    with pytest.raises(LookupError, match=f"{LOCK} 1 s, {TIMEOUT} 2 s was not searched"):
         found.broken("repaired", 1_000, 2_000)
 
 
@@ -83,7 +84,7 @@ def test_the_page_has_a_table_for_each_design_and_says_what_its_words_mean(
 ) -> None:
     page = landscape_page(found)
     assert "| 10 s | never commits | atomic breaks after 40 |" in page
-    assert page.count("| timeout 5 s |") == 3
+    assert page.count(" | 5 s | 60 s |") == 3
     assert "12 searches" in page
 
 
@@ -102,12 +103,37 @@ def test_whoever_stops_it_keeps_the_cells_so_far() -> None:
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        (QUESTION.but(locks=(3, 2)), "lock durations are whole numbers of ms, each greater than"),
-        (QUESTION.but(timeouts=()), "each greater than the last, not none"),
-        (QUESTION.but(work=0), "the work takes a whole number of ms from 1, not 0"),
+        (QUESTION.but(down=Axis(LOCK, (3, 2))), f"{LOCK} takes whole numbers from 1, each greater"),
+        (QUESTION.but(across=Axis(TIMEOUT, ())), "each greater than the last, not none"),
+        (QUESTION.but(across=QUESTION.down), f"are different settings, not {LOCK} twice"),
+        (
+            QUESTION.but(down=Axis("lock", (1,))),
+            "there is no axis 'lock'; the axes are group.share",
+        ),
+        (
+            QUESTION.but(down=Axis("group.consumer.session.timeout.ms", (45_000,))),
+            "makes no difference in kip-1289-small with these faults; what does: group.share",
+        ),
+        (QUESTION.but(work_ms=0), "the work takes a whole number of ms from 1, not 0"),
         (QUESTION.but(designs=()), "name at least one design"),
     ],
 )
 def test_what_is_no_grid_is_refused_in_one_sentence(question: Question, sentence: str) -> None:
     with pytest.raises(BadLandscape, match=sentence):
         next(landscape(question))
+
+
+def test_any_two_settings_that_make_a_difference_can_be_the_axes() -> None:
+    work = Axis(WORK, (1_000, 20_000))
+    asked = Question(designs=("finding-D",), down=Axis(LIMIT, (2, 5)), across=work)
+    asked = asked.but(fixed=("group.share.record.lock.duration.ms=10000",))
+    found = Landscape(asked, tuple(landscape(asked)))
+    assert verdicts(found, "finding-D") == {
+        (2, 1_000): "holds",
+        (2, 20_000): "atomic",
+        (5, 1_000): "holds",
+        (5, 20_000): "atomic",
+    }
+    page = landscape_page(found)
+    assert "| finding-D | 1 s | 20 s |" in page
+    assert "| 2 | holds | atomic breaks after" in page

@@ -6,7 +6,15 @@ import pytest
 
 from kipviz.checking import runs
 
-ONE = ("--designs", "finding-D", "--locks", "10000", "--timeouts", "60000")
+LOCK = "group.share.record.lock.duration.ms"
+ONE = (
+    "--designs",
+    "finding-D",
+    "--down",
+    f"{LOCK}=10000",
+    "--across",
+    "transaction.timeout.ms=60000",
+)
 
 
 def test_a_cell_that_breaks_is_told_saved_and_makes_the_status_one(kipviz, tmp_path):
@@ -26,7 +34,9 @@ def test_a_cell_that_breaks_is_told_saved_and_makes_the_status_one(kipviz, tmp_p
     ("words", "sentence"),
     [
         (("--designs", "no-such"), "there is no design 'no-such'"),
-        (("--locks", "3,2"), "lock durations are whole numbers of ms, each greater than the last"),
+        (("--down", f"{LOCK}=3,2"), f"{LOCK} takes whole numbers from 1, each greater than"),
+        (("--across", "sessions=3"), "there is no axis 'sessions'; the axes are group.share."),
+        (("--set", "clock"), "a change is of the form setting=value, not 'clock'"),
         (("--save", "x.trace"), "--open names the cell whose run --save writes"),
     ],
 )
