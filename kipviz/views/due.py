@@ -6,11 +6,24 @@ from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.clock import NEVER, Deadline, ms
-from kipviz.cluster.deadlines import LOCK, TRANSACTION, action_of, deadline_of, find
+from kipviz.cluster.deadlines import (
+    GONE_ON,
+    LOADED,
+    LOCK,
+    REPLICATED,
+    SENT,
+    TRANSACTION,
+    WIRE,
+    action_of,
+    deadline_of,
+    find,
+)
 from kipviz.cluster.labels import label
 from kipviz.cluster.timers import AGE, ages
 from kipviz.cluster.world import World
 from kipviz.views.facts import Card, Fact, facts
+
+UNDER_WAY = (WIRE, REPLICATED, LOADED, SENT, GONE_ON)
 
 
 def left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
@@ -33,11 +46,16 @@ def _timers(world: World) -> Iterator[Deadline]:
 
 
 def timers(world: World) -> Card:
-    """Give everything that has a time with what is left of it: the rows of a card."""
+    """Give every timer with what is left of it: the rows of a card.
+
+    What is under way at this moment is no timer, and seen elsewhere.
+    """
     rows: list[Fact] = []
     for name, age in ages(world):
         rows.append((f"{name} began", f"{ms(age)} ago", "calm"))
     for deadline in _timers(world):
+        if deadline.kind in UNDER_WAY and not deadline.after:
+            continue
         name = label(world, action_of(world, deadline))
         if deadline.after:
             rows.append((name, _from_to(deadline.after, deadline.by), "calm"))

@@ -329,6 +329,8 @@ class LandscapePanel(ipywidgets.VBox):
         bundle = super()._repr_mimebundle_(**options)
         if bundle is not None:
             bundle["text/plain"] = repr(self)  # ipywidgets would cut it after 110 characters
+            if self.result is not None:
+                bundle["text/markdown"] = repr(self)  # for readers without a kernel
         return bundle
 
 

@@ -31,7 +31,9 @@ def test_a_landscape_is_searched_and_a_cell_opened_by_keyboard_alone(
     page.keyboard.press("Enter")
     page.get_by_text("cells break a promise").wait_for(timeout=60_000)
     broken = page.get_by_role("button", name="✗ atomic after").first
-    assert broken.get_attribute("title").startswith("finding-D, group.share.record.lock.duration.ms")
+    assert broken.get_attribute("title").startswith(
+        "finding-D, group.share.record.lock.duration.ms"
+    )
     for word in ("✓ holds", "○ never commits"):
         assert page.get_by_role("button", name=word).first.is_enabled()
     wide = page.evaluate(

@@ -35,3 +35,9 @@ def test_a_timer_that_is_looked_at_says_what_it_has_left() -> None:
     assert looked["time left"] == "45 s"
     looked = dict(guards(MODEL, JOINED, ClientTimer(*beat.place)))  # type: ignore[arg-type]
     assert looked["time left"] == "5 s"
+
+
+def test_what_is_under_way_is_no_timer() -> None:
+    prompt = model_of(JOINING, "run_out=1", "delay_max_ms=0", "pause_max_ms=0")
+    world = go(prompt, prompt.initial(), lambda w: running(w, "on the wire"))
+    assert not [name for name in timers(world) if "arrives" in name]
