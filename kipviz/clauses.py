@@ -315,6 +315,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "SocketServer.Processor, a request read before the close",
     ),
+    "TimeOutCall": Clause(
+        "timed_out",
+        "KIP-98 Producer API; max.block.ms (KAFKA-6446)",
+        SHIPPED,
+        "KafkaProducer.commitTransaction, TransactionManager.handleCachedTransactionRequestResult",
+    ),
     "ExpireBatch": Clause(
         "expired",
         "KIP-91 delivery.timeout.ms; KIP-360",

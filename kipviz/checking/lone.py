@@ -24,6 +24,7 @@ from typing import Any
 
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
 from kipviz.cluster.deadlines import clients_are_timed
 from kipviz.cluster.model import ClusterModel
@@ -70,13 +71,15 @@ class LoneSteps:
         budget = world.budget
         if budget.crash_client or budget.lose_connection or budget.crash_broker or budget.cut:
             return None
-        if budget.request_timeout or budget.delivery_timeout or budget.upgrade or budget.pause:
+        if budget.request_timeout or budget.delivery_timeout or budget.max_block:
+            return None
+        if budget.upgrade or budget.pause:
             return None
         if world.cuts:
             return None
         owed, answers = _wires(world)
         for name, app in world.applications.items():
-            if not app.alive or name in owed:
+            if not app.alive or name in owed or isinstance(app.producer, PlainProducer):
                 continue
             own = [a for a in enabled if _acts_on(a) == name]
             if len(own) == 1 and self._is_free(world, app, own[0], answers.get(name, 0)):

@@ -5,9 +5,8 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: batching by size and time (what one send() brings is one batch), max.block.ms,
-  FindCoordinator and Metadata, several batches in flight per partition,
-  compression; under transaction version 2 an abort gives a batch up whose connection breaks, where
+NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and
+  Metadata, several batches in flight per partition (`plain_producer` has them), compression; under transaction version 2 an abort gives a batch up whose connection breaks, where
   Kafka would go on until delivery.timeout.ms.
 """
 
@@ -93,7 +92,8 @@ class Producer(Part, frozen=True, dict=True):
     that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
     of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
     `share_version` the level of that feature that the last new connection told. `dropped` are stagings
-    that came to nothing; who staged is told in the same step.
+    that came to nothing; who staged is told in the same step. `timed_out` is the call that came back
+    after max.block.ms and has to be made again.
     """
 
     source: str
@@ -125,6 +125,7 @@ class Producer(Part, frozen=True, dict=True):
     heartbeat_interval_ms: int = 0
     share_version: int = STAGING_LEVEL
     dropped: tuple[TxnShareAcknowledge, ...] = ()
+    timed_out: str = ""
 
     @property
     def state_name(self) -> str:

@@ -24,6 +24,13 @@ from kipviz.messages.features import STAGING_LEVEL
 
 # The calls of a share consumer in which its callback is called.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
+# The calls whose result the producer keeps when they time out: only the same one may follow.
+REMEMBERED = (
+    Call.INIT_TRANSACTIONS,
+    Call.COMMIT_TRANSACTION,
+    Call.ABORT_TRANSACTION,
+    Call.COMPLETE_TRANSACTION,
+)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
 THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
@@ -48,12 +55,50 @@ def why_no_step(me: Application) -> str | None:
     return f"{waits}: it waits for the answer to {asked}"
 
 
+def why_no_time_out(me: Application) -> str | None:
+    """Say why max.block.ms cannot be over for a call of the application thread, or None when it can."""
+    line = me.program[me.line]
+    client = client_of(me, line)
+    if not me.alive or me.ended or not me.waiting:
+        return f"{me.name} is in no call that it waits for"
+    if type(client) is not Producer or line.call not in REMEMBERED:
+        names = ", ".join(call.value for call in REMEMBERED)
+        return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
+    return f"{line.call.value}() of {me.name} has its result" if client.done else None
+
+
+def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
+    """Let a blocking call come back after max.block.ms; what it asked for goes on without it.
+
+    The producer remembers the call: nothing but the same one may follow, and that waits for the same
+    result. Source: KafkaProducer, TransactionManager.handleCachedTransactionRequestResult.
+    """
+    line = me.program[me.line]
+    client = client_of(me, line)
+    assert isinstance(client, Producer), line
+    me = me.with_client(client.but(timed_out=line.call.value))
+    return _leave(
+        me, line, f"TimeoutException: {line.call.value}() took longer than max.block.ms", ()
+    )
+
+
+def _awaited_again(me: Application, line: Line) -> Application | None:
+    """Give the application in the call that it makes again after a time-out, if it is that one."""
+    client = client_of(me, line)
+    if not isinstance(client, Producer) or client.timed_out != line.call.value:
+        return None
+    return me.with_client(client.but(timed_out="")).but(waiting=True)
+
+
 def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event, ...]]:
     """Let the application thread enter the next line, or come back from a blocking call."""
     line = me.program[me.line]
     if me.waiting:
         return _come_back(me, line)
     started = CallStarted(me.name, me.line, line.call.value)
+    again = _awaited_again(me, line)
+    if again is not None:
+        return again, (started,)
     raised = _raised_on_entry(me, line)
     illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line)
     illegal = illegal or staged_records.why_no_poll(me, line, rules)
@@ -94,6 +139,11 @@ def _why_illegal(me: Application, line: Line) -> str:
         return _why_not_plain(line)
     if isinstance(client, Producer):
         calling = CALLS[line.call]
+        if client.timed_out:
+            return (
+                f"IllegalStateException: {line.call.value}(), because {client.timed_out}() timed out "
+                "and must be retried"
+            )
         if line.call is Call.PREPARE_TRANSACTION and not client.two_phase_commit:
             return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
         if client.state not in calling.legal:

@@ -189,6 +189,13 @@ class ExpireBatch(Action, frozen=True):
     source: str
 
 
+class TimeOutCall(Action, frozen=True):
+    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
+
+    KIND: ClassVar[str] = "expiry"
+    application: str
+
+
 class UpgradeFeature(Action, frozen=True):
     """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
 
@@ -283,6 +290,7 @@ ClusterAction: TypeAlias = (
     | GiveUp
     | DeliverLate
     | ExpireBatch
+    | TimeOutCall
     | UpgradeFeature
     | InstallRelease
     | CreateAcls

@@ -39,6 +39,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -167,6 +168,12 @@ def _expire_batch(turn: Turn, a: ExpireBatch) -> None:
     turn.applications = turn.applications.set(name, after)
 
 
+def _time_out_call(turn: Turn, a: TimeOutCall) -> None:
+    app, events = thread.timed_out(turn.applications[a.application])
+    turn.applications = turn.applications.set(a.application, app)
+    turn.events += events
+
+
 def _upgrade(turn: Turn, a: UpgradeFeature) -> None:
     turn.image = turn.image.but(features=turn.image.features.but(**{a.feature: a.level}))
     turn.events.append(FeatureFinalized(a.feature, a.level))
@@ -229,6 +236,7 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     GiveUp: _give_up,
     DeliverLate: _deliver_late,
     ExpireBatch: _expire_batch,
+    TimeOutCall: _time_out_call,
     UpgradeFeature: _upgrade,
     InstallRelease: _install,
     CreateAcls: _create_acls,

@@ -37,6 +37,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -68,6 +69,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"the lock of {partition_of(world, key)}@{lock} runs out"
         case TimeOutTransaction(transactional_id=name):
             return f"{name} times out"
+        case TimeOutCall(application=name):
+            return f"a call of {name} times out"
         case RunOut() | DelayOver() | ClientTimer():
             return _timer(action)
         case Refresh(broker=broker, key=key):

@@ -19,7 +19,7 @@ from kipviz.clients.kinds import next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.thread import why_no_step
+from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -51,6 +51,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -108,6 +109,7 @@ SPENDS: dict[type, str] = {
     RunOut: "run_out",
     GiveUp: "request_timeout",
     ExpireBatch: "delivery_timeout",
+    TimeOutCall: "max_block",
     UpgradeFeature: "upgrade",
     Pause: "pause",
     InstallRelease: "restart",
@@ -125,6 +127,7 @@ SPENT = {
     "run_out": "other timers that run out",
     "request_timeout": "requests that time out at their client",
     "delivery_timeout": "batches that expire",
+    "max_block": "calls that time out",
     "upgrade": "changes of a feature level",
     "pause": "pauses of a host",
     "acls": "changes of an ACL",
@@ -393,6 +396,12 @@ class ClusterModel:
                 for producer in app.clients
                 if isinstance(producer, Producer) and expiring(producer) is not None
                 if why_still(world, ExpireBatch(producer.source)) is None
+            ]
+        if budget.max_block:
+            found += [
+                TimeOutCall(name)
+                for name, app in _pairs(world.applications)
+                if why_no_time_out(app) is None and why_still(world, TimeOutCall(name)) is None
             ]
         if budget.upgrade:
             found += list(upgrades(self.spec, world))

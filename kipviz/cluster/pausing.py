@@ -27,6 +27,7 @@ from kipviz.cluster.actions import (
     RunOut,
     Send,
     Step,
+    TimeOutCall,
     TimeOutTransaction,
 )
 from kipviz.cluster.world import World, broker_host, host_of
@@ -47,7 +48,7 @@ def pausable(world: World) -> tuple[str, ...]:
 def runs_on(world: World, action: ClusterAction) -> str:
     """Give the host whose threads an action needs, "" for what happens to hosts."""
     match action:
-        case Step(application=name):
+        case Step(application=name) | TimeOutCall(application=name):
             return name
         case Send(source=source) | ClientTimer(source=source) | ExpireBatch(source=source):
             return host_of(source)

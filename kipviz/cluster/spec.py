@@ -63,7 +63,8 @@ class FaultBudget(Value, frozen=True):
     `request_timeout` (a request stays on its way, its connection is given up) and
     `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level,
     `pause` a host that stands still, `acls` an operator's change of one ACL,
-    `restart` a broker that is stopped to get another binary.
+    `restart` a broker that is stopped to get another binary, `max_block` a blocking call of a producer
+    that comes back before its result is there.
     """
 
     crash_broker: int = 0
@@ -80,6 +81,7 @@ class FaultBudget(Value, frozen=True):
     pause: int = 0
     acls: int = 0
     restart: int = 0
+    max_block: int = 0
 
 
 class Placement(Value, frozen=True):
@@ -299,6 +301,8 @@ def check(spec: ClusterSpec) -> None:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
+    if spec.clock.timed and spec.budget.max_block:
+        raise BadSpec("calls time out with an untimed clock only: leave max_block at 0")
     wrong = why_no_clock(spec.clock)
     if wrong is not None:
         raise BadSpec(wrong)

@@ -10,7 +10,7 @@ from kipviz.brokers.context import NOBODY, Context
 from kipviz.clients.kinds import Client, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer, expiring
-from kipviz.clients.thread import why_no_step
+from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -42,6 +42,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -272,6 +273,11 @@ def _no_expired_batch(model: Knows, world: World, a: ExpireBatch) -> str | None:
     return None
 
 
+def _no_call_timeout(model: Knows, world: World, a: TimeOutCall) -> str | None:
+    app = world.applications.get(a.application)
+    return f"there is no application {a.application}" if app is None else why_no_time_out(app)
+
+
 def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
     if (a.one, a.other) in world.cuts:
         return f"{a.one} and {a.other} are cut apart already"
@@ -338,6 +344,7 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     GiveUp: _no_giving_up,
     DeliverLate: _no_late_delivery,
     ExpireBatch: _no_expired_batch,
+    TimeOutCall: _no_call_timeout,
     UpgradeFeature: lambda model, world, a: why_no_upgrade(model.spec, world, a),
     InstallRelease: lambda model, world, a: why_no_installation(model.spec, world, a),
     CreateAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),

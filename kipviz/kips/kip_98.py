@@ -142,7 +142,7 @@ KIP = Kip(
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-kip-98-transactions",
-            note="max.block.ms is not there",
+            note="sendOffsetsToTransaction() and send() do not time out",
         ),
         Row(
             "AddPartitionsToTxnRequest, AddOffsetsToTxnRequest of clients",
@@ -215,8 +215,20 @@ KIP = Kip(
         Row(
             "max.block.ms",
             "A blocking call comes back after a time, and only the same call may be made again.",
-            OPEN,
-            note="calls wait for as long as it takes; request.timeout.ms and delivery.timeout.ms run out",
+            MODELLED,
+            handler="clients.thread.timed_out",
+            scenario="kip-98-commit-timed-out",
+            test="clients/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
+            page="10-kip-98-transactions",
+        ),
+        Row(
+            "max.block.ms: another call",
+            "After a time-out nobody knows the outcome: any other call is an IllegalStateException.",
+            MODELLED,
+            handler="clients.thread.timed_out",
+            scenario="kip-98-commit-timed-out-then-abort",
+            test="clients/test_max_block.py::test_any_other_call_is_illegal_until_that_one_was_made_again",
+            page="10-kip-98-transactions",
         ),
     ),
 )

@@ -93,6 +93,11 @@ def _batch_repeated(moment: Any) -> bool:
     )
 
 
+def _call_timed_out(moment: Any) -> bool:
+    """A producer waits for the result of a call that has come back without it."""
+    return any(app.producer.timed_out for app in moment.world.applications.values())
+
+
 GOALS: Mapping[str, Callable[[Any], bool]] = {
     "append refused": _append_refused,
     "record given up": _given_up,
@@ -101,4 +106,5 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "out of order": _out_of_order,
     "order lost": _order_lost,
     "batch repeated": _batch_repeated,
+    "call timed out": _call_timed_out,
 }

@@ -357,3 +357,19 @@ _POLL_AND_SEND: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL), Line(SEND, C.SEND)
 _FLUSH = Line("producer.flush();", C.FLUSH)
 SEND_THREE: tuple[Line, ...] = (*_POLL_AND_SEND * 3, _FLUSH)
 SEND_FOUR: tuple[Line, ...] = (*_POLL_AND_SEND * 4, _FLUSH)
+
+# A commit that is made again until it comes back, and one that is taken for failed after a time-out.
+COMMIT_AGAIN: tuple[Line, ...] = (
+    *COPY[:4],
+    Line(
+        "while (true) try { producer.commitTransaction(); break; } catch (TimeoutException e) {}",
+        C.COMMIT_TRANSACTION,
+        then=1,
+        on_error=4,
+    ),
+)
+ABORT_INSTEAD: tuple[Line, ...] = (
+    *COPY[:4],
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=5),
+    Line("} catch (TimeoutException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION),
+)

@@ -40,6 +40,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -323,7 +324,7 @@ def is_accident(action: ClusterAction) -> bool:
 def _main(action: ClusterAction) -> list[Place]:
     """Give the place that most of all made an action possible; accidents need none."""
     match action:
-        case Step(application=name):
+        case Step(application=name) | TimeOutCall(application=name):
             return [("applications", name)]
         case Send(source=source) | ClientTimer(source=source):
             return [("applications", host_of(source))]

@@ -59,6 +59,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -115,6 +116,9 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
     match action:
         case Step(application=name):
             return tuple(_call(world.applications[name])) if name in world.applications else ()
+        case TimeOutCall(application=name):
+            yet = str(world.budget.max_block)
+            return (*_call(world.applications[name]), ("calls that may time out yet", yet))
         case Send():
             return tuple(_sending(world, action))
         case Deliver(way="request"):

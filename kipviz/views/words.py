@@ -35,6 +35,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -256,6 +257,8 @@ def _opening(before: World, action: ClusterAction) -> str:
         case ExpireLock(broker=broker, key=key, lock=lock):
             where = f"{partition_of(before, key)}@{lock}"
             return f"The acquisition lock of {where} runs out on Broker {broker}."
+        case TimeOutCall(application=name):
+            return f"max.block.ms is over for a call of {name}; what it asked for goes on."
         case TimeOutTransaction(broker=broker, transactional_id=name):
             return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
         case RunOut() | DelayOver() | ClientTimer():
@@ -545,6 +548,8 @@ def actor(action: ClusterAction, world: World) -> str:
     """Give the lane on which a step happens, "" where it is nobody's."""
     match action:
         case Step(application=name) | CrashClient(application=name) | StartClient(application=name):
+            return name
+        case TimeOutCall(application=name):
             return name
         case Send(source=source) | ClientTimer(source=source) | LoseConnection(source=source):
             return host_of(source)

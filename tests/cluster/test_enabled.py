@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     StartClient,
     Step,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -68,6 +69,7 @@ def conceivable(spec: ClusterSpec, world: World) -> Iterator[ClusterAction]:
     for source, broker in (*world.connections, ("nobody/producer", 1)):
         yield GiveUp(source, broker)
     yield from (ExpireBatch(f"{name}/producer") for name in (*applications, "nobody"))
+    yield from (TimeOutCall(name) for name in (*applications, "nobody"))
     for level in (-1, 0, 1, 2, 3):
         yield UpgradeFeature("transaction_version", level)
     yield UpgradeFeature("share_version", 1)
@@ -104,7 +106,7 @@ RUNS = [
         "kafka",
         "group",
         "instant",
-        EVERYTHING.but(request_timeout=4, delivery_timeout=2, upgrade=2),
+        EVERYTHING.but(request_timeout=4, delivery_timeout=2, upgrade=2, max_block=2),
     ),
     # Used up soon: what is not offered for want of a budget must be refused for that reason.
     ("repaired", "share-abort", "instant", FaultBudget(1, 0, 1, 0, 0, 1, 0)),

@@ -87,6 +87,8 @@ SHIPPED: dict[str, Row] = {
     "kip-98-in-flight": FINE,
     "kip-98-in-flight-without": FINE,
     "kip-98-in-flight-unknown": FINE,
+    "kip-98-commit-timed-out": FINE,
+    "kip-98-commit-timed-out-then-abort": FINE,
     "kip-98-too-few-replicas": FINE,
     "kip-98-given-up-decision": FINE,
     "kip-848-rebalance": FINE,

@@ -39,6 +39,7 @@ from kipviz.cluster.actions import (
     StartClient,
     Step,
     Tick,
+    TimeOutCall,
     TimeOutTransaction,
     UpgradeFeature,
 )
@@ -92,6 +93,7 @@ ACTIONS: dict[ClusterAction, str] = {
     LoseConnection("app-1/producer", 1): "The connection from the producer of app-1 to Broker 1 ",
     GiveUp("app-1/producer", 1): "request.timeout.ms is over: the producer of app-1 closes ",
     DeliverLate("app-1/producer #0", 1): "Broker 1 takes nothing from a connection that the ",
+    TimeOutCall("app-1"): "max.block.ms is over for a call of app-1; what it asked for goes on.",
     ExpireBatch(
         "app-1/producer"
     ): "delivery.timeout.ms is over for a batch of the producer of app-1",
@@ -144,7 +146,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
         else clause_of(type(action).__name__).rule
         for action in accidents
     ]
-    assert len(rules) == len(set(rules)) == 20
+    assert len(rules) == len(set(rules)) == 21
 
 
 # -- events ------------------------------------------------------------------------------------

@@ -1,0 +1,128 @@
+"""max.block.ms: a blocking call that comes back without its result, and what may follow it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.actions import Step, TimeOutCall
+from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.core.model import NotEnabled
+from kipviz.messages.events import CallReturned, MessageSent, TransactionDecided
+from kipviz.messages.transactions import EndTxn
+from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN
+from kipviz.scenarios.script import next_by_itself
+from tests.cluster.small_clusters import model_of, small_spec
+
+BUDGET = FaultBudget(max_block=1)
+
+
+class Run:
+    """A run that is taken step by step."""
+
+    def __init__(self, program, budget: FaultBudget = BUDGET) -> None:
+        self.model = model_of(small_spec("group", program=program, budget=budget), "kafka")
+        self.world = self.model.initial()
+        self.events: list = []
+
+    def take(self, action) -> None:
+        outcome = self.model.step(self.world, action)
+        self.world = outcome.world
+        self.events += outcome.events
+
+    def quiet(self) -> None:
+        while (action := next_by_itself(self.model, self.world)) is not None:
+            self.take(action)
+
+    def until_in(self, call: str) -> None:
+        """Go on until the application waits in a call, with nothing of it sent yet."""
+        for _ in range(200):
+            app = self.world.applications["app-1"]
+            if app.waiting and app.program[app.line].call.value == call:
+                return
+            if self.model.why_not(self.world, Step("app-1")) is None:
+                self.take(Step("app-1"))
+            else:
+                self.take(next_by_itself(self.model, self.world))
+        raise AssertionError(call)
+
+    def raised(self) -> list[str]:
+        return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
+
+    def sent(self, kind: type) -> int:
+        return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)
+
+
+def stuck(program) -> Run:
+    run = Run(program)
+    run.until_in("commitTransaction")
+    run.take(TimeOutCall("app-1"))
+    return run
+
+
+def test_the_same_call_again_waits_for_the_same_result():
+    run = stuck(COMMIT_AGAIN)
+    assert run.raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
+    run.take(Step("app-1"))
+    assert run.world.applications["app-1"].waiting
+    run.quiet()
+    run.take(Step("app-1"))
+    assert run.sent(EndTxn) == 1
+    assert len(run.raised()) == 1
+    assert run.world.applications["app-1"].producer.timed_out == ""
+
+
+def test_a_result_that_came_in_between_is_there_at_once():
+    run = stuck(COMMIT_AGAIN)
+    run.quiet()
+    run.take(Step("app-1"))
+    assert run.model.why_not(run.world, Step("app-1")) is None
+    run.take(Step("app-1"))
+    assert len(run.raised()) == 1
+
+
+def test_any_other_call_is_illegal_until_that_one_was_made_again():
+    run = stuck(ABORT_INSTEAD)
+    run.quiet()
+    run.take(Step("app-1"))
+    assert run.raised()[-1].startswith("IllegalStateException: abortTransaction()")
+    assert run.world.applications["app-1"].ended
+    assert [e.committed for e in run.events if isinstance(e, TransactionDecided)] == [True]
+
+
+def test_init_transactions_can_time_out_too_and_is_made_again():
+    init, *rest = COMMIT_AGAIN
+    run = Run((init.but(on_error=0), *rest))
+    run.until_in("initTransactions")
+    run.take(TimeOutCall("app-1"))
+    run.quiet()
+    for _ in range(2):
+        run.take(Step("app-1"))
+    assert run.world.applications["app-1"].producer.state_name == "READY"
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        (0, "app-1 is in no call that it waits for"),
+        (1, "calls that time out: this run allows 0, and none is left (setting max_block)"),
+    ],
+)
+def test_what_is_not_waited_for_does_not_time_out(steps, why):
+    run = Run(COMMIT_AGAIN, BUDGET if not steps else FaultBudget())
+    for _ in range(steps):
+        run.take(Step("app-1"))
+    assert run.model.why_not(run.world, TimeOutCall("app-1")) == why
+    with pytest.raises(NotEnabled):
+        run.take(TimeOutCall("app-1"))
+
+
+def test_a_poll_is_none_of_the_calls_that_time_out():
+    run = Run(COMMIT_AGAIN)
+    run.until_in("poll")
+    assert "none of those that time out here" in run.model.why_not(run.world, TimeOutCall("app-1"))
+
+
+def test_a_timed_clock_has_no_such_time_outs():
+    spec = small_spec("group", budget=BUDGET)
+    with pytest.raises(BadSpec, match="leave max_block at 0"):
+        model_of(spec.but(clock=spec.clock.but(kind="timed")))
