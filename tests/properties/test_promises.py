@@ -34,6 +34,7 @@ from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import play
 from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
+from tests.properties.hostile import MISUSED
 
 S = RecordState
 ANY = PROMISES[0]
@@ -224,15 +225,6 @@ def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
     found = named("one outcome").finding(facts)
     assert found.status == BROKEN
     assert "was decided as commit and as abort" in found.reason
-
-
-# Stories in which the application itself gives up what keeps the promise.
-MISUSED = (
-    "kip-447-group-id-only",
-    "kip-447-two-bounces",  # before its second bounce nobody says which member it is
-    "kip-848-no-listener",
-    "kip-447-offsets-beside",
-)
 
 
 def broken_by(name: str, seeds: range) -> set[str]:

@@ -1,0 +1,145 @@
+"""Random runs with every fault, under every named design: it breaks only what a listed finding says.
+
+What may break under a design is the sum of what the findings may break whose slots it has as the
+text has them: a new finding is shown by adding it here, with the promises that it breaks. Nothing
+may break under the repaired design. Kafka's own designs are asked for the single promises only:
+in some of their stories two members are given the same partition, and both copy it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.task import STUCK, Task
+from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, design
+from kipviz.designs.design import Design, slot_named
+from kipviz.properties.promises import PROMISES
+from kipviz.scenarios.library import LIBRARY
+from kipviz.studies.kip_1289_findings import FINDINGS as REVIEW
+from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
+
+IN_MEMORY = {"atomic", "committed stays", "vote survives", STUCK}
+UNMARKED = {"complete is complete", STUCK}
+# What each finding of the review may break, of what every search asks; one that breaks an
+# expectation, or only wastes work, breaks nothing here.
+OF_THE_REVIEW: dict[str, set[str]] = {
+    "A": UNMARKED,
+    "B": IN_MEMORY,
+    "C": UNMARKED,
+    "D": {"atomic", "committed stays", "staged waits"},
+    "E": IN_MEMORY,
+    "I": {STUCK},
+    "R": {"atomic"},
+    "S": IN_MEMORY,
+    "X1": {"atomic"},
+    "X3": {STUCK},
+    "X4": IN_MEMORY,
+    "X5": IN_MEMORY,
+    "X15": {STUCK},
+    "X24": {"atomic"},
+    "X25": {"atomic"},
+}
+# The open points of KIP-1310, KIP-1309 and KIP-939 by the studies and texts that their slots name.
+OF_OTHER_DRAFTS: dict[str, set[str]] = {
+    "B15": {"atomic"},
+    "B17": {"atomic"},
+    "B18": {"atomic"},
+    "B19": {"atomic", "stays in its transaction"},
+    "KIP-1309": {"one outcome", "stores agree", "prepared has one outcome"},
+}
+# What KIP-890 was made for.
+OF_OLDER_VERSIONS = {"nothing hangs", "stays in its transaction"}
+
+STAGING = tuple(d for d in (*CATALOGUE, *FINDINGS) if d.stages_shares)
+OTHERS = tuple(d for d in CATALOGUE if not d.stages_shares)
+FEW = (
+    "kip-1289-share-commit",
+    "kip-1289-two-members",
+    "kip-1289-small-two-polls",
+    "kip-1310-share-session",
+)
+
+
+def listed(under: Design) -> set[str]:
+    """What may break under a design, by the findings that it has."""
+    base = REPAIRED if under.stages_shares else KAFKA
+    differs = set(under.differs_from(base))
+    may: set[str] = set()
+    for each in REVIEW if under.stages_shares else ():
+        changes = set(design(each.design).differs_from(REPAIRED)) if each.design else set()
+        if changes and changes <= differs:
+            may |= OF_THE_REVIEW.get(each.name, set())
+    for slot, _, _ in differs:
+        may |= OF_OTHER_DRAFTS.get(slot_named(slot).finding, set())
+    return may | OF_OLDER_VERSIONS if under.levels else may
+
+
+def unlisted(under: Design, stories: tuple[str, ...], seeds: range, asked: set[str]) -> list[str]:
+    """The breaks under a design that no listed finding says."""
+    found = []
+    for story in stories:
+        for seed in seeds:
+            broken = broken_in(Task(story, under.name, "hostile", seed))
+            found += [
+                f"{story} under {under.name}, seed {seed}: {name}: {reason}"
+                for name, reason in broken.items()
+                if name in asked and name not in listed(under)
+            ]
+    return found
+
+
+EVERYTHING = {p.name for p in EVERY_PROPERTY}
+
+
+def names_of(under: Design) -> tuple[str, ...]:
+    return tuple(story.name for story in playable(staging_stories(), under))
+
+
+@pytest.mark.parametrize("under", STAGING, ids=lambda d: d.name)
+def test_a_design_of_the_drafts_breaks_only_what_a_listed_finding_says(under: Design) -> None:
+    stories = tuple(name for name in names_of(under) if name in FEW)
+    assert unlisted(under, stories, range(3, 4), EVERYTHING) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("under", STAGING, ids=lambda d: d.name)
+def test_a_design_breaks_only_what_a_listed_finding_says_in_every_story(under: Design) -> None:
+    assert unlisted(under, names_of(under), range(6), EVERYTHING) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("under", OTHERS, ids=lambda d: d.name)
+def test_a_design_of_kafkas_breaks_only_the_promises_that_its_text_is_known_for(
+    under: Design,
+) -> None:
+    stories = tuple(s.name for s in playable(each_once(LIBRARY), under) if s.name not in MISUSED)
+    assert unlisted(under, stories, range(2), {p.name for p in PROMISES}) == []
+
+
+def test_the_repaired_design_may_break_nothing_and_does_not_in_any_story() -> None:
+    assert listed(REPAIRED) == set()
+    assert unlisted(REPAIRED, names_of(REPAIRED), range(3), EVERYTHING) == []
+
+
+def test_a_listed_finding_may_break_what_its_own_run_breaks() -> None:
+    assert set(OF_THE_REVIEW) <= {each.name for each in REVIEW}
+    for each in REVIEW:
+        may = listed(design(each.design)) if each.design else set()
+        if each.promise in EVERYTHING and each.name != "J":
+            assert each.promise in OF_THE_REVIEW[each.name] <= may
+
+
+@pytest.mark.parametrize(
+    ("story", "name", "seed", "promise"),
+    [
+        ("kip-1289-share-commit", "finding-I", 0, STUCK),
+        ("kip-1289-share-commit", "finding-D", 5, "committed stays"),
+        ("kip-1289-share-commit", "as-written", 3, "atomic"),
+        ("kip-1289-share-commit", "finding-A", 0, "complete is complete"),
+        ("kip-1289-share-commit", "finding-E", 5, "vote survives"),
+        ("kip-1310-share-session", "kip-1310-unaware", 0, "atomic"),
+    ],
+)
+def test_these_runs_do_break_what_is_listed(story: str, name: str, seed: int, promise: str) -> None:
+    assert promise in broken_in(Task(story, name, "hostile", seed))
