@@ -41,10 +41,10 @@ def staging_stories() -> tuple[Scenario, ...]:
 
 
 def playable(stories: tuple[Scenario, ...], chosen: Design) -> Iterator[Scenario]:
-    """Those of the stories that a design has the means for."""
+    """Those of the stories that a design has the means for, and whose clock takes every fault."""
     for story in stories:
         try:
-            story.model(chosen)
+            model_of(Task(story.name, chosen.name, "hostile", 0))
         except ValueError:
             continue
         yield story
