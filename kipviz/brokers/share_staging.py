@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from kipviz.brokers.context import Context
+from kipviz.brokers.partition_log import PartitionLog
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import AcknowledgeType, TxnShareAcknowledge
 from kipviz.records.placement import CONSUMER_OFFSETS
+from kipviz.records.share_group_members import (
+    ShareGroupAssignmentRecord,
+    ShareGroupEpochRecord,
+    ShareGroupTombstone,
+)
 
 STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
@@ -14,7 +20,7 @@ STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 def refused_at_once(request: TxnShareAcknowledge, on: Context) -> Errors:
     """Check leadership, the acknowledge types, the feature's level and the member.
 
-    OPEN: member_check. Clause: KIP-1289 "TxnShareAcknowledgeRequest", corner cases 8, 9 and 10.
+    OPEN: member_check, member_epoch. Clause: KIP-1289 "TxnShareAcknowledgeRequest", corner cases 8, 9 and 10.
     """
     if on.image.leader_of(request.partition) != on.broker:
         return Errors.NOT_LEADER_OR_FOLLOWER
@@ -22,5 +28,32 @@ def refused_at_once(request: TxnShareAcknowledge, on: Context) -> Errors:
         return Errors.INVALID_RECORD_STATE
     if on.image.features.share_version < STAGING_LEVEL:
         return Errors.UNSUPPORTED_VERSION
-    home = on.image.leader_of(on.image.home_of(CONSUMER_OFFSETS, request.group_id))
-    return on.rules.member_check(on.broker, home)
+    home = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
+    error = on.rules.member_check(on.broker, on.image.leader_of(home))
+    log = on.logs.get(home)
+    if error is not Errors.NONE or log is None:
+        return error
+    known, grouped = _epochs(log, request)
+    return on.rules.member_epoch(request.member_epoch, known) if grouped else Errors.NONE
+
+
+def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int, int] | None, bool]:
+    """Give the epochs at which a group has a member, and whether the group has members at all.
+
+    No leader can look into that log, and no request asks its coordinator: this is what it would
+    have to know if the member's epoch counted (finding X8).
+    """
+    known: tuple[int, int] | None = None
+    grouped = False
+    for batch in log.batches:
+        for record in batch.records:
+            if getattr(record, "group_id", "") != request.group_id:
+                continue
+            grouped = grouped or isinstance(record, ShareGroupEpochRecord)
+            if getattr(record, "member_id", "") != request.member_id:
+                continue
+            if isinstance(record, ShareGroupAssignmentRecord):
+                known = (record.member_epoch, record.previous_epoch)
+            elif isinstance(record, ShareGroupTombstone):
+                known = None
+    return known, grouped

@@ -63,6 +63,12 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"stage_retry": "invalid_record_state"},
     ),
     (
+        "finding-L",
+        "repaired, but the member's epoch has to be the current one",
+        "A staging is refused because another member has joined or left in the meantime.",
+        {"member_epoch": "the_current_one"},
+    ),
+    (
         "finding-M",
         "repaired, but an aborted delivery counts up to the limit",
         "A record of an aborted transaction waits for its lock, which archives it at the limit.",
@@ -111,6 +117,12 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         IN_MEMORY | {"eviction": "allowed"},
     ),
     (
+        "finding-X6",
+        "repaired, but a vote goes with a share-partition that is fenced",
+        "A reset moves the state epoch on; the next write is fenced, and drops the votes in memory.",
+        IN_MEMORY | {"reset_while_pending": "fences_the_vote"},
+    ),
+    (
         "finding-X8",
         "repaired, but the member's epoch is looked up on the own broker",
         "The share-partition leader asks the group coordinator of its own broker for the member.",
@@ -121,6 +133,12 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "repaired, but staging does not start the transaction",
         "A transaction of acknowledgements alone is over for the producer, and no broker hears it.",
         {"staging_starts": "only_sends_count"},
+    ),
+    (
+        "finding-X12",
+        "repaired, but any marker resolves the votes in memory",
+        "A marker that an operator writes to one partition resolves votes for others on that broker.",
+        IN_MEMORY | {"marker_epoch": "at_least"},
     ),
     (
         "finding-X13",

@@ -1,10 +1,11 @@
-"""The options of what an operator, and the upkeep of a log, do to a share group's state.
+"""The options of what operators, the upkeep of a log and its members do to a share group's votes.
 
-`WRITTEN` says what is nearest to KIP-1289, which says nothing of either.
+`WRITTEN` says what KIP-1289 has, or, where it says nothing, what is nearest to it.
 """
 
 from __future__ import annotations
 
+from kipviz.designs.group_options import MEMBERS
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
@@ -49,6 +50,28 @@ def before_the_first_vote(redundant: int, first_pending: int) -> int:
 def what_snapshots_replace(redundant: int, first_pending: int) -> int:
     """Up to the oldest snapshot that is still needed, whatever else lies before it."""
     return redundant
+
+
+# -- member_epoch: is a staging held against the member's epoch? ----------------------------------
+
+
+def whatever_it_is(own: int, known: tuple[int, int] | None) -> Errors:
+    """No: who holds the record may stage it."""
+    return Errors.NONE
+
+
+def the_current_one(own: int, known: tuple[int, int] | None) -> Errors:
+    """Yes: it has to be the epoch at which the group's coordinator has the member."""
+    if known is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    return Errors.NONE if own == known[0] else Errors.STALE_MEMBER_EPOCH
+
+
+def the_current_or_the_one_before(own: int, known: tuple[int, int] | None) -> Errors:
+    """Yes, but the epoch before does as well, as it does in a heartbeat."""
+    if known is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    return Errors.NONE if own in known else Errors.STALE_MEMBER_EPOCH
 
 
 ADMIN_SLOTS: tuple[Slot, ...] = (
@@ -102,10 +125,28 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
         ),
         UPKEEP,
     ),
+    Slot(
+        "member_epoch",
+        "Is a staging held against the member's epoch?",
+        "L",
+        True,
+        (
+            Option("whatever_it_is", whatever_it_is, SHIPPED, "SharePartition.acknowledge"),
+            Option("the_current_one", the_current_one, DRAFT, "KIP-1289 corner case 8"),
+            Option(
+                "the_current_or_the_one_before",
+                the_current_or_the_one_before,
+                OURS,
+                "finding L; GroupMetadataManager.throwIfShareGroupMemberEpochIsInvalid",
+            ),
+        ),
+        MEMBERS,
+    ),
 )
 
 WRITTEN: dict[str, str] = {
     "reset_epoch": "as_it_stands",
     "reset_while_pending": "fences_the_vote",
     "prune_floor": "what_snapshots_replace",
+    "member_epoch": "the_current_one",
 }

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.events import (
+    BatchAppended,
+    CallReturned,
+    MessageSent,
+    SharePartitionLoaded,
+)
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
+from kipviz.records.batches import COMMIT
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 
 S = RecordState
@@ -59,15 +67,59 @@ def staging_refused(world: World, events: Sequence[Event]) -> bool:
     )
 
 
+def held_and_stale(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a staging was just refused for its epoch although its member holds the record."""
+    refused = any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, TxnShareAcknowledgeResponse)
+        and event.message.error is Errors.STALE_MEMBER_EPOCH
+        for event in events
+    )
+    return refused and any(record.state is S.ACQUIRED for record in _records(world))
+
+
+def committed_and_loaded_without(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a share-partition was just loaded that has no trace of a committed vote."""
+    committed = any(
+        batch.control == COMMIT
+        for name, log in world.logs.items()
+        if name.startswith(SHARE_GROUP_STATE)
+        for batch in log.batches
+    )
+    return committed and any(isinstance(e, SharePartitionLoaded) and not e.held for e in events)
+
+
+def waits_for_nobody(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a record is staged, its transaction is complete, and no log says what became of it."""
+    done = _completed(world)
+    kept = [role for role in world.roles.values() if isinstance(role, ShareCoordinator)]
+    for share in _shares(world):
+        state = next((role.states[share.key] for role in kept if share.key in role.states), None)
+        if state is None or share.writes:
+            continue
+        for offset, record in share.records.items():
+            pending = record.state is S.TX_PENDING and record.staged_producer_id in done
+            told = any(batch.first <= offset <= batch.last for batch in state.batches)
+            if pending and not told and state.start_offset <= offset:
+                return True
+    return False
+
+
+def letter_outside(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a dead letter was just written in nobody's transaction, after the decision."""
+    letters = world.image.dead_letter_topics
+    outside = any(
+        isinstance(event, BatchAppended)
+        and event.producer_id < 0
+        and topic_of(event.partition) in letters
+        for event in events
+    )
+    return outside and not any(record.state is S.TX_PENDING for record in _records(world))
+
+
 def complete_but_open(world: World, events: Sequence[Event]) -> bool:
     """Say whether a transaction is complete at its coordinator and still open in some log."""
-    done = {
-        known.producer_id
-        for role in world.roles.values()
-        if isinstance(role, TransactionCoordinator)
-        for known in role.transactions.values()
-        if known.state in COMPLETED
-    }
+    done = _completed(world)
     return any(pid in done for log in world.logs.values() for _, pid in log.open)
 
 
@@ -77,6 +129,17 @@ def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
         isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
         for event in events
     )
+
+
+def _completed(world: World) -> set[int]:
+    """Give the producer ids whose transactions are complete at their coordinators."""
+    return {
+        known.producer_id
+        for role in world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for known in role.transactions.values()
+        if known.state in COMPLETED
+    }
 
 
 def _shares(world: World) -> Iterator[Any]:

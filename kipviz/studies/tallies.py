@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
+from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import MessageSent, TransactionMoved
@@ -17,7 +19,7 @@ from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play
-from kipviz.scenarios.stories.setting import share_app
+from kipviz.scenarios.stories.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=20_000)
@@ -150,3 +152,13 @@ def walked_through() -> str:
         f"{len(visits)} marker requests arrive, and {mine} of them at the broker of {groups} groups: "
         f"{sum(visits)} share-partitions are walked through for one vote"
     )
+
+
+def write_on_a_group() -> str:
+    """Try to give the permission that the text asks for, and say how that is answered."""
+    asked = Acl("app-1", Operation.WRITE, Resource.GROUP, SHARE_GROUP)
+    try:
+        check(scenario(SMALL).spec.but(acls=(asked,)))
+    except BadSpec as refused:
+        return f"a cluster with such an ACL is refused: {refused}"
+    return "a cluster with such an ACL is taken"

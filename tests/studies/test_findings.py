@@ -49,6 +49,7 @@ STEPS = {
     "X4": 22,
     "X5": 44,
     "X11": 18,
+    "X12": 42,
     "X15": 21,
     "X18": 35,
     "X24": 41,
@@ -56,11 +57,23 @@ STEPS = {
     "X26": 29,
 }
 # What is not a search that breaks something: how often the word comes, and what for.
-SEEN_AFTER = {"H": 45, "P": 35, "R": 29, "X7": 32, "X10": 23, "X19": 43}
+SEEN_AFTER = {
+    "H": 45,
+    "L": 38,
+    "P": 35,
+    "R": 29,
+    "X6": 68,
+    "X7": 32,
+    "X10": 23,
+    "X13": 58,
+    "X14": 32,
+    "X16": 36,
+    "X19": 43,
+}
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
 # Whose search takes more than about a second.
-LONG = ("B", "C", "E", "I", "X3", "X4", "X5", "X15")
+LONG = ("B", "C", "E", "I", "X3", "X4", "X5", "X12", "X15")
 
 
 def test_a_finding_says_what_the_text_says_what_is_the_matter_and_how_it_is_shown() -> None:
@@ -127,7 +140,7 @@ def test_what_is_looked_for_in_a_story_is_seen_where_pinned(name: str) -> None:
     assert told.words == f"seen after {SEEN_AFTER[name]} steps"
 
 
-@pytest.mark.parametrize("name", ["H", "R"])
+@pytest.mark.parametrize("name", ["H", "L", "R", "X6", "X13", "X16"])
 def test_what_is_seen_under_a_finding_is_not_seen_under_the_repaired_design(name: str) -> None:
     told = shown(finding(name).but(design="repaired"))
     assert (told.verdict, told.run) == (NOT_BROKEN, None)
@@ -172,6 +185,12 @@ def test_a_change_that_harms_nothing_is_said_to() -> None:
     told = shown(harmless)
     assert told.verdict == NOT_BROKEN
     assert "664 states" in told.reason
+
+
+def test_the_permission_that_the_text_asks_for_cannot_be_given() -> None:
+    told = shown(finding("X21"))
+    assert told.verdict == COUNTED
+    assert "READ, DESCRIBE, DELETE, not for WRITE" in told.reason
 
 
 def test_a_finding_about_the_words_says_so() -> None:
