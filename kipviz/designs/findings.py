@@ -135,12 +135,6 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"staging_starts": "only_sends_count"},
     ),
     (
-        "finding-X12",
-        "repaired, but any marker resolves the votes in memory",
-        "A marker that an operator writes to one partition resolves votes for others on that broker.",
-        IN_MEMORY | {"marker_epoch": "at_least"},
-    ),
-    (
         "finding-X13",
         "repaired, but a reset goes past a pending vote",
         "An operator's reset is done while a vote is pending, and the vote is fenced with the state.",

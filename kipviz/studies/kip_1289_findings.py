@@ -284,7 +284,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The hook runs for every WriteTxnMarkers request.",
         "Existing RPCs NOT changed, WriteTxnMarkers",
         "An administrator's marker for one hanging partition resolves votes for another one.",
-        "finding-X12",
+        "finding-E+marker_epoch=at_least",
         "kip-1289-small-by-hand",
         promise="atomic",
     ),

@@ -74,7 +74,7 @@ SMALL_RESET = Scenario(
     "A reset while a vote is pending",
     "A process leaves its group and then commits. In between the group is empty, and an operator may "
     "reset it, with a vote of it in the log.",
-    "none: KIP-1289 does not mention it (finding X13); KIP-932, AlterShareGroupOffsets",
+    "KIP-1289, which does not mention it (finding X13); KIP-932, AlterShareGroupOffsets",
     _joined(
         share_app(max_records=1, program=SHUT_DOWN, protocol="share"),
         operator(catching(reset(100), reset(100))),
@@ -96,7 +96,7 @@ SMALL_RESET = Scenario(
         ),
         Beat(
             "producer.commitTransaction()",
-            "The output becomes visible. What becomes of the vote?",
+            "The output becomes visible. Watch what becomes of the vote.",
             ("app-1 goes on", "quiet", "maybe B5 refreshes src-0", "quiet", "app-1 goes on"),
         ),
         Beat(
@@ -138,7 +138,7 @@ RESET_TOGETHER = SMALL_RESET.but(
     title="A reset, and a vote in memory",
     sentence="The vote is in the memory of the leader, which is not told of the reset. The marker "
     "finds it, and its outcome cannot be written any more.",
-    clause="none: KIP-1289 does not mention it (findings X6 and X13)",
+    clause="KIP-1289, which does not mention it (findings X6 and X13); KIP-932, FENCED_STATE_EPOCH",
     spec=_joined(
         *SMALL_RESET.spec.applications,
         share_app("app-2", max_records=1, protocol="share", program=READS),
@@ -213,8 +213,8 @@ SMALL_STALE = Scenario(
         ),
         Beat(
             "TxnShareAcknowledge with the epoch before",
-            "Broker 5 has record 100 as ACQUIRED by M1. Whose word counts: the record's, or the "
-            "group's?",
+            "Broker 5 has record 100 as ACQUIRED by M1. Either the record's word counts, or the "
+            "group's.",
             ("app-1/producer sends TxnShareAcknowledge", "quiet"),
         ),
         Beat(
@@ -256,7 +256,7 @@ BY_HAND = (
     Line("admin.abortTransaction(audit-0);", Call.ABORT_BY_HAND, target="audit-0"),
 )
 _AUDITS = Line(
-    'producer.send(new ProducerRecord<>("audit", position));',
+    "producer.send(audit(records));",
     Call.SEND,
     target="audit-0 position",
     on_error=7,
@@ -302,13 +302,13 @@ SMALL_BY_HAND = Scenario(
         ),
         Beat(
             "producer.commitTransaction()",
-            "For Broker 1 the transaction is ONGOING on all its partitions, and it commits. Is the vote "
-            "still there?",
+            "For Broker 1 the transaction is ONGOING on all its partitions, and it commits. Look whether "
+            "the vote is still there.",
             ("app-1 goes on", "quiet", "maybe B5 refreshes src-0", "quiet", "app-1 goes on"),
         ),
     ),
     ("app-1", "operator", "B3", "B5"),
-    ("repaired", "finding-X12"),
+    ("repaired",),
     watch=(
         Watch(4, "The marker names audit-0 alone. Watch src-0 on the broker that it arrives at."),
         Watch(5, "Half of a transaction is aborted by hand: is it the half that was named?"),
@@ -321,7 +321,7 @@ SMALL_PRUNED = SMALL.but(
     title="A vote, and the upkeep of its log",
     sentence="The share coordinator repeats the state of what rests, and deletes what is before it. A "
     "vote may stand there.",
-    clause="none: KIP-1289 does not mention it (finding X16); KIP-932, Share-group state topic",
+    clause="KIP-1289, which does not mention it (finding X16); KIP-932, Share-group state topic",
     spec=SMALL.spec.but(settings=BrokerSettings(state_upkeep=True)),
     beats=(
         *SMALL.beats[:6],
@@ -344,7 +344,7 @@ SMALL_PRUNED = SMALL.but(
         ),
         Beat(
             "producer.commitTransaction()",
-            "The COMMIT marker comes to Broker 3. Does it find the vote?",
+            "The COMMIT marker comes to Broker 3, and finds the vote, or nothing.",
             ("app-1 goes on", "quiet", "maybe B5 refreshes src-0", "quiet"),
         ),
     ),
@@ -367,8 +367,8 @@ DEAD_LETTERS = "dlq.src"
 SMALL_LETTER = SMALL_REJECT.but(
     name="kip-1289-small-letter",
     title="A rejection in a transaction, and its dead letter",
-    sentence="A record is rejected in a transaction, and the group has a dead-letter queue. Who writes "
-    "the letter, when, and in which transaction?",
+    sentence="A record is rejected in a transaction, and the group has a dead-letter queue. The letter "
+    "is written by a broker, later, and in no transaction.",
     clause="KIP-1289, Motivation, 3. (finding X14); KIP-1191",
     spec=SMALL_REJECT.spec.but(
         placements=(*SHARE_PLACEMENTS, Placement(f"{DEAD_LETTERS}-0", 3, (1,))),
