@@ -138,8 +138,7 @@ def on_offset_commit(
     if me.loading:
         return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
-    who = (request.group_id, request.member_id, request.member_epoch)
-    error = _member_error(me, who, offsets, transactional=False)
+    error = _member_error(me, request, offsets, transactional=False)
     if error is not Errors.NONE:
         return _said(me, reply_to, error)
     log = on.log(me.shard)
@@ -267,9 +266,8 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     lost = unresolved(request, on)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
-    who = (request.group_id, request.member_id, request.member_epoch)
     error = on.rules.zombie_offsets(
-        spoken_in(request.version, _member_error(me, who, request.offsets, transactional=True))
+        spoken_in(request.version, _member_error(me, request, request.offsets, transactional=True))
     )
     batch = Batch(
         log.end_offset,
@@ -319,7 +317,7 @@ def _records(
 
 def _member_error(
     me: GroupCoordinator,
-    who: tuple[str, str, int],
+    request: OffsetCommit | TxnOffsetCommit,
     offsets: tuple[GroupOffset, ...],
     *,
     transactional: bool,
@@ -328,10 +326,13 @@ def _member_error(
 
     A member that was there before the run has its partitions since its only epoch.
     """
-    group_id, member_id, epoch = who
+    group_id, member_id, epoch = request.group_id, request.member_id, request.member_epoch
     classic = me.classic_groups.get(group_id)
     if classic is not None:
-        return classic_group.commit_error(classic, member_id, epoch, transactional=transactional)
+        static = request.instance_id
+        return classic_group.commit_error(
+            classic, member_id, epoch, transactional=transactional, instance_id=static
+        )
     group = me.groups.get(group_id)
     if group is not None:
         partitions = tuple(o.partition for o in offsets)

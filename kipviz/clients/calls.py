@@ -136,7 +136,11 @@ def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Applicatio
     passed = now if line.metadata else NOBODY
     if isinstance(consumer, MemberConsumer):
         passed = rules.producer_member(producer.member_at_init, now, passed)
-    producer = transactional.send_offsets(producer, consumer.group_id, *passed, offsets)
+    static = consumer.instance_id if isinstance(consumer, ClassicConsumer) else ""
+    instance_id = static if passed != NOBODY else ""
+    producer = transactional.send_offsets(
+        producer, consumer.group_id, *passed, offsets, instance_id
+    )
     return me.with_client(producer)
 
 

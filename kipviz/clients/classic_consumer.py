@@ -180,7 +180,8 @@ def next_request(me: ClassicConsumer) -> Message | None:
     if me.beat:
         return Heartbeat(me.group_id, me.generation, me.member_id, me.instance_id)
     if me.committing:
-        return OffsetCommit(me.group_id, me.member_id, me.generation, me.committing)
+        whose = (me.group_id, me.member_id, me.generation)
+        return OffsetCommit(*whose, me.committing, me.instance_id)
     return group_reading.next_read(me) if me.polling and not me.backing_off else None
 
 

@@ -182,7 +182,12 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
 
 
 def send_offsets(
-    me: Producer, group_id: str, member_id: str, member_epoch: int, offsets: tuple[GroupOffset, ...]
+    me: Producer,
+    group_id: str,
+    member_id: str,
+    member_epoch: int,
+    offsets: tuple[GroupOffset, ...],
+    instance_id: str = "",
 ) -> Producer:
     """Stage a group's offsets in the transaction. Blocks until the group coordinator has them.
 
@@ -197,6 +202,7 @@ def send_offsets(
         member_epoch,
         offsets,
         me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT,
+        instance_id=instance_id,
     )
     if me.implicit:
         asked = topic_ids.asked(me.topics, request)

@@ -28,6 +28,7 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "TxnOffsetCommit": (
         Errors.ILLEGAL_GENERATION,
         Errors.UNKNOWN_MEMBER_ID,
+        Errors.FENCED_INSTANCE_ID,
         Errors.STALE_MEMBER_EPOCH,
         Errors.GROUP_ID_NOT_FOUND,
         Errors.GROUP_AUTHORIZATION_FAILED,

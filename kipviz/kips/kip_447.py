@@ -90,7 +90,7 @@ KIP = Kip(
             "TxnOffsetCommit carries member id and generation; who has been thrown out is fenced.",
             MODELLED,
             handler="brokers.classic_group.commit_error",
-            scenario="kip-62-too-slow",
+            scenario="kip-447-generation",
             test="brokers/test_classic_group.py::test_who_may_commit_beside_and_inside_a_transaction",
         ),
         Row(

@@ -101,7 +101,7 @@ KIP = Kip(
             "One record with the whole group; a new coordinator goes on from the last one.",
             MODELLED,
             handler="brokers.classic_group.loaded",
-            scenario="kip-62-rebalance",
+            scenario="kip-62-coordinator-gone",
             test="brokers/test_classic_membership.py::test_a_new_coordinator_goes_on_from_the_last_generation_in_the_log",
         ),
         Row(

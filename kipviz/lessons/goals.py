@@ -50,7 +50,12 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
 # What a member that is none any more, or of an older epoch or generation, is told.
-ZOMBIE = (Errors.UNKNOWN_MEMBER_ID, Errors.STALE_MEMBER_EPOCH, Errors.ILLEGAL_GENERATION)
+ZOMBIE = (
+    Errors.UNKNOWN_MEMBER_ID,
+    Errors.STALE_MEMBER_EPOCH,
+    Errors.ILLEGAL_GENERATION,
+    Errors.FENCED_INSTANCE_ID,
+)
 
 
 class Moment(msgspec.Struct, frozen=True):

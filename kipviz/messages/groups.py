@@ -22,7 +22,8 @@ class TxnOffsetCommit(Message, frozen=True):
     Since version 5 the group coordinator enlists its own partition (transaction version 2);
     version 6 says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions
     0 and 1. `topic_ids` are the ids by which version 6 names its topics, as the producer knew them
-    when it built the request; nothing stands for the ids that the topics have.
+    when it built the request; nothing stands for the ids that the topics have. `instance_id` is
+    the group.instance.id of a static member of the classic protocol.
     """
 
     API_KEY: ClassVar[int] = 28
@@ -36,6 +37,7 @@ class TxnOffsetCommit(Message, frozen=True):
     offsets: tuple[GroupOffset, ...]
     version: int = 6
     topic_ids: tuple[tuple[str, str], ...] = ()
+    instance_id: str = ""
 
 
 class RefusedOffset(Value, frozen=True):
@@ -70,6 +72,7 @@ class OffsetCommit(Message, frozen=True):
     member_id: str
     member_epoch: int
     offsets: tuple[GroupOffset, ...]
+    instance_id: str = ""
 
 
 class OffsetCommitResponse(Message, frozen=True):

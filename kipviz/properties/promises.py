@@ -282,20 +282,31 @@ def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
+def _held_in_group(role: Any, event: OffsetStaged) -> dict[str, tuple[str, ...]]:
+    """Give what each member of a group has, by either protocol, also what it has to give up yet."""
+    classic = role.classic_groups.get(event.group_id)
+    if classic is not None:
+        return {name: member.assigned for name, member in classic.members.items()}
+    group = role.groups.get(event.group_id)
+    return {
+        name: tuple(partition for partition, _ in (*member.assigned, *member.revoking))
+        for name, member in (group.members.items() if group is not None else ())
+    }
+
+
 def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
     """A group whose members are given has no members to be asked for."""
     if not isinstance(event, OffsetStaged):
         return ""
     home = world.image.home_of(CONSUMER_OFFSETS, event.group_id)
     role = world.roles.get((world.image.leader_of(home), "group_coordinator", home))
-    group = role.groups.get(event.group_id) if role is not None else None
-    if group is None or not len(group.members):
+    held = _held_in_group(role, event) if role is not None else {}
+    if not held:
         return ""
-    member = group.members.get(event.member_id)
     who = event.member_id or "somebody without a name"
-    if member is None:
+    if event.member_id not in held:
         return f"{who} staged an offset of {event.partition} and is no member of {event.group_id}"
-    if event.partition not in dict((*member.assigned, *member.revoking)):
+    if event.partition not in held[event.member_id]:
         return f"{who} staged an offset of {event.partition}, which it does not have any more"
     return ""
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Image, Leadership
 from kipviz.brokers.group_state import GroupCoordinator
@@ -29,6 +30,7 @@ from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.properties.promises import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
@@ -212,6 +214,24 @@ def test_who_stages_offsets_is_a_member_that_has_the_partition(
     facts = after((OffsetStaged("g", partition, 102, 9, member),), world)
     assert facts.broken.get("no zombie of a group", "").startswith(words)
     assert bool(facts.broken) == bool(words)
+
+
+def test_of_a_classic_group_only_who_was_assigned_a_partition_stages_offsets_of_it() -> None:
+    member = ClassicMember("C", Subscription("src"), ("src-0",))
+    group = ClassicGroup(GroupState.STABLE, generation=2, members=Table.of({"C.1": member}))
+    home = "__consumer_offsets-0"
+    role = GroupCoordinator(home, classic_groups=Table.of({"g": group}))
+    image = Image(Table.of({home: Leadership(4, 0, (4,))}), 1, Table.of())
+    world = SimpleNamespace(
+        logs=Table.of(), roles=Table.of({(4, "group_coordinator", home): role}), image=image
+    )
+    for partition, name, broken in (
+        ("src-0", "C.1", False),
+        ("src-1", "C.1", True),
+        ("src-0", "C.2", True),
+    ):
+        facts = after((OffsetStaged("g", partition, 102, 9, name),), world)
+        assert bool(facts.broken) is broken
 
 
 def test_every_promise_has_a_story_that_breaks_it() -> None:

@@ -236,6 +236,11 @@ OFFSET_FETCH_RESPONSE = Schema(
 OF_A_PARTITION = (Errors.NONE, Errors.UNSTABLE_OFFSET_COMMIT, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
+def _instance(m: model.TxnOffsetCommit | model.OffsetCommit) -> Struct:
+    """Name the static member, if it is one (KIP-345)."""
+    return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
+
+
 def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
     offsets = (
         (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
@@ -248,6 +253,7 @@ def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
         "ProducerEpoch": m.producer_epoch,
         "GenerationIdOrMemberEpoch": m.member_epoch,
         "MemberId": m.member_id,
+        **_instance(m),
         "Topics": topics(offsets, lambda t, each: {**_topic(m, t, around), "Partitions": each}),
     }
 
@@ -287,6 +293,7 @@ def _said(m: model.OffsetCommit, around: Around) -> Struct:
         "GroupId": m.group_id,
         "GenerationIdOrMemberEpoch": m.member_epoch,
         "MemberId": m.member_id,
+        **_instance(m),
         "Topics": topics(
             offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
         ),

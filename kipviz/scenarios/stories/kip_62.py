@@ -319,4 +319,96 @@ TOO_SLOW = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (REBALANCE, IN_THE_MIDDLE, TOO_SLOW)
+COORDINATOR_GONE = Scenario(
+    "kip-62-coordinator-gone",
+    "The coordinator dies between two generations: there will be another generation 2",
+    "Both members have heard of generation 2, and the leader has made its assignment. Before that is in the "
+    "log the coordinator dies. The next one knows of generation 1.",
+    "KIP-62; GroupMetadataManager.replay, classicGroupSync; GroupMetadataValue",
+    spec_of(*READERS),
+    (
+        Beat(
+            "C1 alone is generation 1",
+            "It leads, and has both partitions. That is in the log of Broker 4, and on Broker 3.",
+            ("app-1 goes on", "quiet", FIRST_GENERATION, "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "C2 joins, C1 hears of it and joins again",
+            "Generation 2 begins with both. In memory: the log still ends with generation 1.",
+            (
+                "app-2 goes on",
+                "quiet",
+                "the heartbeat interval of app-1/consumer is over",
+                "quiet",
+                "app-1 goes on",
+                "until JoinGroup arrives at B4",
+                "JoinGroupResponse arrives at app-1/consumer",
+                "JoinGroupResponse arrives at app-2/consumer",
+            ),
+        ),
+        Beat(
+            "Broker 4 crashes, Broker 3 takes office",
+            "It reads the log and finds a stable group: generation 1, with C1.1 alone. Nothing of the "
+            "rebalance has been written.",
+            ("B4 crashes", "__consumer_offsets* takes office on B3"),
+        ),
+        Beat(
+            "C2 syncs for generation 2: UNKNOWN_MEMBER_ID",
+            "Nobody has written down that there is a C2.2. It will ask for another name and get C2.1.1: "
+            "one that was given out before must never come again.",
+            ("until SyncGroup* arrives at app-2/*",),
+        ),
+        Beat(
+            "C1 brings the assignment: ILLEGAL_GENERATION",
+            "Broker 3 knows C1.1, but not that generation. C1 keeps its name and will join again.",
+            ("SyncGroup* arrives at app-1/consumer",),
+        ),
+        Beat(
+            "Both join: generation 2, for the second time",
+            "C1 and C2 have joined, the leader assigns, and now it is in the log.",
+            ("quiet",),
+        ),
+    ),
+    ("app-1", "app-2", "B4", "B3"),
+    ("kafka",),
+    Question(
+        4,
+        "C1 brings the assignment of generation 2 to the new coordinator. What does that say?",
+        (
+            Choice(
+                "it takes it: C1 is the leader",
+                False,
+                "Of generation 1. Of a second generation this coordinator has never heard.",
+            ),
+            Choice(
+                "ILLEGAL_GENERATION",
+                True,
+                "Right: what was not written did not happen. All join once more.",
+            ),
+            Choice(
+                "COORDINATOR_LOAD_IN_PROGRESS",
+                False,
+                "It has read its log already and is in office.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            2,
+            "The card of the group on Broker 3: STABLE, generation 1. A rebalance leaves a trace in the log "
+            "when it is over, and not before.",
+        ),
+        Watch(
+            5,
+            "There were two generations 2. A generation alone does not name a moment of the group; "
+            "a member id together with it does, because no id is given out twice.",
+        ),
+    ),
+    checkpoints=(
+        SAW_WAITING,
+        Checkpoint("saw something of another generation refused", "generation refused"),
+        Checkpoint("saw a broker crash", "broker crashed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (REBALANCE, IN_THE_MIDDLE, TOO_SLOW, COORDINATOR_GONE)

@@ -1,0 +1,54 @@
+"""KIP-345: static members of a consumer group."""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+
+TESTS = "brokers/test_classic_membership.py::"
+KIP = Kip(
+    345,
+    "Introduce static membership protocol to reduce consumer rebalances",
+    "shipped since 2.3",
+    (
+        Row(
+            "Rolling bounce",
+            "A static member that comes back takes its place without a rebalance (SkipAssignment for the leader).",
+            MODELLED,
+            handler="brokers.classic_membership.on_join_group",
+            scenario="kip-345-restart",
+            test=TESTS
+            + "test_a_static_member_has_its_name_at_once_and_takes_its_place_without_a_rebalance",
+        ),
+        Row(
+            "FENCED_INSTANCE_ID",
+            "Of two processes with one instance id the older one is fenced, whatever it asks.",
+            MODELLED,
+            handler="brokers.classic_group.member_error",
+            scenario="kip-345-two-of-one",
+            test=TESTS + "test_who_speaks_in_a_static_member_s_older_id_is_fenced",
+        ),
+        Row(
+            "A static member that does not join again",
+            "It is kept until its session runs out, and its old generation is refused.",
+            MODELLED,
+            handler="brokers.classic_membership.on_timer",
+            scenario="kip-447-generation",
+            test=TESTS
+            + "test_a_static_member_that_does_not_join_in_time_is_kept_and_counts_for_the_old_generation",
+        ),
+        Row(
+            "No LeaveGroup",
+            "A static member that stops says nothing; an operator may take it out by its name.",
+            MODELLED,
+            handler="clients.classic_consumer.unsubscribe",
+            scenario="kip-345-restart",
+            test=TESTS + "test_an_operator_takes_a_static_member_out_by_its_name",
+        ),
+        Row(
+            "removeMembersFromConsumerGroup, several members in one LeaveGroup",
+            "The operator's call.",
+            OPEN,
+            note="LeaveGroup names one member; the admin client does not have the call",
+        ),
+    ),
+)
