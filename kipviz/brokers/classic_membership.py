@@ -43,6 +43,8 @@ DID_NOT_JOIN = "it did not join the next generation in time"
 DID_NOT_SYNC = "it did not ask for its assignment in time"
 ITS_LEADER_SAID = "the leader of the group has assigned it"
 IT_LEFT = "it left"
+# What comes before a group's id in the name of the delay before its first generation.
+FIRST_GENERATION = "the initial delay of "
 # What the members of such a group are counted by.
 COUNTED = "generation"
 
@@ -258,7 +260,7 @@ def delays(me: GroupCoordinator) -> tuple[str, ...]:
     They run out without an accident: group.initial.rebalance.delay.ms is a time to wait for more.
     """
     return tuple(
-        f"the initial delay of {group_id}"
+        f"{FIRST_GENERATION}{group_id}"
         for group_id, group in me.classic_groups.items()
         if group.is_first
     )
@@ -269,7 +271,7 @@ def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
 
     Clause: KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule.
     """
-    group_id = delay.removeprefix("the initial delay of ")
+    group_id = delay.removeprefix(FIRST_GENERATION)
     group = me.classic_groups[group_id]
     if group.growing:
         return _effects(me, group_id, Done(group.but(growing=False)), on)

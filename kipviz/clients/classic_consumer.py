@@ -250,8 +250,11 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
 
 def timers(me: ClassicConsumer) -> tuple[str, ...]:
     """Give the timers that are set: they cost nothing and may run out at any moment."""
-    if me.on_wire is not None or me.beat:
-        return ()
+    return () if me.on_wire is not None or me.beat else running(me)
+
+
+def running(me: ClassicConsumer) -> tuple[str, ...]:
+    """Give the timers whose time passes, also while a request is under way."""
     if me.state is not S.STABLE:
         return (BACK_OFF,) if me.backing_off else ()
     return (HEARTBEAT, *group_reading.timers(me))

@@ -23,6 +23,7 @@ from kipviz.cluster import timers
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
+    DelayOver,
     Deliver,
     ExpireBatch,
     ExpireLock,
@@ -91,6 +92,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             if timer.startswith(EXPIRES):
                 return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
             return timers.TIMER, (broker, role, shard, timer)
+        case DelayOver(broker, role, shard, delay):
+            return timers.DELAY, (broker, role, shard, delay)
         case ClientTimer(source, timer):
             return timers.CLIENT, (source, timer)
         case GiveUp(source, broker):
@@ -128,6 +131,7 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         SENT: Send,
         GONE_ON: Step,
         timers.TIMER: RunOut,
+        timers.DELAY: DelayOver,
         timers.CLIENT: ClientTimer,
         timers.ASKED: GiveUp,
     }

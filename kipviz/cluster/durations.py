@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.spec import CLASSIC, MODERN, ClusterSpec
 from kipviz.core.values import Value
 
 SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"
@@ -41,6 +41,16 @@ def _of(name: str, occurs: Callable[[ClusterSpec], bool]) -> Callable[..., tuple
 def joins(spec: ClusterSpec) -> bool:
     """Say whether members of a regular group come and go."""
     return any(a.protocol and not a.share for a in spec.applications)
+
+
+def joins_by_heartbeat(spec: ClusterSpec) -> bool:
+    """Say whether members of a regular group come and go by KIP-848."""
+    return any(a.protocol == MODERN for a in spec.applications)
+
+
+def joins_classic(spec: ClusterSpec) -> bool:
+    """Say whether members of a regular group come and go by the classic protocol."""
+    return any(a.protocol == CLASSIC for a in spec.applications)
 
 
 def joins_shares(spec: ClusterSpec) -> bool:
@@ -127,7 +137,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a member of a regular group that was not heard of is taken out",
         SHIPPED,
         "KIP-848; GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
-        _of("consumer_session_timeout_ms", joins),
+        _of("consumer_session_timeout_ms", joins_by_heartbeat),
     ),
     Duration(
         "group.consumer.heartbeat.interval.ms",
@@ -136,15 +146,42 @@ DURATIONS: tuple[Duration, ...] = (
         "a member's next heartbeat is due, from when the last one was sent",
         SHIPPED,
         "KIP-848; AbstractHeartbeatRequestManager",
-        _of("consumer_heartbeat_interval_ms", joins),
+        _of("consumer_heartbeat_interval_ms", joins_by_heartbeat),
+    ),
+    Duration(
+        "session.timeout.ms",
+        45_000,
+        "consumer",
+        "a member of a classic group that was not heard of is taken out",
+        SHIPPED,
+        "KIP-62, KIP-735; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
+        _of("session_timeout_ms", joins_classic),
+    ),
+    Duration(
+        "heartbeat.interval.ms",
+        3_000,
+        "consumer",
+        "a classic member's next heartbeat is due",
+        SHIPPED,
+        "KIP-62; AbstractCoordinator.HeartbeatThread",
+        _of("heartbeat_interval_ms", joins_classic),
+    ),
+    Duration(
+        "group.initial.rebalance.delay.ms",
+        3_000,
+        "brokers",
+        "an empty classic group begins its first generation, or waits once more",
+        SHIPPED,
+        "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule",
+        lambda spec: (spec.settings.initial_rebalance_delay_ms,) if joins_classic(spec) else (),
     ),
     Duration(
         "max.poll.interval.ms",
         300_000,
         "consumer",
-        "a member that has to give up partitions is taken out (its rebalance time-out)",
+        "a member that has to give up partitions, or to join again, is taken out (rebalance time-out)",
         SHIPPED,
-        "KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
+        "KIP-62, KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
         _of("max_poll_interval_ms", joins),
     ),
     Duration(
@@ -254,6 +291,8 @@ FIELDS: dict[str, str] = {
     "metadata.max.idle.ms": "metadata_max_idle_ms",
     "request.timeout.ms": "request_timeout_ms",
     "delivery.timeout.ms": "delivery_timeout_ms",
+    "session.timeout.ms": "session_timeout_ms",
+    "heartbeat.interval.ms": "heartbeat_interval_ms",
 }
 
 

@@ -40,8 +40,8 @@ SESSION = "session"
 
 
 # How the consumer of a regular group becomes a member of it (group.protocol).
-CLASSIC = "classic"
-PROTOCOLS = ("", "consumer", CLASSIC)
+MODERN, CLASSIC = "consumer", "classic"
+PROTOCOLS = ("", MODERN, CLASSIC)
 
 
 # For how long it is counted how long ago a transaction began, where an operator asks.
@@ -112,6 +112,8 @@ class Durations(Value, frozen=True):
     metadata_max_idle_ms: int = 300_000
     request_timeout_ms: int = 30_000
     delivery_timeout_ms: int = 120_000
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
 
 
 class SessionSpec(Value, frozen=True):
@@ -331,13 +333,14 @@ def _check_durations(spec: ClusterSpec) -> None:
         value = getattr(durations, name)
         if type(value) is not int or value < 1:
             raise BadSpec(f"{name} is a whole number of ms from 1, not {value!r}")
-    for kind in ("consumer", "share"):
-        beat = getattr(durations, f"{kind}_heartbeat_interval_ms")
-        session = getattr(durations, f"{kind}_session_timeout_ms")
+    for kind in ("consumer_", "share_", ""):
+        beat = getattr(durations, f"{kind}heartbeat_interval_ms")
+        session = getattr(durations, f"{kind}session_timeout_ms")
         if beat >= session:
+            of = f"group.{kind[:-1]}." if kind else ""
             raise BadSpec(
-                f"group.{kind}.heartbeat.interval.ms ({beat}) has to be less than "
-                f"group.{kind}.session.timeout.ms ({session})"
+                f"{of}heartbeat.interval.ms ({beat}) has to be less than "
+                f"{of}session.timeout.ms ({session})"
             )
     if durations.delivery_timeout_ms < durations.request_timeout_ms:
         raise BadSpec(

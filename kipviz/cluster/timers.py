@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kipviz.brokers import transaction_liveness
+from kipviz.brokers.classic_membership import FIRST_GENERATION
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_append import APPENDS, append_of
@@ -27,6 +28,7 @@ from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.clients import group_reading, topic_ids
 from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call
+from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.kinds import Client, running
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
@@ -47,6 +49,7 @@ from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
+from kipviz.messages.classic_groups import Heartbeat
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.liveness import TxnHeartbeat
@@ -56,13 +59,15 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionState
 
-TIMER, EXPIRY = "timer", "transactional id"
+TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
 CLIENT, ASKED, BATCH = "of a client", "asked", "batch"
 # What has no action: how long ago a transaction began, by its name and what is asked for.
 AGE = "age"
 Place = tuple[str, tuple[object, ...]]
 Contexts = Callable[[int], Context]
-HEARTBEATS = (ConsumerGroupHeartbeat, ShareGroupHeartbeat, TxnHeartbeat)
+HEARTBEATS = (ConsumerGroupHeartbeat, Heartbeat, ShareGroupHeartbeat, TxnHeartbeat)
+# An answer that is no refusal: the member was heard.
+HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
 # How many silent intervals are too many (KIP-1309, draft).
 INTERVALS = 3
 
@@ -124,6 +129,8 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
             case _:
                 pass
     yield from _changed_transactions(before, world)
+    yield from _changed_ids(before, world)
+    yield from _of_classic_groups(before, world)
 
 
 def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
@@ -131,7 +138,7 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
     return any(
         isinstance(event, MessageSent)
         and (event.source, event.broker, event.way) == (source, broker, "response")
-        and getattr(event.message, "error", Errors.NONE) is not Errors.NONE
+        and getattr(event.message, "error", Errors.NONE) not in HEARD
         for event in events
     )
 
@@ -164,6 +171,26 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
                             yield AGE, place
 
 
+def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
+    """Give the first generations that are waited for once more, because somebody has joined, and
+    the sessions of members whose JoinGroup or SyncGroup was answered.
+    """
+    for key, role in world.roles.items():
+        was = before.roles.get(key)
+        if was is role or not isinstance(role, GroupCoordinator) or was is None:
+            continue
+        for name, group in role.classic_groups.items():
+            known = was.classic_groups.get(name)
+            if known is None or known is group:
+                continue
+            if known.growing and not group.growing:
+                yield DELAY, (*key, f"{FIRST_GENERATION}{name}")
+            for member, now in group.members.items():
+                earlier = known.members.get(member)
+                if earlier is not None and earlier.waits and not now.waits:
+                    yield TIMER, (*key, f"the session of {member} in {name}")
+
+
 # -- brokers -------------------------------------------------------------------------------------
 
 
@@ -181,6 +208,9 @@ def _of_roles(
                     takes = _left(spec, role, timer)
                     if takes is not None:
                         yield Deadline(TIMER, (*key, timer), takes, takes)
+            for delay in dispatch.delays(role):
+                takes = spec.settings.initial_rebalance_delay_ms
+                yield Deadline(DELAY, (*key, delay), takes, takes)
     for (kind, place), deadline in known.items():
         if kind == EXPIRY and not _in_office(world, str(place[0])):
             yield deadline
@@ -218,10 +248,12 @@ def _left(spec: ClusterSpec, role: Any, timer: str) -> int | None:
         return INTERVALS * int(role.transactions[name].heartbeat_interval_ms)
     if timer.startswith(APPENDS):
         return int(append_of(timer, role.waiting).record.timeout_ms)
-    if timer.startswith("the rebalance time-out of "):
+    if timer.startswith(("the rebalance time-out of ", "the sync time-out of ")):
         return durations.max_poll_interval_ms
     if not timer.startswith("the session of "):
         return None
+    if any(timer.endswith(f" in {group}") for group in role.classic_groups):
+        return durations.session_timeout_ms
     shares = any(timer.endswith(f" in {group}") for group in role.share_groups)
     return durations.share_session_timeout_ms if shares else durations.consumer_session_timeout_ms
 
@@ -260,6 +292,8 @@ def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int | None:
     if timer == group_reading.HEARTBEAT:
         if isinstance(client, Producer | TransactionSession):
             return client.heartbeat_interval_ms
+        if isinstance(client, ClassicConsumer):
+            return durations.heartbeat_interval_ms
         shares = isinstance(client, ShareMember)
         return (
             durations.share_heartbeat_interval_ms

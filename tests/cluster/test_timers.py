@@ -9,7 +9,15 @@ import pytest
 
 from kipviz.checking.budgets import budget_of
 from kipviz.cluster import deadlines, timers
-from kipviz.cluster.actions import ClientTimer, ClusterAction, ExpireBatch, GiveUp, RunOut, Tick
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    DelayOver,
+    ExpireBatch,
+    GiveUp,
+    RunOut,
+    Tick,
+)
 from kipviz.cluster.clock import Deadline
 from kipviz.cluster.durations import DURATIONS, FIELDS, occurring
 from kipviz.cluster.model import ClusterModel
@@ -85,6 +93,8 @@ def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     said = {row.setting: (values, row.default_ms) for row, values in occurring(spec)}
     regular = spec.but(applications=(spec.applications[0].but(share=False, protocol="consumer"),))
     said |= {row.setting: (values, row.default_ms) for row, values in occurring(regular)}
+    classic = spec.but(applications=(spec.applications[0].but(share=False, protocol="classic"),))
+    said |= {row.setting: (values, row.default_ms) for row, values in occurring(classic)}
     beats = "transaction.heartbeat.interval.ms"
     assert set(said) | {beats} == {row.setting for row in DURATIONS}
     for setting, (values, default) in said.items():
@@ -168,6 +178,25 @@ def test_a_member_beats_after_the_interval_and_its_session_begins_again(
     world = model.step(world, timer).world
     world = go(model, world, lambda w: deadlines.find(w, place) == session)
     assert heart in running(world, timers.CLIENT, "heartbeat")
+
+
+def test_a_classic_group_begins_after_its_delay_and_waits_once_more_for_who_came_meanwhile() -> (
+    None
+):
+    model = model_of("kip-62-rebalance", "run_out=1", "pause_max_ms=0", "delay_max_ms=0")
+    world = go(model, model.initial(), lambda w: running(w, timers.DELAY))
+    (delay,) = running(world, timers.DELAY)
+    assert at(delay) == (3_000, 3_000)
+    over = DelayOver(*delay.place)  # type: ignore[arg-type]
+    assert "it is due in 3 s" in str(model.why_not(world, over))
+    world = go(model, world, lambda w: over in model.enabled(w))
+    again = model.step(world, over).world
+    assert running(again, timers.DELAY) == [delay], "app-2 has joined while app-1 waited"
+    world = go(model, again, lambda w: running(w, timers.CLIENT, "heartbeat"))
+    (session, *_) = running(world, timers.TIMER, "the session")
+    assert session.by == 45_000
+    (heart, *_) = running(world, timers.CLIENT, "heartbeat")
+    assert at(heart) == (3_000, 3_000)
 
 
 def test_a_silent_member_is_taken_out_when_its_session_is_over_and_not_before() -> None:
