@@ -129,7 +129,6 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
             case _:
                 pass
     yield from _changed_transactions(before, world)
-    yield from _changed_ids(before, world)
     yield from _of_classic_groups(before, world)
 
 
@@ -172,9 +171,7 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
 
 
 def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
-    """Give the first generations that are waited for once more, because somebody has joined, and
-    the sessions of members whose JoinGroup or SyncGroup was answered.
-    """
+    """Give delays that begin once more, and the sessions of members who are answered at last."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, GroupCoordinator) or was is None:
