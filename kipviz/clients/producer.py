@@ -193,16 +193,10 @@ def send_offsets(
 
     Under transaction versions 0 and 1 AddOffsetsToTxn goes to the transaction coordinator first.
     """
+    who = (me.transactional_id, group_id, me.producer_id, me.producer_epoch)
+    version = me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT
     request = TxnOffsetCommit(
-        me.transactional_id,
-        group_id,
-        me.producer_id,
-        me.producer_epoch,
-        member_id,
-        member_epoch,
-        offsets,
-        me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT,
-        instance_id=instance_id,
+        *who, member_id, member_epoch, offsets, version, instance_id=instance_id
     )
     if me.implicit:
         asked = topic_ids.asked(me.topics, request)
