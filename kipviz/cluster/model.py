@@ -93,9 +93,9 @@ TIMED_ROLES = frozenset(
 
 TICK = Tick()
 
-# So much of what clients, roles and wires allow is remembered: a search meets nine in ten again (measured),
+# So much of what clients, roles and wires allow is remembered: a search meets eight in ten again (measured),
 # a run has little use for more than the last ones.
-SEEN_MAX = 512
+SEEN_MAX = 128
 
 # Which field of the fault budget an action spends; below, what that many of it are called.
 SPENDS: dict[type, str] = {
