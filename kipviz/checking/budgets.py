@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.checking.faults import FAULTS, UnknownFaults
 from kipviz.cluster.spec import FaultBudget
 
+MOST = 1_000_000
 KINDS: tuple[str, ...] = FaultBudget.__struct_fields__
 
 
@@ -33,6 +34,10 @@ def budget_of(words: str) -> FaultBudget:
             raise UnknownFaults(f"the fault {kind!r} is named twice: name each one once")
         if not (count.isascii() and count.isdecimal()):
             raise UnknownFaults(f"{kind} takes a whole number from 0, not {count!r}")
+        if int(count) > MOST:
+            raise UnknownFaults(
+                f"{kind} takes at most {MOST:,}, which no search comes to the end of"
+            )
         counts[kind] = int(count)
     return FaultBudget(**counts)
 

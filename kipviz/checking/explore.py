@@ -12,7 +12,7 @@ it goes on where it stopped, in memory or from a file (`checking.kept`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from kipviz.checking import memory
@@ -68,6 +68,14 @@ class _PropertyRaised(Exception):
         super().__init__(f"property {name!r} raised {_sentence_of(error)}")
 
 
+class _PropertyForgets(Exception):
+    """What a property remembers is nothing that states can be told apart by."""
+
+    def __init__(self, name: str, state: Any) -> None:
+        kind = type(state).__name__
+        super().__init__(f"property {name!r} remembers a {kind}: it has to be a Part or a Table")
+
+
 class Search:
     """A search that can be stopped at any moment and taken up again.
 
@@ -100,7 +108,7 @@ class Search:
         self._forever: Forever | None = None
         self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
         self._shared = getattr(model, "shared", lambda world: world)
-        self._states = Alike(_of_states).first
+        self._alike = Alike(_of_states)
         self.progress_at = _place_of(NothingPending.name, properties)
         for reduction in self.reductions:
             reduction.fit(model, full_states=full_states)
@@ -140,7 +148,9 @@ class Search:
             self._keep(number, world, states)
             self.note(number, world, states, 0)
         except Exception as error:  # noqa: BLE001  bad input is an answer, not a crash
-            self._failure = f"the start cannot be judged: {_sentence_of(error)}"
+            known = isinstance(error, _PropertyRaised | _PropertyForgets)
+            why = str(error) if known else _sentence_of(error)
+            self._failure = f"the start cannot be judged: {why}"
 
     def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> str:
         """Visit what waits, level by level; say why it stopped, or nothing when none is left."""
@@ -216,9 +226,19 @@ class Search:
     def key(self, world: Any, states: tuple[Any, ...]) -> bytes:
         """Give the sixteen bytes by which a state is known."""
         if self._renamed is not None:
-            return self._renamed(self._shared(world), self._states(states)[0])
+            return self._renamed(self._shared(world), self._remembered(states)[0])
         mark = self.model.search_key(world)
-        return digest_of(mark + self._states(states)[1]) if states else mark
+        return digest_of(mark + self._remembered(states)[1]) if states else mark
+
+    def _remembered(self, states: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
+        """Give what the properties remember as it was first met, and its digests."""
+        try:
+            return self._alike.first(states)
+        except (TypeError, AttributeError):
+            for prop, state in zip(self.properties, states, strict=True):
+                if not (hasattr(state, "digest") and isinstance(state, Hashable)):
+                    raise _PropertyForgets(prop.name, state) from None
+            raise
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Judge a new state, and let it wait for its turn if there is more to learn below it."""
@@ -237,7 +257,7 @@ class Search:
             self.graph.broken(number)
         else:
             # What waits shares what is alike: a waiting state takes 1.4 kB instead of 4.9.
-            self.queue.append((number, self._shared(world), self._states(states)[0], depth))
+            self.queue.append((number, self._shared(world), self._remembered(states)[0], depth))
 
     def findings(self, states: tuple[Any, ...]) -> Iterator[Finding]:
         """Give what each property says of a state, one after the other."""
@@ -294,7 +314,7 @@ def _place_of(name: str, properties: tuple[Property, ...]) -> int:
 
 def told(error: Exception) -> str:
     """Say in words what a property or a model raised."""
-    if isinstance(error, _PropertyRaised | DigestsCollide):
+    if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide):
         return str(error)
     return f"the model raised {_sentence_of(error)}: the design's slots do not go together"
 

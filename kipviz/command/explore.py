@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -171,13 +170,11 @@ def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 @contextmanager
 def _until_interrupted(progress: Progress) -> Iterator[Callable[[int, int], bool]]:
-    """Let the first ^C end the search in order, so that what was found is told and kept."""
-    interrupted: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
-    try:
-        yield lambda states, depth: progress.states(states, depth) and not interrupted
-    finally:
-        signal.signal(signal.SIGINT, before)
+    """Tell the progress, and let the first ^C end the search in order."""
+    from kipviz.checking.interrupted import until_interrupted
+
+    with until_interrupted() as go_on:
+        yield lambda states, depth: progress.states(states, depth) and go_on(states, depth)
 
 
 def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:

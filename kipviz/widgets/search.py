@@ -10,6 +10,7 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.by_name import reduction
 from kipviz.checking.explore import explore
 from kipviz.checking.found import Counterexample, Explored
+from kipviz.checking.interrupted import until_interrupted
 from kipviz.cluster.spec import FaultBudget
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
@@ -92,6 +93,8 @@ def search(
 ) -> Search:
     """Visit every state that a scenario's cluster can reach under a design.
 
+    Who interrupts it gets what was found so far, and the sentence says that it is not all.
+
     Args:
         scenario: a scenario's name; `kip-1289-small` is made for this.
         design: a design's name.
@@ -117,5 +120,6 @@ def search(
     changes = (*((f"clock={clock}",) if clock else ()), *settings)
     spec, under = changed(story.spec, chosen, changes)
     model = story.but(spec=spec).model(under, budget)
-    explored = explore(model, states_max, reductions=reductions)
+    with until_interrupted() as go_on:
+        explored = explore(model, states_max, go_on, reductions)
     return Search(story, chosen, budget, explored, changes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from kipviz.checking import explore as searching
 from kipviz.checking import kept, memory
 from kipviz.checking.explore import DigestsCollide, Search, explore
 from kipviz.checking.found import Bounds, Explored
+from kipviz.checking.interrupted import until_interrupted
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
@@ -266,6 +269,33 @@ def test_a_property_that_raises_at_the_start_is_said_in_one_sentence(
     found = explore(model_of(CALM), properties=(Raises(1),))
     assert found.stopped == "the start cannot be judged: ZeroDivisionError: division by zero"
     assert (found.states, found.complete) == (0, False)
+
+
+class Listing(Raises):
+    """Remembers in a list what it saw, from some step on."""
+
+    def observe(self, state: Any, action: Any, outcome: Any) -> Any:
+        self.after -= 1
+        return state if self.after > 0 else [state]
+
+
+@pytest.mark.parametrize(("left", "states"), [(0, 1), (300, 100)])
+def test_what_a_property_must_not_remember_is_said_in_one_sentence(left: int, states: int) -> None:
+    found = explore(model_of(CALM), properties=(*PROPERTIES, Listing(left)))
+    assert found.stopped.endswith(
+        "property 'sums' remembers a list: it has to be a Part or a Table"
+    )
+    assert found.states >= states
+
+
+def test_the_first_interrupt_ends_a_search_in_order_and_keeps_what_was_found() -> None:
+    search = Search(model_of(CALM))
+    with until_interrupted() as go_on:
+        stopped = search.run(EVERYTHING, lambda s, d: signal.raise_signal(SIGINT) or go_on(s, d))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(SIGINT)
+    assert (stopped.stopped, stopped.complete) == ("cancelled", False)
+    assert search.run(EVERYTHING) == explore(model_of(CALM))
 
 
 def test_slots_that_contradict_each_other_are_said_in_one_sentence(

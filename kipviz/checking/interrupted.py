@@ -1,0 +1,36 @@
+"""The first ^C (or a notebook's stop button) ends a search in order, so that what was found is kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+GoOn = Callable[[int, int], bool]
+
+
+@contextmanager
+def until_interrupted() -> Iterator[GoOn]:
+    """Give a `progress` that is content until somebody interrupts; who does so twice means it.
+
+    Only the main thread is interrupted by Python, so in another one nothing is changed.
+    """
+    interrupted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        if interrupted:
+            raise KeyboardInterrupt
+        interrupted.append(number)
+
+    def go_on(states: int, depth: int) -> bool:
+        return not interrupted
+
+    if threading.current_thread() is not threading.main_thread():
+        yield go_on
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield go_on
+    finally:
+        signal.signal(signal.SIGINT, before)
