@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -26,10 +25,11 @@ def until_interrupted() -> Iterator[GoOn]:
     def go_on(states: int, depth: int) -> bool:
         return not interrupted
 
-    if threading.current_thread() is not threading.main_thread():
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # it is not the main thread
         yield go_on
         return
-    before = signal.signal(signal.SIGINT, note)
     try:
         yield go_on
     finally:
