@@ -23,5 +23,21 @@ KIP = Kip(
             handler="brokers.transaction_metadata.init_producer_id_error",
             test="brokers/test_transaction_metadata.py::test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectation",
         ),
+        Row(
+            "The expected epoch after a failover",
+            "What tells a repeated question from a zombie's is not in the log (KAFKA-20357).",
+            MODELLED,
+            handler="brokers.transaction_metadata.next_identity",
+            scenario="kip-360-fenced-by-nobody",
+            test="scenarios/test_late_and_restored.py::test_a_repeated_question_is_a_zombies_after_the_coordinator_moved",
+        ),
+        Row(
+            "The expected epoch in ONGOING",
+            "With a transaction open only the producer id is compared, and the transaction aborted.",
+            MODELLED,
+            handler="brokers.transaction_metadata.init_producer_id_error",
+            scenario="kip-360-stale-question",
+            test="scenarios/test_late_and_restored.py::test_a_stale_question_ends_two_producers",
+        ),
     ),
 )

@@ -230,5 +230,13 @@ KIP = Kip(
             test="clients/test_max_block.py::test_any_other_call_is_illegal_until_that_one_was_made_again",
             page="10-kip-98-transactions",
         ),
+        Row(
+            "WriteTxnMarkerRequest: coordinator epoch",
+            "Markers of a coordinator that has been replaced are refused.",
+            MODELLED,
+            handler="brokers.replication.marker_error",
+            scenario="kip-98-zombie-coordinator",
+            test="scenarios/test_late_and_restored.py::test_markers_of_the_coordinator_before_are_refused",
+        ),
     ),
 )

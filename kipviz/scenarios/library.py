@@ -16,6 +16,7 @@ from kipviz.scenarios.stories import (
     kip_848,
     kip_890,
     kip_890_identities,
+    kip_890_late,
     kip_890_rolling,
     kip_932,
     kip_932_operator,
@@ -37,6 +38,7 @@ from kipviz.scenarios.stories import (
     kip_1310_open,
     kip_1319,
     pains,
+    pains_of_recovery,
     pains_of_sharing,
 )
 
@@ -59,6 +61,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_345.STORIES,
     *kip_890.STORIES,
     *kip_890_identities.STORIES,
+    *kip_890_late.STORIES,
     *kip_890_rolling.STORIES,
     *kip_932.STORIES,
     *kip_932_sources.STORIES,
@@ -70,6 +73,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1191.STORIES,
     *kip_1319.STORIES,
     *pains.STORIES,
+    *pains_of_recovery.STORIES,
     *pains_of_sharing.STORIES,
     *kip_1289.STORIES,
     *kip_1289_corners.STORIES,

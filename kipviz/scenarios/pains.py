@@ -107,9 +107,8 @@ PAINS: tuple[Pain, ...] = (
         "The transaction of the checkpoint timed out before the recovery, and was aborted.",
         "transaction.timeout.ms longer than the longest recovery; KIP-939 takes the timeout away.",
         "FLINK-8086",
-        "pain-timed-out",
+        "pain-recovered-too-late",
         3,
-        "the same refusal, without the checkpoint and the recovery around it",
     ),
     Pain(
         8,
@@ -128,7 +127,8 @@ PAINS: tuple[Pain, ...] = (
         "A transaction without records never reached the broker: there is nothing to commit.",
         "Skip the commit of an empty transaction.",
         "FLINK-31363",
-        missing="a checkpoint that is restored without a record in it",
+        "pain-restore-of-nothing",
+        3,
     ),
     Pain(
         10,
@@ -137,7 +137,8 @@ PAINS: tuple[Pain, ...] = (
         "Two transactions had one producer id and epoch, as before transaction version 2.",
         "Transaction version 2: every transaction has an epoch of its own.",
         "FLINK-8132",
-        missing="the resumed transaction of transaction version 1, with a second one behind it",
+        "pain-more-than-the-checkpoint",
+        3,
     ),
     Pain(
         11,
@@ -146,16 +147,19 @@ PAINS: tuple[Pain, ...] = (
         "A name was used again, and the newer transaction under it was left open.",
         "Abort the names that a recovery does not use; an operator fences them (kip-664-fence).",
         "FLINK-40626",
-        missing="a pool of transactional ids that a job hands out",
+        "pain-recycled-name",
+        4,
     ),
     Pain(
         12,
         "INVALID_PRODUCER_ID_MAPPING once in a blue moon, on restore",
         "The identity in the checkpoint is not the coordinator's any more.",
         "The epoch was exhausted, the producer id rotated, and the checkpoint was older than that.",
-        "Transaction version 2 recognises the identity from before a rotation.",
+        "A recovery that ends transactions in version 5: there the identity from before a rotation is "
+        "recognised.",
         "FLINK-40689",
-        missing="a run that begins at epoch 32766",
+        "pain-rotated-away",
+        3,
     ),
     Pain(
         13,
@@ -164,7 +168,8 @@ PAINS: tuple[Pain, ...] = (
         "The transactional id expired (transactional.id.expiration.ms, 7 days).",
         "A new producer; expire later than the longest pause.",
         "spring-kafka 660",
-        missing="the expiry of transactional ids",
+        "pain-idle-week",
+        3,
     ),
     Pain(
         14,

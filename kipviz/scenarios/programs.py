@@ -372,4 +372,28 @@ ABORT_INSTEAD: tuple[Line, ...] = (
     *COPY[:4],
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=5),
     Line("} catch (TimeoutException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION),
+
+# A sink and its recovery (Flink): the checkpoint keeps an identity, and another process commits by it.
+WRITE_NOTHING: tuple[Line, ...] = (INIT, Line("producer.beginTransaction();", C.BEGIN_TRANSACTION))
+WRITE_ON: tuple[Line, ...] = COPY
+
+
+def recover_by_reflection(checkpoint: str) -> tuple[Line, ...]:
+    """Give the recovery of a checkpoint ("name id epoch"): take the transaction up and commit it."""
+    return (
+        Line(
+            "producer.resumeTransaction(id, epoch); // reflection, from the checkpoint",
+            C.RESUME_TRANSACTION,
+            target=checkpoint,
+        ),
+        Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
+    )
+
+
+RECOVER_BY_REFLECTION: tuple[Line, ...] = recover_by_reflection("my-txn 9 0")
+# The source stands where the checkpoint says: behind the first record.
+WRITE_ON_FROM_THE_SECOND: tuple[Line, ...] = (
+    INIT,
+    Line("source.seek(checkpoint); // behind the first record", C.POLL),
+    *(line.but(then=-1) for line in COPY[1:]),
 )

@@ -50,8 +50,11 @@ def seen(number, kind):
         (1, "EndTxn: PRODUCER_FENCED"),
         (2, "EndTxn: INVALID_TXN_STATE"),
         (3, "Produce: INVALID_PRODUCER_EPOCH"),
-        (7, "EndTxn: INVALID_TXN_STATE"),
+        (7, "EndTxn: PRODUCER_FENCED"),
         (8, "InitProducerId: INVALID_TRANSACTION_TIMEOUT"),
+        (9, "EndTxn: INVALID_TXN_STATE"),
+        (12, "EndTxn: INVALID_PRODUCER_ID_MAPPING"),
+        (13, "Produce: INVALID_PRODUCER_ID_MAPPING"),
         (16, "EndTxn: PRODUCER_FENCED"),
         (17, "InitProducerId: TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
         (24, "IllegalStateException: all records must be acknowledged in explicit mode"),
@@ -125,3 +128,29 @@ def test_a_timeout_is_nothing_that_the_application_hears_of():
     """Symptom 21: the ABORT marker is written while the application works on."""
     assert [e.control for e in seen(21, BatchAppended)] == ["ABORT"]
     assert not [e for e in seen(21, MessageDelivered) if e.source.startswith("app-1")]
+
+
+def test_a_recovery_commits_what_stands_behind_its_checkpoint_if_the_epoch_is_the_same():
+    """Symptom 10, and that it goes with transaction version 2."""
+    below, _ = played("pain-more-than-the-checkpoint", "kafka-tv1")
+    assert [b.control for b in below.world.logs["output-A-0"].batches if b.control] == [
+        "COMMIT"
+    ] * 2
+    now, _ = played("pain-more-than-the-checkpoint", "kafka")
+    assert now.world.logs["output-A-0"].open
+    raised = [e.raised for n in nodes(now) for e in n.events if isinstance(e, CallReturned)]
+    assert raised[-1] == "EndTxn: PRODUCER_FENCED"
+
+
+def test_a_forgotten_transaction_holds_up_what_the_restored_job_commits():
+    """Symptom 11: two records are committed, and the reader gets the first one."""
+    world = beat(11)[-1].world
+    log = world.logs["output-A-0"]
+    assert log.last_stable_offset < log.high_watermark
+    assert [r.value for r in world.applications["reader"].records] == ["f(a)"]
+
+
+def test_what_the_checkpoint_relied_on_is_aborted_and_nobody_reads_it():
+    trace, _ = played("pain-recovered-too-late", "kafka")
+    assert [b.control for b in trace.world.logs["output-A-0"].batches if b.control] == ["ABORT"]
+    assert not trace.world.applications["reader"].records
