@@ -372,6 +372,7 @@ ABORT_INSTEAD: tuple[Line, ...] = (
     *COPY[:4],
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=5),
     Line("} catch (TimeoutException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION),
+)
 
 # A sink and its recovery (Flink): the checkpoint keeps an identity, and another process commits by it.
 WRITE_NOTHING: tuple[Line, ...] = (INIT, Line("producer.beginTransaction();", C.BEGIN_TRANSACTION))
