@@ -18,6 +18,7 @@ KIP = Kip(
             scenario="kip-345-restart",
             test=TESTS
             + "test_a_static_member_has_its_name_at_once_and_takes_its_place_without_a_rebalance",
+            page="26-classic-groups",
         ),
         Row(
             "FENCED_INSTANCE_ID",
@@ -26,6 +27,7 @@ KIP = Kip(
             handler="brokers.classic_group.member_error",
             scenario="kip-345-two-of-one",
             test=TESTS + "test_who_speaks_in_a_static_member_s_older_id_is_fenced",
+            page="26-classic-groups",
         ),
         Row(
             "A static member that does not join again",
@@ -35,6 +37,7 @@ KIP = Kip(
             scenario="kip-447-generation",
             test=TESTS
             + "test_a_static_member_that_does_not_join_in_time_is_kept_and_counts_for_the_old_generation",
+            page="26-classic-groups",
         ),
         Row(
             "No LeaveGroup",
@@ -43,6 +46,7 @@ KIP = Kip(
             handler="clients.classic_consumer.unsubscribe",
             scenario="kip-345-restart",
             test=TESTS + "test_an_operator_takes_a_static_member_out_by_its_name",
+            page="26-classic-groups",
         ),
         Row(
             "removeMembersFromConsumerGroup, several members in one LeaveGroup",

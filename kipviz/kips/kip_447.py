@@ -92,6 +92,7 @@ KIP = Kip(
             handler="brokers.classic_group.commit_error",
             scenario="kip-447-generation",
             test="brokers/test_classic_group.py::test_who_may_commit_beside_and_inside_a_transaction",
+            page="26-classic-groups",
         ),
         Row(
             "Both halves are needed",

@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
             test="brokers/test_classic_membership.py::test_a_second_member_waits_until_the_first_has_joined_again",
+            page="26-classic-groups",
         ),
         Row(
             "SyncGroup",
@@ -24,6 +25,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_sync_group",
             scenario="kip-62-rebalance",
             test="brokers/test_classic_membership.py::test_the_assignment_is_valid_when_it_is_replicated",
+            page="26-classic-groups",
         ),
         Row(
             "States of a group",
@@ -32,6 +34,7 @@ KIP = Kip(
             handler="brokers.classic_group.to",
             scenario="kip-62-rebalance",
             test="brokers/test_classic_group.py::test_a_state_is_entered_from_its_predecessors_only",
+            page="26-classic-groups",
         ),
         Row(
             "Background heartbeats",
@@ -40,6 +43,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_heartbeat",
             scenario="kip-62-in-the-middle",
             test="brokers/test_classic_membership.py::test_a_heartbeat_tells_that_the_group_rebalances",
+            page="26-classic-groups",
         ),
         Row(
             "Session time-out",
@@ -48,6 +52,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_timer",
             scenario="kip-62-rebalance",
             test="brokers/test_classic_membership.py::test_a_silent_member_is_taken_out_and_the_others_rebalance",
+            page="26-classic-groups",
         ),
         Row(
             "max.poll.interval.ms as rebalance time-out",
@@ -56,6 +61,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_timer",
             scenario="kip-62-too-slow",
             test="brokers/test_classic_membership.py::test_the_group_goes_on_without_who_does_not_join_in_time",
+            page="26-classic-groups",
         ),
         Row(
             "max.poll.interval.ms at the client",
@@ -71,6 +77,7 @@ KIP = Kip(
             scenario="kip-62-rebalance",
             test="clients/test_classic_consumer.py::test_the_leader_gives_ranges_in_the_order_of_ids",
             note="range alone, for one topic; INCONSISTENT_GROUP_PROTOCOL cannot come up",
+            page="26-classic-groups",
         ),
         Row(
             "Eager rebalancing",
@@ -79,6 +86,7 @@ KIP = Kip(
             handler="clients.classic_consumer.poll",
             scenario="kip-62-in-the-middle",
             test="clients/test_classic_consumer.py::test_everything_is_given_up_before_joining_again",
+            page="26-classic-groups",
         ),
         Row(
             "MEMBER_ID_REQUIRED (KIP-394)",
@@ -87,6 +95,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
             test="brokers/test_classic_membership.py::test_who_has_no_name_gets_one_and_has_to_come_again",
+            page="26-classic-groups",
         ),
         Row(
             "group.initial.rebalance.delay.ms (KIP-134)",
@@ -95,6 +104,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_delay",
             scenario="kip-62-rebalance",
             test="brokers/test_classic_membership.py::test_an_empty_group_waits_once_more_when_somebody_else_has_joined",
+            page="26-classic-groups",
         ),
         Row(
             "The group in __consumer_offsets",
@@ -103,6 +113,7 @@ KIP = Kip(
             handler="brokers.classic_group.loaded",
             scenario="kip-62-coordinator-gone",
             test="brokers/test_classic_membership.py::test_a_new_coordinator_goes_on_from_the_last_generation_in_the_log",
+            page="26-classic-groups",
         ),
         Row(
             "Cooperative rebalancing (KIP-429), other assignors",
