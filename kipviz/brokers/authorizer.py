@@ -297,6 +297,18 @@ def kept_out(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tup
     return tuple(name for names in found for name in names)
 
 
+def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tuple[str, ...]:
+    """Give the partitions of a client's AddPartitionsToTxn that only the others of it keep out.
+
+    Clause: KIP-98 "AddPartitionsToTxnRequest"; KafkaApis.handleAddPartitionsToTxnRequest.
+    """
+    if acls is None or not isinstance(message, AddPartitionsToTxn):
+        return ()
+    write = Need(Op.WRITE, R.TOPIC)
+    lacking = _lacking(acls, source, write, NAMES[R.TOPIC](message))
+    return tuple(p for p in message.partitions if topic_of(p) not in lacking)
+
+
 def _lacking(
     acls: tuple[Acl, ...], source: str, need: Need, names: tuple[str, ...]
 ) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from kipviz.brokers.authorizer import kept_out, refusal
+from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.context import (
     NOBODY,
     Context,
@@ -241,7 +241,7 @@ class Turn:
         if self.image.acls is not None and host_of(source) in self.applications:
             error = refusal(self.image.acls, source, message)
             if error is not Errors.NONE:
-                self._reply(Reply(reply_to, dispatch.refused(message, error)))
+                self._reply(Reply(reply_to, self._refusal(source, message, error)))
                 return
             message = self._admitted(source, broker, envelope)
         key = dispatch.role_for(message, broker, self.image)
@@ -250,6 +250,14 @@ class Turn:
             self._reply(Reply(reply_to, dispatch.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
+
+    def _refusal(self, source: str, message: Message, error: Errors) -> Message:
+        """Give the answer to a request without a right, and what of it was not even tried."""
+        answer = dispatch.refused(message, error)
+        if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
+            return answer
+        good = not_attempted(self.image.acls, source, message)
+        return answer.but(not_attempted=good) if good else answer
 
     def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
         """Let a client have the error of a request that the broker's ApiVersions does not name.

@@ -58,6 +58,15 @@ KIP = Kip(
             page="10-kip-98-transactions",
         ),
         Row(
+            "AddPartitionsToTxnRequest: errors of single partitions",
+            "If a client may not write to one of them, none is added, and the others are not attempted.",
+            SIMPLIFIED,
+            handler="brokers.authorizer.not_attempted",
+            test="brokers/test_authorizer.py::"
+            "test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out",
+            note="no client names a partition that is not there (UNKNOWN_TOPIC_OR_PARTITION)",
+        ),
+        Row(
             "EndTxnRequest",
             "The decision is logged as PREPARE_COMMIT or PREPARE_ABORT and then answered.",
             MODELLED,

@@ -59,7 +59,9 @@ class AddPartitionsToTxn(Message, frozen=True):
 class AddPartitionsToTxnResponse(Message, frozen=True):
     """Whether the coordinator has the partitions in the transaction's record.
 
-    All partitions of a request share one answer here: none of them is unknown or forbidden alone.
+    One partition that its client may not write to is enough that none is added: then `error` is of the
+    forbidden ones, and those `not_attempted` have OPERATION_NOT_ATTEMPTED. No client here names a
+    partition that is not there.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -70,6 +72,11 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     producer_id: int
     producer_epoch: int
     partitions: tuple[str, ...]
+    not_attempted: tuple[str, ...] = ()
+
+    def error_of(self, partition: str) -> Errors:
+        """Give the error that stands beside a partition."""
+        return Errors.OPERATION_NOT_ATTEMPTED if partition in self.not_attempted else self.error
 
 
 class AddOffsetsToTxn(Message, frozen=True):

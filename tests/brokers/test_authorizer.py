@@ -64,6 +64,7 @@ from kipviz.messages.share_state import (
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
     EndTxn,
     InitProducerId,
     InitProducerIdResponse,
@@ -347,3 +348,22 @@ def test_whoever_may_write_to_some_topic_may_have_an_identity_without_a_name():
     assert refused(a.NAMELESS, some, all_less) is Errors.CLUSTER_AUTHORIZATION_FAILED
     others = Acl("app-2", Op.WRITE, R.TOPIC, "out")
     assert refused(a.NAMELESS, others) is Errors.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out():
+    """KafkaApis.handleAddPartitionsToTxnRequest: OPERATION_NOT_ATTEMPTED beside the good ones."""
+    may = (
+        Acl("app-1", Op.WRITE, R.TRANSACTIONAL_ID, "t"),
+        Acl("app-1", Op.WRITE, R.TOPIC, "good"),
+    )
+    asked = AddPartitionsToTxn("t", 9, 0, ("good-0", "bad-0", "good-1"), version=3)
+    assert a.refusal(may, "app-1/producer", asked) is Errors.TOPIC_AUTHORIZATION_FAILED
+    left = a.not_attempted(may, "app-1/producer", asked)
+    answer = AddPartitionsToTxnResponse(
+        Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, asked.partitions, left
+    )
+    assert [answer.error_of(p).name for p in asked.partitions] == [
+        "OPERATION_NOT_ATTEMPTED",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "OPERATION_NOT_ATTEMPTED",
+    ]

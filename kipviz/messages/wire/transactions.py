@@ -302,7 +302,9 @@ def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
 
 def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
     def result(topic: str, found: tuple[int, ...]) -> Struct:
-        each = tuple({"PartitionIndex": i, "PartitionErrorCode": m.error} for i in found)
+        each = tuple(
+            {"PartitionIndex": i, "PartitionErrorCode": m.error_of(f"{topic}-{i}")} for i in found
+        )
         return {"Name": topic, "ResultsByPartition": each}
 
     results = indexes(m.partitions, result)
