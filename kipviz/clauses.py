@@ -315,6 +315,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "SocketServer.Processor, a request read before the close",
     ),
+    "DeleteRecords": Clause(
+        "delete_oldest",
+        "KIP-107 DeleteRecords; retention.ms, retention.bytes",
+        SHIPPED,
+        "UnifiedLog.maybeIncrementLogStartOffset",
+    ),
     "TimeOutCall": Clause(
         "timed_out",
         "KIP-98 Producer API; max.block.ms (KAFKA-6446)",

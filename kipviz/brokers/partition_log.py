@@ -57,6 +57,13 @@ class AbortedTransaction(Value, frozen=True):
     last_stable_offset: int
 
 
+class LogStart(Value, frozen=True):
+    """What a log knew of its producers where it begins now: what is before that was deleted."""
+
+    producers: Table[int, ProducerEntry]
+    open: tuple[tuple[int, int], ...]
+
+
 class PartitionLog(Part, frozen=True, dict=True):
     """The batches of a partition, its high watermark and its producers.
 
@@ -64,7 +71,8 @@ class PartitionLog(Part, frozen=True, dict=True):
     `unreplicated` (first offset, marker offset) of those whose marker is not below the high
     watermark yet. `start_offset` is the first offset that exists. `given_up` are the offsets of
     records whose writer was told that they failed: they may be replicated all the same, and whoever
-    reads the log next takes them for what they say.
+    reads the log next takes them for what they say. `at_start` is there if records were deleted whose
+    producers the log still knows, as the followers do.
     """
 
     name: str
@@ -77,6 +85,7 @@ class PartitionLog(Part, frozen=True, dict=True):
     unreplicated: tuple[tuple[int, int], ...] = ()
     aborted: Log[AbortedTransaction] = Log.of()
     given_up: tuple[int, ...] = ()
+    at_start: LogStart | None = None
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -90,10 +99,13 @@ class PartitionLog(Part, frozen=True, dict=True):
     def last_stable_offset(self) -> int:
         """The LSO: a read_committed consumer reads below it.
 
-        First unstable offset, if it is below the high watermark, else the high watermark.
+        First unstable offset, if it is below the high watermark, else the high watermark; but not
+        before the log begins (UnifiedLog.maybeIncrementFirstUnstableOffset).
         """
         unstable = self.first_unstable_offset
-        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+        if unstable is None:
+            return self.high_watermark
+        return min(max(unstable, self.start_offset), self.high_watermark)
 
 
 def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> bool:
@@ -259,18 +271,38 @@ def replicate(log: PartitionLog, up_to: int = -1) -> PartitionLog:
 def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
     """Delete a log from its front: a batch that reaches over the new start stays whole.
 
-    What the log knows of producers stays as well. Source: UnifiedLog.maybeIncrementLogStartOffset.
+    What the log knows of producers stays as well, and with it a transaction whose first records are
+    gone: its marker is still to come. Source: UnifiedLog.maybeIncrementLogStartOffset (KIP-107),
+    ProducerStateManager.onLogStartOffsetIncremented.
     """
-    kept = Log.of(batch for batch in log.batches if batch.last_offset >= up_to)
-    return log.but(start_offset=up_to, batches=kept)
+    before = _at_start(log)
+    for batch in log.batches:
+        if batch.last_offset < up_to:
+            before = append(before, batch)
+    known = bool(before.producers)
+    return log.but(
+        start_offset=up_to,
+        batches=Log.of(batch for batch in log.batches if batch.last_offset >= up_to),
+        aborted=Log.of(entry for entry in log.aborted if entry.last_offset >= up_to),
+        at_start=LogStart(before.producers, before.open) if known else None,
+    )
+
+
+def _at_start(log: PartitionLog) -> PartitionLog:
+    """Give a log without its batches: with what is known from before its start."""
+    start = log.start_offset
+    fresh = PartitionLog(log.name, start, end_offset=start, high_watermark=start)
+    known = log.at_start
+    if known is None:
+        return fresh
+    return fresh.but(producers=known.producers, open=known.open, at_start=known)
 
 
 def rebuild(log: PartitionLog) -> PartitionLog:
     """Give the log as a new leader finds it: cut at the high watermark and read from the start."""
     if log.high_watermark == log.end_offset:
         return log
-    start = log.start_offset
-    fresh = PartitionLog(log.name, start, end_offset=start, high_watermark=start)
+    fresh = _at_start(log)
     for batch in log.batches:
         if batch.last_offset < log.high_watermark:
             fresh = append(fresh, batch)

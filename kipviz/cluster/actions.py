@@ -132,6 +132,13 @@ class RemakeTopic(Action, frozen=True):
     topic: str
 
 
+class DeleteRecords(Action, frozen=True):
+    """Retention, or an operator (DeleteRecords), deletes a partition's oldest batch."""
+
+    KIND: ClassVar[str] = "fault"
+    partition: str
+
+
 class CrashBroker(Action, frozen=True):
     """A broker stops at once; its partitions get another leader, its connections break."""
 
@@ -283,6 +290,7 @@ ClusterAction: TypeAlias = (
     | ClientTimer
     | Refresh
     | RemakeTopic
+    | DeleteRecords
     | CrashBroker
     | StartBroker
     | MoveLeader

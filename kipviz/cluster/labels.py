@@ -15,6 +15,7 @@ from kipviz.cluster.actions import (
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -85,7 +86,14 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{source} loses {broker_host(broker)}"
         case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
             return _limit(world, action)
-        case RemakeTopic() | UpgradeFeature() | InstallRelease() | CreateAcls() | DeleteAcls():
+        case (
+            RemakeTopic()
+            | DeleteRecords()
+            | UpgradeFeature()
+            | InstallRelease()
+            | CreateAcls()
+            | DeleteAcls()
+        ):
             return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
             return _of_hosts(action)
@@ -94,10 +102,12 @@ def label(world: World, action: ClusterAction) -> str:
 
 
 def _operated(
-    action: RemakeTopic | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
+    action: RemakeTopic | DeleteRecords | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
 ) -> str:
     """Name what an operator does."""
     match action:
+        case DeleteRecords(partition=partition):
+            return f"the oldest batch of {partition} is deleted"
         case RemakeTopic(topic=topic):
             return f"{topic} is deleted and made again"
         case UpgradeFeature(feature=feature, level=level):

@@ -30,6 +30,7 @@ from kipviz.cluster.actions import (
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -62,7 +63,7 @@ from kipviz.cluster.pausing import pausable, paused, why_still
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.why_not import WHY_NOT, cuttable, is_cut
+from kipviz.cluster.why_not import WHY_NOT, cuttable, deletable, is_cut
 from kipviz.cluster.world import (
     Connection,
     RoleKey,
@@ -110,6 +111,7 @@ SPENDS: dict[type, str] = {
     GiveUp: "request_timeout",
     ExpireBatch: "delivery_timeout",
     TimeOutCall: "max_block",
+    DeleteRecords: "delete_records",
     UpgradeFeature: "upgrade",
     Pause: "pause",
     InstallRelease: "restart",
@@ -128,6 +130,7 @@ SPENT = {
     "request_timeout": "requests that time out at their client",
     "delivery_timeout": "batches that expire",
     "max_block": "calls that time out",
+    "delete_records": "deletions of a batch",
     "upgrade": "changes of a feature level",
     "pause": "pauses of a host",
     "acls": "changes of an ACL",
@@ -397,6 +400,8 @@ class ClusterModel:
                 if isinstance(producer, Producer) and expiring(producer) is not None
                 if why_still(world, ExpireBatch(producer.source)) is None
             ]
+        if budget.delete_records:
+            found += [DeleteRecords(partition) for partition in deletable(world)]
         if budget.max_block:
             found += [
                 TimeOutCall(name)

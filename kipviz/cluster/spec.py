@@ -64,7 +64,8 @@ class FaultBudget(Value, frozen=True):
     `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level,
     `pause` a host that stands still, `acls` an operator's change of one ACL,
     `restart` a broker that is stopped to get another binary, `max_block` a blocking call of a producer
-    that comes back before its result is there.
+    that comes back before its result is there, `delete_records` a partition's oldest batch that is
+    deleted.
     """
 
     crash_broker: int = 0
@@ -82,6 +83,7 @@ class FaultBudget(Value, frozen=True):
     acls: int = 0
     restart: int = 0
     max_block: int = 0
+    delete_records: int = 0
 
 
 class Placement(Value, frozen=True):

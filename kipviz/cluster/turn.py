@@ -50,6 +50,7 @@ from kipviz.messages.events import (
     ConnectionLost,
     LeaderMoved,
     LeftOnItsWay,
+    LogPruned,
     MessageDelivered,
     MessageSent,
     NotSent,
@@ -356,6 +357,20 @@ class Turn:
             if key in self.roles:
                 role, on = self.roles[key], self.context(home)
                 self.carry_out(key, dispatch.request_lost(role, source, envelope, on))
+
+    def delete_oldest(self, partition: str) -> None:
+        """Delete a partition's oldest batch on all replicas, and tell who reads it."""
+        log = self.logs[partition]
+        up_to = log.batches[0].last_offset + 1
+        self.logs = self.logs.set(partition, delete_records(log, up_to))
+        self.events.append(LogPruned(partition, log.start_offset, up_to))
+        broker = self.image.leader_of(partition)
+        if broker == NOBODY:
+            return
+        self.notify(partition)
+        shares = (broker, SHARE_LEADER, "")
+        moved = dispatch.log_start_moved(self.roles[shares], partition, self.context(broker))
+        self.carry_out(shares, moved)
 
     def load(self, key: RoleKey) -> None:
         """Let a coordinator take office: what is in its log counts now, whatever was told before."""

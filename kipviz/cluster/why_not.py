@@ -20,6 +20,7 @@ from kipviz.cluster.actions import (
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -57,6 +58,7 @@ from kipviz.cluster.operating import (
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 
 class Knows(Protocol):
@@ -211,6 +213,23 @@ def _no_remake(model: Knows, world: World, a: RemakeTopic) -> str | None:
     return None
 
 
+def deletable(world: World) -> Iterator[str]:
+    """Give the partitions of users' topics that have a batch below the high watermark."""
+    for partition, log in zip(world.logs.keys(), world.logs.values(), strict=True):
+        if topic_of(partition) in INTERNAL_TOPICS or not log.batches:
+            continue
+        if log.batches[0].last_offset < log.high_watermark:
+            yield partition
+
+
+def _no_deletion(model: Knows, world: World, a: DeleteRecords) -> str | None:
+    if a.partition in deletable(world):
+        return None
+    if a.partition not in world.logs or topic_of(a.partition) in INTERNAL_TOPICS:
+        return f"{a.partition} is no partition of a user's topic"
+    return f"{a.partition} has no batch below its high watermark"
+
+
 def _no_crash(model: Knows, world: World, a: CrashBroker) -> str | None:
     return None if a.broker in world.up else f"broker {a.broker} is not running"
 
@@ -337,6 +356,7 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     ClientTimer: _no_client_timer,
     Refresh: _no_refresh,
     RemakeTopic: _no_remake,
+    DeleteRecords: _no_deletion,
     CrashBroker: _no_crash,
     StartBroker: _no_start,
     MoveLeader: _no_move,

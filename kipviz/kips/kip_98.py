@@ -216,6 +216,17 @@ KIP = Kip(
             "test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0",
         ),
         Row(
+            "Retention, DeleteRecords (KIP-107)",
+            "A log may be deleted from its front: what it knows of producers stays, its LSO is not before "
+            "its start, and a transaction whose first records are gone still ends with its marker.",
+            SIMPLIFIED,
+            handler="brokers.partition_log.delete_records",
+            test="cluster/test_deleted_records.py::"
+            "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
+            note="a batch at a time; a fetch from before the start is read from the start on "
+            "(auto.offset.reset=earliest), without OFFSET_OUT_OF_RANGE",
+        ),
+        Row(
             "producer.id.expiration.ms",
             "A log forgets a producer that it has not heard of for a day.",
             OPEN,

@@ -37,6 +37,7 @@ from kipviz.cluster.actions import (
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -155,7 +156,7 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return tuple(_request(model, world, action))
         case GiveUp() | ExpireBatch() | UpgradeFeature():
             return (*time_limit(world, action), *due.left(world, action))
-        case CreateAcls() | DeleteAcls() | InstallRelease():
+        case CreateAcls() | DeleteAcls() | InstallRelease() | DeleteRecords():
             return tuple(operated(world, action))
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
             return tuple(_accident(world, action))

@@ -8,6 +8,7 @@ from kipviz.clients.producer import Producer, expiring
 from kipviz.cluster.actions import (
     CreateAcls,
     DeleteAcls,
+    DeleteRecords,
     ExpireBatch,
     GiveUp,
     InstallRelease,
@@ -42,9 +43,17 @@ def time_limit(
 
 
 def operated(
-    world: World, action: CreateAcls | DeleteAcls | InstallRelease
+    world: World, action: CreateAcls | DeleteAcls | InstallRelease | DeleteRecords
 ) -> Iterator[tuple[str, str]]:
-    """Give the names and values that an operator of ACLs, or of binaries, looks at."""
+    """Give the names and values that an operator of ACLs, binaries or records looks at."""
+    if isinstance(action, DeleteRecords):
+        log = world.logs[action.partition]
+        oldest = log.batches[0]
+        yield "log start", str(log.start_offset)
+        yield "oldest batch", f"offsets {oldest.base_offset} to {oldest.last_offset}"
+        yield "high watermark", str(log.high_watermark)
+        yield "deletions left", str(world.budget.delete_records)
+        return
     if isinstance(action, InstallRelease):
         yield "binary now", world.image.release_of(action.broker).name
         levels = world.image.features

@@ -13,6 +13,7 @@ from kipviz.cluster.actions import (
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -275,7 +276,14 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The connection from {_who(source)} to Broker {broker} breaks."
         case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
             return _limit(before, action)
-        case RemakeTopic() | UpgradeFeature() | InstallRelease() | CreateAcls() | DeleteAcls():
+        case (
+            RemakeTopic()
+            | DeleteRecords()
+            | UpgradeFeature()
+            | InstallRelease()
+            | CreateAcls()
+            | DeleteAcls()
+        ):
             return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
             return _of_hosts(action)
@@ -287,9 +295,11 @@ def _opening(before: World, action: ClusterAction) -> str:
 
 
 def _operated(
-    action: RemakeTopic | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
+    action: RemakeTopic | DeleteRecords | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
 ) -> str:
     match action:
+        case DeleteRecords(partition=partition):
+            return f"Retention, or an operator, deletes the oldest batch of {partition}."
         case RemakeTopic(topic=topic):
             return f"Somebody deletes {topic} and makes a topic of the same name."
         case UpgradeFeature(feature=feature, level=level):
@@ -564,7 +574,7 @@ def actor(action: ClusterAction, world: World) -> str:
         case Replicate(partition=partition):
             leader = world.image.leader_of(partition)
             return f"B{leader}" if leader >= 0 else ""
-        case RemakeTopic() | MoveLeader() | Tick():
+        case RemakeTopic() | DeleteRecords() | MoveLeader() | Tick():
             return ""
         case ReadLog():
             return "B1"

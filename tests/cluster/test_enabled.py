@@ -14,6 +14,7 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     Cut,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -69,6 +70,7 @@ def conceivable(spec: ClusterSpec, world: World) -> Iterator[ClusterAction]:
     for source, broker in (*world.connections, ("nobody/producer", 1)):
         yield GiveUp(source, broker)
     yield from (ExpireBatch(f"{name}/producer") for name in (*applications, "nobody"))
+    yield from (DeleteRecords(partition) for partition in (*world.logs, "nowhere-0"))
     yield from (TimeOutCall(name) for name in (*applications, "nobody"))
     for level in (-1, 0, 1, 2, 3):
         yield UpgradeFeature("transaction_version", level)
@@ -106,7 +108,9 @@ RUNS = [
         "kafka",
         "group",
         "instant",
-        EVERYTHING.but(request_timeout=4, delivery_timeout=2, upgrade=2, max_block=2),
+        EVERYTHING.but(
+            request_timeout=4, delivery_timeout=2, upgrade=2, max_block=2, delete_records=2
+        ),
     ),
     # Used up soon: what is not offered for want of a budget must be refused for that reason.
     ("repaired", "share-abort", "instant", FaultBudget(1, 0, 1, 0, 0, 1, 0)),

@@ -35,7 +35,9 @@ def test_no_fault_breaks_what_holds_in_every_world(name, flow, replication):
 
 def test_the_dice_of_these_runs_reach_every_kind_of_action():
     model = model_of(small_spec("share", replication="stepwise", budget=EVERYTHING))
-    late = EVERYTHING.but(request_timeout=4, delivery_timeout=2, upgrade=2, pause=2, max_block=2)
+    late = EVERYTHING.but(
+        request_timeout=4, delivery_timeout=2, upgrade=2, pause=2, max_block=2, delete_records=2
+    )
     other = model_of(small_spec("group", budget=late), "kafka")
     seen = {
         type(a).__name__

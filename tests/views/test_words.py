@@ -17,6 +17,7 @@ from kipviz.cluster.actions import (
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -93,6 +94,7 @@ ACTIONS: dict[ClusterAction, str] = {
     LoseConnection("app-1/producer", 1): "The connection from the producer of app-1 to Broker 1 ",
     GiveUp("app-1/producer", 1): "request.timeout.ms is over: the producer of app-1 closes ",
     DeliverLate("app-1/producer #0", 1): "Broker 1 takes nothing from a connection that the ",
+    DeleteRecords("src-0"): "Retention, or an operator, deletes the oldest batch of src-0.",
     TimeOutCall("app-1"): "max.block.ms is over for a call of app-1; what it asked for goes on.",
     ExpireBatch(
         "app-1/producer"
@@ -146,7 +148,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
         else clause_of(type(action).__name__).rule
         for action in accidents
     ]
-    assert len(rules) == len(set(rules)) == 21
+    assert len(rules) == len(set(rules)) == 22
 
 
 # -- events ------------------------------------------------------------------------------------
