@@ -17,6 +17,7 @@ from kipviz.command import (
     ablate,
     audit,
     campaign,
+    check_timeouts,
     clauses,
     compare,
     explore,
@@ -53,6 +54,7 @@ COMMANDS = {
     "study": study,
     "ablate": ablate,
     "landscape": landscape,
+    "check-timeouts": check_timeouts,
     "ledger": ledger,
     "review": review,
 }

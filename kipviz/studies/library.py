@@ -23,6 +23,7 @@ from kipviz.studies import (
 from kipviz.studies.one_timeout import ONE_TIMEOUT
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
+from kipviz.studies.time_limits import TIME_LIMITS
 from kipviz.studies.versions import VERSION_STUDIES
 
 ATOMIC = "atomic"
@@ -381,6 +382,7 @@ STUDIES: tuple[Study, ...] = (
         counting=_repetitions,
     ),
     ONE_TIMEOUT,
+    TIME_LIMITS,
     *two_phase.STUDIES,
     *VERSION_STUDIES,
     *SESSION_STUDIES,

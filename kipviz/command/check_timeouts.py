@@ -1,0 +1,55 @@
+"""`kipviz check-timeouts`: do lock, transaction time-out, work and delivery limit go together?"""
+
+from __future__ import annotations
+
+import argparse
+
+from kipviz.checking.time_limits import Advice, BadLimits, Limits, advice
+from kipviz.command.arguments import add_json, count
+from kipviz.command.output import answer
+from kipviz.command.refused import Refused
+
+HELP = "check how lock duration, transaction time-out and the work on a batch go together"
+OPTIONS = {
+    "lock": "group.share.record.lock.duration.ms",
+    "timeout": "transaction.timeout.ms",
+    "work": "how long the application works on a batch at most, in ms",
+    "scan": "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    "look_up": "how often a leader looks up what became of its votes (our inference)",
+    "deliveries": "group.share.delivery.count.limit",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes; what is left out has Kafka's default."""
+    defaults = Limits()
+    for name, help_ in OPTIONS.items():
+        now = getattr(defaults, name)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=count, default=now, metavar="N", help=f"{help_} ({now})")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check every rule; the status is 1 if one that is needed is not kept."""
+    limits = Limits(**{name: getattr(arguments, name) for name in OPTIONS})
+    try:
+        told = advice(limits)
+    except BadLimits as wrong:
+        raise Refused(str(wrong)) from None
+    document = {
+        "limits": {name: getattr(limits, name) for name in OPTIONS},
+        "checks": [
+            {"rule": a.rule, "right": a.right, "needed": a.needed, "says": a.says} for a in told
+        ],
+    }
+    lines = [f"{_sign(a)} {a.rule}: {a.says}." for a in told]
+    lines += ["", "The rules are compared with searches of every cell by `kipviz study timeouts`."]
+    answer(document, lines, as_json=arguments.json)
+    return int(not all(a.right or not a.needed for a in told))
+
+
+def _sign(told: Advice) -> str:
+    if told.right:
+        return "✓"
+    return "✗" if told.needed else "○"

@@ -1,0 +1,91 @@
+"""How long does a lock have to last? The shortest one that keeps the promise, found by searching.
+
+For each time-out and each duration of the work the shortest lock is looked for under which no
+interleaving breaks a promise, and put beside what the rule of `checking.time_limits` says.
+"""
+
+from __future__ import annotations
+
+from kipviz.checking.axes import LOCK, TIMEOUT, Axis
+from kipviz.checking.landscape import LOOK_UP_MS, Question, landscape
+from kipviz.checking.time_limits import Limits
+from kipviz.cluster.clock import ms
+from kipviz.core.values import Value
+from kipviz.studies.study import Study
+
+PINNED, TAKES_BACK = "repaired", "finding-D"
+LABELS = {
+    PINNED: "votes are pinned (repaired)",
+    TAKES_BACK: "a lock may take a vote back (the text)",
+}
+STEP_MS = 5_000
+LONGEST_MS = 90_000
+WORKS, TIMEOUTS = (5_000, 20_000, 40_000), (10_000, 60_000)
+
+
+class Shortest(Value, frozen=True):
+    """The shortest lock that keeps the promises, in whole steps, and whether anything commits then."""
+
+    lock: int
+    commits: bool
+    searches: int
+
+
+def verdict(design: str, lock: int, timeout: int, work: int) -> tuple[bool, bool]:
+    """Search one cell: whether every promise holds, and whether some run commits."""
+    question = Question(
+        designs=(design,), down=Axis(LOCK, (lock,)), across=Axis(TIMEOUT, (timeout,)), work_ms=work
+    )
+    (spot,) = landscape(question)
+    assert spot.explored.complete, spot.explored.sentence
+    return not spot.explored.counterexamples, spot.commits
+
+
+def shortest(design: str, timeout: int, work: int) -> Shortest:
+    """Find the shortest lock that holds by halving; the next shorter one was seen to break."""
+    holds, commits = verdict(design, STEP_MS, timeout, work)
+    low, high, searches = (0, 1, 1) if holds else (1, LONGEST_MS // STEP_MS, 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        holds, commits_here = verdict(design, middle * STEP_MS, timeout, work)
+        searches += 1
+        if holds:
+            high, commits = middle, commits_here
+        else:
+            low = middle
+    return Shortest(high * STEP_MS, commits, searches)
+
+
+def predicted(design: str, timeout: int, work: int) -> int:
+    """Give the shortest lock, in whole steps, that the rule asks for."""
+    if design == PINNED:
+        return STEP_MS
+    limits = Limits(timeout=timeout, work=work, look_up=LOOK_UP_MS)
+    if not limits.can_commit:
+        return STEP_MS  # what never commits breaks nothing
+    return (limits.held // STEP_MS + 1) * STEP_MS
+
+
+def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Give the table: found beside asked for, a row for each pair of time-out and work."""
+    rows = []
+    for design in (TAKES_BACK, PINNED):
+        for timeout in TIMEOUTS:
+            for work in WORKS:
+                found, asked = shortest(design, timeout, work), predicted(design, timeout, work)
+                commits = "commits" if found.commits else "never commits"
+                same = "as the rule says" if found.lock == asked else f"the rule says {ms(asked)}"
+                row = (LABELS[design], ms(timeout), ms(work), commits, ms(found.lock), same)
+                rows.append((*row, str(found.searches)))
+    heads = ("design", "time-out", "work", "work gets done", "shortest lock", "rule", "searches")
+    return heads, tuple(rows)
+
+
+TIME_LIMITS = Study(
+    "timeouts",
+    "How long does an acquisition lock have to last beside transaction.timeout.ms?",
+    "KIP-1289 corner cases 6 and 7 (no advice in the text); finding D",
+    "The shortest lock under which no interleaving breaks a promise, in steps of 5 s, beside the rule "
+    "lock > min(work, time-out + scan) + look-up. `kipviz check-timeouts` applies it.",
+    counting=counting,
+)
