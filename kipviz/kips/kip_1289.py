@@ -62,6 +62,7 @@ KIP = Kip(
             scenario="kip-1289-lock-expiry",
             test="brokers/test_share_partition_leader.py::test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_its_member",
             page="40-kip-1289",
+            note="how long a lock has to last is not in the text: `kipviz study timeouts`",
         ),
         Row(
             "Pseudo code: sendShareAcknowledgementsToTransaction",

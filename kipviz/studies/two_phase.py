@@ -31,8 +31,8 @@ STUDIES: tuple[Study, ...] = (
         "Who keeps a prepared transaction alive?",
         "KIP-1309 TxnHeartbeat (draft); KIP-939, where prepared is known to the client alone",
         "Whether a coordinator that aborts a silent owner's transaction aborts what the database has "
-        "committed. What the exception costs no search of an untimed clock can say: readers wait for "
-        "as long as nobody comes back, as they do without heartbeats.",
+        "committed. What the exception costs: readers wait for as long as nobody comes back, as they do "
+        "without heartbeats (counted in B21).",
         "kip-1309-small",
         "crash_client=1,run_out=1",
         (AGREE,),

@@ -103,6 +103,14 @@ def test_with_bounded_delays_there_is_no_reduction_by_order() -> None:
         )
 
 
+def test_with_timers_of_clients_there_is_no_reduction_by_order() -> None:
+    with pytest.raises(ValueError, match="what is sent first begins its interval sooner"):
+        explore(
+            model_of("kip-1309", "", "clock=timed", story="kip-1309-small"),
+            reductions=(LoneSteps(),),
+        )
+
+
 def test_the_orbits_of_timed_states_add_up() -> None:
     def model() -> ClusterModel:
         made = members(POLL, 2, "")

@@ -386,3 +386,20 @@ def test_a_duration_that_nobody_counts_is_refused(
         spec = spec.but(clock=spec.clock.but(kind="untimed"))
     with pytest.raises(BadSpec, match=sentence):
         check(spec)
+
+
+# -- locks -------------------------------------------------------------------------------------------
+
+
+def test_a_lock_that_is_renewed_has_its_whole_time_again() -> None:
+    model = model_of("kip-932-renew", "expire_lock=1", "tick=exact")
+    world = go(model, model.initial(), lambda w: running(w, deadlines.LOCK))
+    world = model.step(world, Tick()).world
+    assert [at(d) for d in running(world, deadlines.LOCK)] == [(20_000, 20_000)]
+
+    def whole(world: World) -> bool:
+        return (30_000, 30_000) in [at(d) for d in running(world, deadlines.LOCK)]
+
+    # Both records are held, so a lock with its whole time can only be a renewed one.
+    world = go(model, world, whole, takes=lambda a: not isinstance(a, Tick))
+    assert [at(d) for d in running(world, deadlines.LOCK)] == [(30_000, 30_000)]
