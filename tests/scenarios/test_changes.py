@@ -26,3 +26,20 @@ def test_a_rule_of_kafkas_own_can_be_switched_off_under_kafka_as_it_is(slot):
 def test_what_only_a_draft_asks_is_no_setting_of_kafka_as_it_is():
     with pytest.raises(BadChange, match="there is no setting 'staged_acks'"):
         changed(SPEC, design("kafka"), ["staged_acks=memory_only"])
+
+
+def test_a_duration_is_set_by_kafkas_name_and_shown_where_it_can_begin():
+    spec, kafka = scenario("kip-848-rebalance").spec, design("kafka")
+    names = [s.name for s in settings(spec, kafka)]
+    assert "consumer_session_timeout_ms" not in names, "an untimed clock reads none"
+    timed, _ = changed(spec, kafka, ["clock=timed", "group.consumer.session.timeout.ms=20000"])
+    shown = {s.name: s for s in settings(timed, kafka)}
+    assert shown["consumer_session_timeout_ms"].now == "20000"
+    assert "group.consumer.session.timeout.ms" in shown["consumer_session_timeout_ms"].asks
+    assert "share_session_timeout_ms" not in shown, "nobody joins a share group here"
+    assert shown["app-1.heartbeat_interval_ms"].now == "0"
+
+
+def test_durations_that_do_not_go_together_are_refused_as_kafka_does():
+    with pytest.raises(BadChange, match=r"less than group\.consumer\.session\.timeout"):
+        changed(SPEC, design("kafka"), ["group.consumer.session.timeout.ms=4000"])
