@@ -24,6 +24,7 @@ class BrokerSettings(Value, frozen=True):
     `state_upkeep` lets the two jobs of the share coordinator come that look after
     its log: share.coordinator.state.topic.prune.interval.ms and
     share.coordinator.cold.partition.snapshot.interval.ms, five minutes and longer than most stories.
+    `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions.
     """
 
     delivery_count_limit: int = 5
@@ -38,6 +39,8 @@ class BrokerSettings(Value, frozen=True):
     targets_wait: bool = False
     initial_rebalance_delay_ms: int = 3_000
     state_upkeep: bool = False
+    share_group_max_size: int = 200
+    share_sessions_max: int = 2_000
 
 
 EARLIEST, LATEST = "earliest", "latest"

@@ -4,8 +4,8 @@ A part of the group coordinator's role (`group_coordinator`), with the same stat
 WHERE IN KAFKA: GroupMetadataManager, GroupCoordinatorService. KIPS: KIP-932.
 The share-partition leaders hear nothing of all this: a member that is taken out keeps its locks
 until they run out or its connection breaks.
-NOT MODELLED: group.share.max.size; the interval at which an initialisation is tried again (it is
-  tried again with the next heartbeat).
+NOT MODELLED: the interval at which an initialisation is tried again (it is tried again with the
+  next heartbeat).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, target_waits, written
 from kipviz.brokers.share_group import ShareGroup, ShareMember
 from kipviz.core.model import Event
+from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
@@ -48,7 +49,7 @@ def on_share_group_heartbeat(
     """Take a member in, keep it, give it what it is to have, or let it go.
 
     WHEN: a member joins (epoch 0), lives on, or leaves (epoch -1).
-    CHECKS: ids and epoch make sense; unless it joins, group and member are known and the epoch is
+    CHECKS: ids and epoch make sense; if it joins, there is room (group.share.max.size); unless it joins, group and member are known and the epoch is
       the member's, or the one before.
     DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
       initialised at their share coordinators; a bumped epoch makes a new target, and the member
@@ -56,7 +57,7 @@ def on_share_group_heartbeat(
     ANSWERS: the member's epoch, and its assignment if that is new to it or it said its topics.
     Clause: KIP-932 "ShareGroupHeartbeat"; GroupMetadataManager.shareGroupHeartbeat.
     """
-    error = _error(me, request)
+    error = _error(me, request, on)
     if error is not Errors.NONE:
         answer = ShareGroupHeartbeatResponse(error, request.member_id)
         return Effects(me, replies=(Reply(reply_to, answer),))
@@ -134,14 +135,19 @@ def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
     }
 
 
-def _error(me: GroupCoordinator, request: ShareGroupHeartbeat) -> Errors:
+def _error(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Errors:
     epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
     if me.loading:
         return Errors.COORDINATOR_LOAD_IN_PROGRESS
     if not request.group_id or not request.member_id or epoch < LEAVING:
         return Errors.INVALID_REQUEST
+    if epoch == JOINING and not request.topic:
+        return Errors.INVALID_REQUEST
     if epoch == JOINING:
-        return Errors.NONE if request.topic else Errors.INVALID_REQUEST
+        members = group.members if group is not None else Table[str, ShareMember].of()
+        full = len(members) >= on.settings.share_group_max_size
+        new = request.member_id not in members
+        return Errors.GROUP_MAX_SIZE_REACHED if full and new else Errors.NONE
     if group is None:
         return Errors.GROUP_ID_NOT_FOUND
     member = group.members.get(request.member_id)

@@ -9,7 +9,7 @@ DURABILITY: volatile, written through the share coordinator. What was not writte
 NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
   the wait limit of a fetch (it waits until there is something); that a fetch may acquire records
   while the acknowledgements that came with it are being made durable (it is answered after that
-  in either case); the limit on sessions per broker.
+  in either case).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     renews = any(b.type is AcknowledgeType.RENEW for b in request.acknowledgements)
     if renews and request.max_records > 0:
         return refuse(Errors.INVALID_REQUEST)
-    me, error = share_sessions.after(me, request, reply_to)
+    me, error = share_sessions.after(me, request, reply_to, on)
     if error is not Errors.NONE:
         return refuse(error)
     key = key_of(request.group_id, request.partition, on)
@@ -133,7 +133,7 @@ def on_share_acknowledge(
 
     if request.session_epoch == 0:
         return answered(Errors.INVALID_SHARE_SESSION_EPOCH)
-    me, error = share_sessions.after(me, request, reply_to)
+    me, error = share_sessions.after(me, request, reply_to, on)
     if error is not Errors.NONE:
         return answered(error)
     share = me.shares.get(key_of(request.group_id, request.partition, on))

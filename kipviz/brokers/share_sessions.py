@@ -2,11 +2,13 @@
 
 Epoch 0 opens a session, and an older one is forgotten without giving anything back; n goes on; -1
 closes. Source: ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions").
+NOT MODELLED: that a broker which has as many sessions as it may have refuses another one only after
+  the fetch has waited as long as it wants to.
 """
 
 from __future__ import annotations
 
-from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.context import Context, ReplyTo
 from kipviz.brokers.share_partition import Session, ShareLeader
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
@@ -15,13 +17,18 @@ FINAL_EPOCH = -1
 
 
 def after(
-    me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo
+    me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> tuple[ShareLeader, Errors]:
-    """Check the session's epoch and move it on (ShareSessionContext)."""
+    """Check the session's epoch and move it on (ShareSessionContext).
+
+    A new session takes the place of the member's older one, or of nobody's: live ones stay.
+    """
     who, epoch = (request.group_id, request.member_id), request.session_epoch
     known = me.sessions.get(who)
     if epoch == 0:
-        fresh = Session(1, reply_to.source)
+        fresh, others = Session(1, reply_to.source), me.sessions.without(who)
+        if len(others) >= on.settings.share_sessions_max:
+            return me.but(sessions=others), Errors.SHARE_SESSION_LIMIT_REACHED
         return me.but(sessions=me.sessions.set(who, fresh)), Errors.NONE
     if known is None:
         return me, Errors.SHARE_SESSION_NOT_FOUND

@@ -24,9 +24,10 @@ from kipviz.core.model import Outcome as Step
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value, fingerprint
 from kipviz.designs.catalogue import design as design_named
-from kipviz.messages.events import BatchAppended, TransactionDecided
+from kipviz.messages.events import BatchAppended, LeaderMoved, TransactionDecided
+from kipviz.properties import outputs
+from kipviz.properties.outputs import Open, Output
 from kipviz.properties.verdict import HOLDS, Finding
-from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
 
@@ -86,7 +87,7 @@ class Outcomes(Value, frozen=True):
 class Tally(Part, frozen=True, dict=True):
     """What has been decided so far: committed outputs by record, transactions committed and aborted."""
 
-    open: Table[tuple[int, int], tuple[str, ...]] = Table.of()
+    open: Open = Table.of()
     committed: Table[str, int] = Table.of()
     decided: tuple[int, int] = (0, 0)
 
@@ -104,10 +105,19 @@ class Decided:
     def observe(self, state: Tally, action: Any, outcome: Step) -> Tally:
         """Take in one step."""
         for event in outcome.events:
-            if isinstance(event, BatchAppended):
-                state = _appended(state, event)
-            elif isinstance(event, TransactionDecided):
-                state = _decided(state, event)
+            match event:
+                case BatchAppended():
+                    state = state.but(open=outputs.appended(state.open, event))
+                    if event.control and outcome.world.image.features.transaction_version < 2:
+                        opened, ended = outputs.closed_with_others(state.open, event)
+                        state = _committed(state.but(open=opened), ended)
+                case TransactionDecided():
+                    state = _decided(state, event)
+                case LeaderMoved(partition=partition):
+                    opened = outputs.truncated(state.open, partition, outcome.world)
+                    state = state.but(open=opened)
+                case _:
+                    pass
         return state
 
     def finding(self, state: Tally) -> Finding:
@@ -257,8 +267,8 @@ def _ended(world: World, tally: Tally, how: str = "") -> Ended:
         else:
             state = known.get(name, RecordState.AVAILABLE.name)
         records.append((name, state))
-    outputs = tuple((name, tally.committed.get(name, 0)) for name, _ in records)
-    return Ended(outputs, tuple(records), *tally.decided, how)
+    counted = tuple((name, tally.committed.get(name, 0)) for name, _ in records)
+    return Ended(counted, tuple(records), *tally.decided, how)
 
 
 def _sources(world: World) -> list[str]:
@@ -274,28 +284,18 @@ def _sources(world: World) -> list[str]:
     return names
 
 
-def _appended(state: Tally, event: BatchAppended) -> Tally:
-    origins = tuple(r.origin for r in event.records if isinstance(r, DataRecord) and r.origin)
-    if event.control or event.producer_id < 0 or not origins:
-        return state
-    place = (event.producer_id, event.producer_epoch)
-    so_far = state.open.get(place, ())
-    return state.but(open=state.open.set(place, tuple(sorted(so_far + origins))))
-
-
 def _decided(state: Tally, event: TransactionDecided) -> Tally:
-    place = (event.producer_id, event.producer_epoch)
-    outputs = state.open.get(place, ())
+    opened, ended = outputs.decided(state.open, event)
     commits, aborts = state.decided
+    counts = (commits + event.committed, aborts + (not event.committed))
+    return _committed(state.but(open=opened, decided=counts), ended)
+
+
+def _committed(state: Tally, ended: tuple[Output, ...]) -> Tally:
     committed = state.committed
-    if event.committed:
-        for record in outputs:
-            committed = committed.set(record, committed.get(record, 0) + 1)
-    return state.but(
-        open=state.open.without(place),
-        committed=committed,
-        decided=(commits + event.committed, aborts + (not event.committed)),
-    )
+    for record, _ in ended:
+        committed = committed.set(record, committed.get(record, 0) + 1)
+    return state.but(committed=committed)
 
 
 def _sorted(groups: list[Group]) -> tuple[Group, ...]:

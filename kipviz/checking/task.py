@@ -27,6 +27,7 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
+from kipviz.properties.atomic import silent_sources
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
@@ -178,6 +179,10 @@ def run(task: Task) -> Verdict:
     return Verdict(task, "breaks", name, at, reason, step, transactions, mark)
 
 
+# The kind of a row that says that a partition's records are acknowledged without an output.
+NO_OUTPUT = "no_output_expected"
+
+
 def rows(task: Task) -> Iterator[EventRow]:
     """Make a run and give everything that happened in it as rows of an event log.
 
@@ -186,9 +191,11 @@ def rows(task: Task) -> Iterator[EventRow]:
             whole number.
     """
     base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
-    step = 0
+    step, model = 0, model_of(task)
+    for source in silent_sources(model.initial()):
+        yield base.but(kind=NO_OUTPUT, source=source, text="who reads it puts nothing out")
     known: dict[tuple[str, int], str] = {}
-    for moment in moments(task):
+    for moment in moments(task, model):
         step = moment.step
         text = label(moment.before, moment.action)
         yield base.but(step=step, kind="action", actor=moment.action.KIND, text=text)

@@ -6,6 +6,7 @@ The wording is part of the contract: scripts, the command line and saved traces 
 from __future__ import annotations
 
 from kipviz.clients.kinds import next_request
+from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -67,7 +68,7 @@ def label(world: World, action: ClusterAction) -> str:
         case Load(broker=broker, shard=shard):
             return f"{shard} takes office on {broker_host(broker)}"
         case ExpireLock(key=key, lock=lock):
-            return f"the lock of {partition_of(world, key)}@{lock} runs out"
+            return f"the lock of {partition_of(world, key)}@{lock}{_of_group(world, key)} runs out"
         case TimeOutTransaction(transactional_id=name):
             return f"{name} times out"
         case TimeOutCall(application=name):
@@ -165,6 +166,13 @@ def partition_of(world: World, key: str) -> str:
         if known == topic_id:
             return f"{topic}-{index}"
     return key
+
+
+def _of_group(world: World, key: str) -> str:
+    """Name the group of a share-partition, where there is more than one that shares anything."""
+    consumers = [app.consumer for app in world.applications.values()]
+    groups = {c.group_id: True for c in consumers if isinstance(c, ShareConsumer)}
+    return f" in {key.partition(':')[0]}" if len(groups) > 1 else ""
 
 
 def _clients(world: World) -> tuple[str, ...]:

@@ -185,7 +185,15 @@ KIP = Kip(
             handler="brokers.share_membership.on_share_group_heartbeat",
             scenario="kip-932-members",
             test="brokers/test_share_membership.py::test_partitions_are_spread_and_with_more_members_several_share_one",
-            note="one topic; group.share.max.size is not there",
+            note="one topic",
+        ),
+        Row(
+            "group.share.max.size, group.share.max.share.sessions",
+            "A full group takes nobody in, and a full broker opens no further share session.",
+            SIMPLIFIED,
+            handler="brokers.share_sessions.after",
+            test="brokers/test_share_partition_leader.py::test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member",
+            note="a fetch is refused at once, not after it has waited",
         ),
         Row(
             "InitializeShareGroupState",

@@ -19,9 +19,10 @@ from kipviz.messages.events import (
     TopicRemade,
     TransactionDecided,
 )
+from kipviz.properties import outputs
 from kipviz.properties.agreement import Stores, fold, looked_at
+from kipviz.properties.outputs import Open, Output
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.records.batches import ABORT, DataRecord
 from kipviz.records.placement import topic_of
 from kipviz.records.share_group_state import (
     RecordState,
@@ -31,8 +32,6 @@ from kipviz.records.share_group_state import (
 )
 
 FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
-Batch = tuple[int, int]
-Output = tuple[str, str]
 
 
 class Ledger(Part, frozen=True, dict=True):
@@ -49,7 +48,7 @@ class Ledger(Part, frozen=True, dict=True):
 
     topic_ids: Table[str, str]
     starts: Table[str, int] = Table.of()
-    open: Table[Batch, tuple[Output, ...]] = Table.of()
+    open: Open = Table.of()
     committed: Table[str, int] = Table.of()
     free: Table[str, bool] = Table.of()
     read_to: Table[tuple[str, str], int] = Table.of()
@@ -76,7 +75,7 @@ class Atomic:
             name: log.batches[0].base_offset for name, log in world.logs.items() if log.batches
         }
         stores = Stores() if looked_at(world) else None
-        return Ledger(Table.of(ids), Table.of(starts), stores=stores, silent=_silent(world))
+        return Ledger(Table.of(ids), Table.of(starts), stores=stores, silent=silent_groups(world))
 
     def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
         """Take in one step."""
@@ -87,7 +86,8 @@ class Atomic:
                 case BatchAppended():
                     ledger = _appended(ledger, event)
                     if event.control and outcome.world.image.features.transaction_version < 2:
-                        ledger = _closed_with_others(ledger, event)
+                        opened, ended = outputs.closed_with_others(ledger.open, event)
+                        ledger = _committed(ledger.but(open=opened), ended)
                 case TransactionDecided():
                     ledger = _decided(ledger, event)
                 case RecordsMoved():
@@ -101,7 +101,8 @@ class Atomic:
                 case OffsetResolved(committed=True) | OffsetCommitted():
                     ledger = _read(ledger, event)
                 case LeaderMoved(partition=partition):
-                    ledger = _truncated(ledger, partition, outcome.world)
+                    opened = outputs.truncated(ledger.open, partition, outcome.world)
+                    ledger = ledger if opened is ledger.open else ledger.but(open=opened)
                 case _:
                     pass
             if ledger.broken:
@@ -116,7 +117,19 @@ class Atomic:
         return Finding(BROKEN, ledger.broken) if ledger.broken else Finding(HOLDS)
 
 
-def _silent(world: Any) -> tuple[str, ...]:
+def silent_sources(world: Any) -> tuple[str, ...]:
+    """Give the partitions that only such groups read: an acknowledged record there has no output."""
+    silent = silent_groups(world)
+    read: dict[str, bool] = {}
+    for application in world.applications.values():
+        consumer = application.consumer
+        quiet = isinstance(consumer, ShareConsumer) and consumer.group_id in silent
+        for partition in (consumer.partition, *getattr(consumer, "assigned", ())):
+            read[partition] = quiet and read.get(partition, True)
+    return tuple(sorted(partition for partition, quiet in read.items() if partition and quiet))
+
+
+def silent_groups(world: Any) -> tuple[str, ...]:
     """Give the share groups none of whose members ever sends anything."""
     applications = getattr(world, "applications", Table[str, Any].of()).values()
     members = [a for a in applications if isinstance(getattr(a, "consumer", None), ShareConsumer)]
@@ -125,49 +138,12 @@ def _silent(world: Any) -> tuple[str, ...]:
 
 
 def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
-    place = (event.producer_id, event.producer_epoch)
-    if event.control:
-        return _aborted_by_hand(ledger, place, event) if event.control == ABORT else ledger
-    found = tuple(
-        (r.origin, event.partition) for r in event.records if isinstance(r, DataRecord) and r.origin
-    )
-    if found and event.producer_id >= 0:
-        so_far = ledger.open.get(place, ())
-        return ledger.but(open=ledger.open.set(place, tuple(sorted(so_far + found))))
-    for record in event.records:
+    opened = outputs.appended(ledger.open, event)
+    if opened is not ledger.open:
+        return ledger.but(open=opened)
+    for record in () if event.control else event.records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
             ledger = _acknowledged(ledger, record.key, record.batches)
-    return ledger
-
-
-def _aborted_by_hand(ledger: Ledger, place: Batch, event: BatchAppended) -> Ledger:
-    """Take out what an ABORT marker ends in one partition while its transaction is undecided.
-
-    A coordinator decides before it sends markers, so such a marker is somebody else's.
-    """
-    outputs = ledger.open.get(place, ())
-    left = tuple(output for output in outputs if output[1] != event.partition)
-    if left == outputs:
-        return ledger
-    return ledger.but(open=ledger.open.set(place, left) if left else ledger.open.without(place))
-
-
-def _closed_with_others(ledger: Ledger, event: BatchAppended) -> Ledger:
-    """Let a marker end what came late into its partition, after its own transaction was over.
-
-    Below transaction version 2 a log may have taken a batch of an older epoch behind the marker of
-    its transaction; it hangs until another marker of the producer comes by, and shares its fate.
-    """
-    for place, outputs in ledger.open.items():
-        if place[0] != event.producer_id or place[1] >= event.producer_epoch:
-            continue
-        left = tuple(output for output in outputs if output[1] != event.partition)
-        ended = tuple(output for output in outputs if output[1] == event.partition)
-        ledger = ledger.but(
-            open=ledger.open.set(place, left) if left else ledger.open.without(place)
-        )
-        if event.control != ABORT:
-            ledger = _committed(ledger, ended)
     return ledger
 
 
@@ -189,39 +165,13 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
     return ledger
 
 
-def _truncated(ledger: Ledger, partition: str, world: Any) -> Ledger:
-    """Forget the outputs that the old leader of a partition alone had: they are in no log now."""
-    for place, outputs in ledger.open.items():
-        others = tuple(output for output in outputs if output[1] != partition)
-        if others == outputs:
-            continue
-        log = world.logs[partition]
-        # Below transaction version 2 several transactions have one epoch: only the open one counts.
-        first = next((at for at, pid in log.open if pid == place[0]), log.end_offset)
-        there = tuple(
-            (record.origin, partition)
-            for batch in log.batches
-            if batch.base_offset >= first
-            and not batch.control
-            and (batch.producer_id, batch.producer_epoch) == place
-            for record in batch.records
-            if isinstance(record, DataRecord) and record.origin
-        )
-        left = tuple(sorted(others + there))
-        if left != outputs:
-            ledger = ledger.but(open=ledger.open.set(place, left))
-    return ledger
-
-
 def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
-    place = (event.producer_id, event.producer_epoch)
-    outputs = ledger.open.get(place, ())
-    ledger = ledger.but(open=ledger.open.without(place))
-    return _committed(ledger, outputs) if event.committed else ledger
+    opened, ended = outputs.decided(ledger.open, event)
+    return _committed(ledger.but(open=opened), ended)
 
 
-def _committed(ledger: Ledger, outputs: tuple[Output, ...]) -> Ledger:
-    for record, _ in outputs:
+def _committed(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
+    for record, _ in ended:
         count = ledger.committed.get(record, 0) + 1
         ledger = ledger.but(committed=ledger.committed.set(record, count))
         if count > 1:
@@ -259,8 +209,8 @@ def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
                 "finds no trace of its acknowledgement: it will be delivered again"
             )
     free = ledger.free
-    for outputs in ledger.open.values():
-        for record, _ in outputs:
+    for each in ledger.open.values():
+        for record, _ in each:
             if _forgotten(record, event):
                 free = free.set(record, True)
     for offset in event.held:
@@ -299,8 +249,8 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     committed, opened, read_to = ledger.committed, ledger.open, ledger.read_to
     for record in gone:
         committed = committed.without(record)
-    for identity, outputs in opened.items():
-        opened = opened.set(identity, tuple(o for o in outputs if not of(o[0])))
+    for identity, each in opened.items():
+        opened = opened.set(identity, tuple(o for o in each if not of(o[0])))
     for place in read_to:
         if topic_of(place[1]) == topic:
             read_to = read_to.without(place)

@@ -38,6 +38,8 @@ KAFKA_NAMES = {
     "group.share.delivery.count.limit": "delivery_count_limit",
     "group.share.partition.max.record.locks": "record_locks_max",
     "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
+    "group.share.max.size": "share_group_max_size",
+    "group.share.max.share.sessions": "share_sessions_max",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
     "transaction.two.phase.commit.enable": "two_phase_commit_enable",
     "transaction.partition.verification.enable": "partition_verification",
@@ -66,8 +68,8 @@ REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
 OF_CLOCKS = ("clock", "tick", "delay_max_ms", "pause_max_ms", "refresh_ms")
-# Settings of brokers that are shown only where they are on: they are about what few clusters have.
-WHERE_SET = ("state_upkeep",)
+# Settings of brokers that are shown only where they are not Kafka's: few clusters come near them.
+WHERE_SET = ("state_upkeep", "share_group_max_size", "share_sessions_max")
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
@@ -80,6 +82,8 @@ _WORDS = {
     "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
     "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
+    "share_group_max_size": "How many members may a share group have?",
+    "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",
     "delay_max_ms": "How many ms is a message on the wire at most?",
     "pause_max_ms": "How many ms does a client's thread stand still at most?",
@@ -118,7 +122,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found += [
         Setting(n, _WORDS[n], _word(now), YES_OR_NO if isinstance(now, bool) else ())
         for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
-        if (n not in WHERE_SET or now)
+        if (n not in WHERE_SET or now != getattr(BrokerSettings(), n))
         and (n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications))
     ]
     both = (("instant", "at once"), ("stepwise", "as an event of its own"))

@@ -1,12 +1,13 @@
 """Find every duplicate, loss and stuck record in an event log, by joins and counts.
 
 An event log is what ``event_log.write_events`` writes: one row per event of each run, a run being
-(scenario, design, faults, seed). Three kinds of rows matter here:
+(scenario, design, faults, seed). Four kinds of rows matter here:
 
 * ``output_appended``: an output for source record (source, offset) by (producer_id, producer_epoch);
 * ``transaction_decided``: the transaction of (producer_id, producer_epoch) committed or aborted; it
   decides the outputs of that pair appended before it and not decided yet;
-* ``record_state``: the source record's state in its share group, and its delivery count.
+* ``record_state``: the source record's state in its share group, and its delivery count;
+* ``no_output_expected``: only groups that put nothing out read the source, so none of it is lost.
 
 From these: a *duplicate* is a source record with more than one committed output, a *loss* one that ends
 ACKNOWLEDGED without any, a *stuck* record one that ends TX_PENDING. Losses and stuck records are told
@@ -88,6 +89,7 @@ def audit(events: DataFrame) -> DataFrame:
     keyed = events.transform(with_keys)
     found = keyed.transform(with_fates).transform(with_findings)
     certain = found.transform(partial(only_certain, keyed=keyed))
+    certain = certain.transform(partial(only_where_outputs_are_expected, keyed=keyed))
     return certain.transform(partial(with_names, keyed=keyed))
 
 
@@ -208,6 +210,13 @@ def only_certain(findings: DataFrame, keyed: DataFrame) -> DataFrame:
     marked = findings.join(ended.withColumn("ended", f.lit(True)), ["setting", "seed"], "left")
     sure = f.col("finding") == "duplicate"
     return marked.where(sure | f.col("ended")).drop("ended")
+
+
+def only_where_outputs_are_expected(findings: DataFrame, keyed: DataFrame) -> DataFrame:
+    """The findings without losses of sources that are read by groups which put nothing out."""
+    silent = keyed.where(f.col("kind") == "no_output_expected").select("place").distinct()
+    marked = findings.join(f.broadcast(silent.withColumn("silent", f.lit(True))), "place", "left")
+    return marked.where((f.col("finding") != "loss") | f.col("silent").isNull()).drop("silent")
 
 
 def with_names(findings: DataFrame, keyed: DataFrame) -> DataFrame:

@@ -219,3 +219,15 @@ def test_a_coordinator_that_loads_makes_no_state():
     desk, here = shard()
     desk.role = ShareCoordinator(here, loading=True)
     assert asks(desk, 2) is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_a_full_group_takes_nobody_in_and_keeps_whom_it_has():
+    group = Group()
+    group.settings = group.settings.but(share_group_max_size=1)
+    assert group.joins("M1").error is Errors.NONE
+    before = group.role
+    assert group.joins("M2").error is Errors.GROUP_MAX_SIZE_REACHED
+    assert group.role is before
+    assert group.joins("M1").error is Errors.NONE
+    group.beats("M1", -1)
+    assert group.joins("M2").error is Errors.NONE

@@ -379,6 +379,18 @@ def test_the_session_machine(kind, epoch, known, error):
     assert answer.error is error
 
 
+def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
+    """ShareSessionCache.maybeCreateSession: nobody's session is taken away."""
+    place = SharePlace().loaded()
+    place.settings = place.settings.but(share_sessions_max=1)
+    place.epochs["M2"] = 0
+    assert place.fetch("M2", 1).error is Errors.SHARE_SESSION_LIMIT_REACHED
+    assert place.role.sessions.keys() == (("g1", "M1"),)
+    place.epochs["M1"] = 0
+    place.fetch("M1", 1)
+    assert place.role.sessions["g1", "M1"].epoch == 1  # its own place is its own
+
+
 def test_a_first_fetch_cannot_bring_acknowledgements():
     """REQ.testShareFetchInitialEpochWithAcknowledgements."""
     place = SharePlace().loaded()

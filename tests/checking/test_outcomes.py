@@ -8,9 +8,12 @@ from kipviz.checking import runs
 from kipviz.checking.ablation import RULES, UnknownRule, ablate
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
-from kipviz.checking.outcomes import CUT, of_all, of_seeds, seeded
+from kipviz.checking.outcomes import CUT, Decided, of_all, of_seeds, seeded
 from kipviz.checking.task import Task
+from kipviz.core.model import Outcome
+from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.library import scenario
 from kipviz.views.review import ablation_page, outcomes_page
 
 SMALL, TWO = "kip-1289-small", "kip-1289-two-members"
@@ -154,3 +157,15 @@ def test_seeded_runs_that_break_nothing_are_told_with_their_number_and_can_be_st
         list(ablate(SMALL, runs=-1))
     with pytest.raises(ValueError, match="there is no fault profile 'odd'"):
         list(ablate(SMALL, runs=1, profile="odd"))
+
+
+def test_an_output_that_was_aborted_by_hand_is_not_counted_as_committed() -> None:
+    """The transaction commits at its coordinator; an operator ended it in one partition before."""
+    story, chosen = scenario("kip-664-abort-not-hanging"), design("kafka")
+    trace, _ = story.play(chosen)
+    tally = Decided().initial(None)
+    for number in trace.line[1:]:
+        node = trace.node(number)
+        tally = Decided().observe(tally, node.action, Outcome(node.world, node.events))
+    assert tally.decided == (1, 0)
+    assert not len(tally.committed)

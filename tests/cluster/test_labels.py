@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kipviz.cluster.actions import ExpireLock
 from kipviz.cluster.labels import label
-from kipviz.designs.catalogue import REPAIRED
+from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.scenarios.library import scenario
 
 
@@ -16,3 +17,18 @@ def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
             world = trace.node(node).world
             names = [label(world, action) for action in model.enabled(world)]
             assert len(set(names)) == len(names), (story, node, sorted(names))
+
+
+def test_a_lock_names_its_group_only_where_several_groups_share() -> None:
+    story = scenario("kip-932-slow-member")
+    for groups, expected in (
+        (("g1", "g1"), "the lock of src-0@100 runs out"),
+        (("g1", "g2"), "the lock of src-0@100 in g1 runs out"),
+    ):
+        apps = tuple(
+            a.but(group_id=group) for a, group in zip(story.spec.applications, groups, strict=True)
+        )
+        model = story.but(spec=story.spec.but(applications=apps)).model(design("kafka"))
+        world = model.initial()
+        key = f"g1:{world.image.topic_ids['src']}:0"
+        assert label(world, ExpireLock(5, key, 100)) == expected

@@ -23,6 +23,7 @@ def findings_of_run(events):
     last = {}
     deliveries = {}
     ended = False
+    silent = set()
     for event in events:
         record = (event["source"], event["offset"])
         producer = (event["producer_id"], event["producer_epoch"])
@@ -38,6 +39,8 @@ def findings_of_run(events):
             case "record_state":
                 last[record] = (event["state"], event["step"])
                 deliveries[record] = max(deliveries.get(record, -1), event["delivery_count"])
+            case "no_output_expected":
+                silent.add(event["source"])
             case "run_ended":
                 ended = True
     for record in sorted(set(commits) | set(last)):
@@ -46,7 +49,7 @@ def findings_of_run(events):
         seen = (outputs, deliveries.get(record))
         if outputs > 1:
             yield (*record, "duplicate", sorted(commits[record])[1], *seen)
-        if ended and state == "ACKNOWLEDGED" and outputs == 0:
+        if ended and state == "ACKNOWLEDGED" and outputs == 0 and record[0] not in silent:
             yield (*record, "loss", step, *seen)
         if ended and state == "TX_PENDING":
             yield (*record, "stuck", step, *seen)

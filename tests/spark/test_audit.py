@@ -149,6 +149,16 @@ GOOD += [state(5, "ACKNOWLEDGED")]
             id="of two states in one step the later one in a record's life counts",
         ),
         pytest.param(
+            [row(0, "no_output_expected"), state(2, "ACKNOWLEDGED"), END],
+            [],
+            id="what a group acknowledges that puts nothing out is not lost",
+        ),
+        pytest.param(
+            [row(0, "no_output_expected", source="src-1"), state(2, "ACKNOWLEDGED"), END],
+            [(0, "loss", 2)],
+            id="that a group puts nothing out says nothing of another source",
+        ),
+        pytest.param(
             [state(1, "TX_PENDING"), state(2, "ACKNOWLEDGED", offset=1)],
             [],
             id="nothing is claimed lost or stuck in a run that has not ended",

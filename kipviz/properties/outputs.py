@@ -1,0 +1,88 @@
+"""What was put out of source records, and what was decided about it: a fold over events.
+
+"atomic" and the outcomes of runs both count committed outputs; what counts stands here once. An
+output is a source record's name and the partition that the output is in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.core.table import Table
+from kipviz.messages.events import BatchAppended, TransactionDecided
+from kipviz.records.batches import ABORT, DataRecord
+
+Batch = tuple[int, int]
+Output = tuple[str, str]
+# The outputs of undecided transactions by (producer id, epoch), in the order of their names, so that
+# it does not matter which was appended first.
+Open = Table[Batch, tuple[Output, ...]]
+
+
+def appended(open_: Open, event: BatchAppended) -> Open:
+    """Take in a batch: outputs of a transaction, or an ABORT marker that somebody wrote by hand.
+
+    A coordinator decides before it sends markers, so a marker that finds something undecided is
+    somebody else's, and ends it in one partition.
+    """
+    place = (event.producer_id, event.producer_epoch)
+    outputs = open_.get(place, ())
+    if event.control:
+        left = tuple(output for output in outputs if output[1] != event.partition)
+        return _kept(open_, place, left) if event.control == ABORT and left != outputs else open_
+    found = put_out(event)
+    if not found or event.producer_id < 0:
+        return open_
+    return open_.set(place, tuple(sorted(outputs + found)))
+
+
+def put_out(event: BatchAppended) -> tuple[Output, ...]:
+    """Give the outputs that a batch holds."""
+    records = (r for r in event.records if isinstance(r, DataRecord) and r.origin)
+    return tuple((record.origin, event.partition) for record in records)
+
+
+def closed_with_others(open_: Open, event: BatchAppended) -> tuple[Open, tuple[Output, ...]]:
+    """Let a marker end what came late into its partition; give what is committed by that.
+
+    Below transaction version 2 a log may have taken a batch of an older epoch behind the marker of
+    its transaction; it hangs until another marker of the producer comes by, and shares its fate.
+    """
+    committed: tuple[Output, ...] = ()
+    for place, outputs in open_.items():
+        if place[0] != event.producer_id or place[1] >= event.producer_epoch:
+            continue
+        left = tuple(output for output in outputs if output[1] != event.partition)
+        open_ = _kept(open_, place, left)
+        if event.control != ABORT:
+            committed += tuple(output for output in outputs if output[1] == event.partition)
+    return open_, committed
+
+
+def decided(open_: Open, event: TransactionDecided) -> tuple[Open, tuple[Output, ...]]:
+    """End a transaction; give what is committed by that."""
+    place = (event.producer_id, event.producer_epoch)
+    outputs = open_.get(place, ())
+    return open_.without(place), outputs if event.committed else ()
+
+
+def truncated(open_: Open, partition: str, world: Any) -> Open:
+    """Forget the outputs that the old leader of a partition alone had: they are in no log now."""
+    for place, outputs in open_.items():
+        others = tuple(output for output in outputs if output[1] != partition)
+        if others == outputs:
+            continue
+        there = tuple(
+            (record.origin, partition)
+            for batch in world.logs[partition].batches
+            if not batch.control and (batch.producer_id, batch.producer_epoch) == place
+            for record in batch.records
+            if isinstance(record, DataRecord) and record.origin
+        )
+        left = tuple(sorted(others + there))
+        open_ = open_.set(place, left) if left != outputs else open_
+    return open_
+
+
+def _kept(open_: Open, place: Batch, left: tuple[Output, ...]) -> Open:
+    return open_.set(place, left) if left else open_.without(place)
