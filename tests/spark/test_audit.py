@@ -149,7 +149,7 @@ GOOD += [state(5, "ACKNOWLEDGED")]
             id="of two states in one step the later one in a record's life counts",
         ),
         pytest.param(
-            [row(0, "no_output_expected"), state(2, "ACKNOWLEDGED"), END],
+            [row(0, "no_output_expected", source="src-0"), state(2, "ACKNOWLEDGED"), END],
             [],
             id="what a group acknowledges that puts nothing out is not lost",
         ),
