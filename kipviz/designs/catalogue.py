@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.core.nearest import unknown
 from kipviz.designs.design import Design
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.finding_options import WRITTEN as NEAREST
@@ -256,9 +257,8 @@ def design(name: str) -> Design:
         if known.name == base:
             break
     else:
-        allowed = ", ".join(d.name for d in CATALOGUE)
-        allowed += f", and those of the findings, {', '.join(d.name for d in FINDINGS)}"
-        raise UnknownDesign(f"there is no design {base!r}; the designs are {allowed}")
+        names = (d.name for d in (*CATALOGUE, *FINDINGS))
+        raise UnknownDesign(unknown("design", base, names, "`kipviz list`"))
     for choice in choices:
         slot, equals, option = choice.partition("=")
         if not equals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.core.nearest import unknown
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.stories import (
     kip_11,
@@ -92,10 +93,10 @@ def scenario(name: str) -> Scenario:
     """Give a scenario by name.
 
     Raises:
-        UnknownScenario: if there is none; the message lists what there is.
+        UnknownScenario: if there is none; the message has the names nearest to it.
     """
     for known in LIBRARY:
         if known.name == name:
             return known
-    allowed = ", ".join(s.name for s in LIBRARY)
-    raise UnknownScenario(f"there is no scenario {name!r}; the scenarios are {allowed}")
+    names = (s.name for s in LIBRARY)
+    raise UnknownScenario(unknown("scenario", name, names, "`kipviz list`"))

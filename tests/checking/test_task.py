@@ -137,8 +137,8 @@ def test_a_campaigns_run_is_made_again_as_a_trace_with_the_fingerprint_of_its_ve
 @pytest.mark.parametrize(
     ("task", "sentence"),
     [
-        (Task("kip-0", "repaired", "calm", 0), "there is no scenario 'kip-0'; the scenarios are"),
-        (Task(SMALL, "perfect", "calm", 0), "there is no design 'perfect'; the designs are"),
+        (Task("kip-0", "repaired", "calm", 0), "there is no scenario 'kip-0'; nearest are"),
+        (Task(SMALL, "perfect", "calm", 0), "there is no design 'perfect'; nearest are"),
         (Task(SMALL, "repaired+a=b", "calm", 0), "there is no slot 'a'; the slots are"),
         (Task(SMALL, "repaired", "stormy", 0), "there is no fault profile 'stormy'; the profiles"),
         (Task(SMALL, "repaired", "calm", "7"), "a seed is a whole number, such as 7, not '7'"),

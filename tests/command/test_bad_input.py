@@ -8,8 +8,8 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("play", "kip-0"), "there is no scenario 'kip-0'; the scenarios are kip-98-"),
-        (("play", "kip-1289-small", "--design", "x"), "there is no design 'x'; the designs are "),
+        (("play", "kip-0"), "there is no scenario 'kip-0'; nearest are "),
+        (("play", "kip-1289-small", "--design", "x"), "there is no design 'x'; nearest are "),
         (("play", "kip-1289-small", "--design", "repaired+x=y"), "there is no slot 'x'"),
         (
             ("play", "kip-1289-small", "--design", "repaired+eviction=y"),

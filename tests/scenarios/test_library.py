@@ -71,11 +71,15 @@ def test_the_names_of_scenarios_are_their_own() -> None:
     assert all(scenario(story.name) is story for story in LIBRARY)
 
 
-def test_an_unknown_scenario_is_answered_with_the_scenarios_there_are() -> None:
+def test_an_unknown_scenario_is_answered_with_the_nearest_ones_and_where_all_are() -> None:
     with pytest.raises(UnknownScenario) as wrong:
-        scenario("kip-1289-share")
-    names = ", ".join(story.name for story in LIBRARY)
-    assert str(wrong.value) == f"there is no scenario 'kip-1289-share'; the scenarios are {names}"
+        scenario("kip-1289-share-comit")
+    said = str(wrong.value)
+    assert said.startswith(
+        "there is no scenario 'kip-1289-share-comit'; nearest are kip-1289-share-commit, "
+    )
+    assert said.endswith(", and `kipviz list` lists all")
+    assert len(said) < 160
 
 
 def test_the_group_of_the_stories_has_the_partition_that_the_kip_gives_to_another_name() -> None:

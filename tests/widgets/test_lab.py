@@ -59,8 +59,8 @@ def test_a_run_opens_under_its_own_design_or_another_one() -> None:
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
-        (lambda: open_run("kip-0"), "there is no scenario 'kip-0'; the scenarios are"),
-        (lambda: open_run(SHARE, "x"), "there is no design 'x'; the designs are"),
+        (lambda: open_run("kip-0"), "there is no scenario 'kip-0'; nearest are"),
+        (lambda: open_run(SHARE, "x"), "there is no design 'x'; nearest are"),
         (lambda: open_run(SHARE, "as-written-local"), "is not possible now; possible: "),
         (lambda: compare(SHARE, "repaired", "x"), "there is no design 'x'"),
         (lambda: open_seeded(TWO, "repaired", "stormy", 1), "there is no fault profile 'stormy'"),
