@@ -64,6 +64,7 @@ class Call(StrEnum):
     DATABASE_VOTE = "database.prepareTransaction"
     DATABASE_COMMIT = "database.commitTransaction"
     DATABASE_ROLLBACK = "database.rollback"
+    DATABASE_CLAIM = "database.claim"
     COMMIT_ASYNC = "commitAsync"
     CLOSE_CONSUMER = "KafkaShareConsumer.close"
     FLUSH = "flush"

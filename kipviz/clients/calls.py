@@ -270,6 +270,11 @@ def _database_commit(me: Application, line: Line, rules: ClientRules) -> Applica
     return me.with_client(databases.commit(_database(me)))
 
 
+def _database_claim(me: Application, line: Line, rules: ClientRules) -> Application:
+    identity = PreparedTxnState(me.producer.producer_id, me.producer.producer_epoch)
+    return me.with_client(databases.claim(_database(me), identity))
+
+
 def _database_rollback(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(databases.rollback(_database(me)))
 
@@ -478,5 +483,6 @@ CALLS: dict[Call, Calling] = {
     C.DATABASE_INSERT: Calling(databases.NAME, _insert),
     C.DATABASE_VOTE: Calling(databases.NAME, _vote),
     C.DATABASE_COMMIT: Calling(databases.NAME, _database_commit),
+    C.DATABASE_CLAIM: Calling(databases.NAME, _database_claim),
     C.DATABASE_ROLLBACK: Calling(databases.NAME, _database_rollback),
 }

@@ -5,8 +5,10 @@ WHO: a database that one application writes to. WHERE IN KAFKA: nowhere; KIP-939
 DURABILITY: what is committed or prepared survives everything. What is neither is rolled back when
   the connection of the process breaks, which here is when the process dies.
 NOT MODELLED: a host of its own: a call is carried out at once, in one step of the application, so
-  no call of it is lost or answered twice; crashes and locks of the database; other writers. That a
-  process dies between a call's effect and its return is a crash after that step.
+  no call of it is lost or answered twice; crashes and locks of the database. That a process dies
+  between a call's effect and its return is a crash after that step. Of a database that several
+  processes write to (`shared`) each has its own connection here, and after a step all of them show
+  what is committed.
 
 The database holds rows, named after the records that they are made of, and one place for a
 PreparedTxnState, which is written in the same database transaction as the rows.
@@ -30,6 +32,10 @@ class ExternalDatabase(Part, frozen=True, dict=True):
     `rows` and `prepared_txn_state` are committed. `open_rows` and `open_state` are those of the
     transaction in progress; `in_doubt` says that it is prepared, so that it waits for its outcome
     whatever becomes of the process.
+
+    `shared` is the name of a database that several processes write to, `place` whose state a process
+    keeps in it: one for each transactional id. `newest` is the identity that claimed that place last,
+    and `mine` the one with which this connection did; a commit of an older one is refused.
     """
 
     source: str
@@ -41,6 +47,10 @@ class ExternalDatabase(Part, frozen=True, dict=True):
     on_wire: Message | None = None
     on_wire_broker: int = -1
     done: bool = True
+    shared: str = ""
+    place: str = ""
+    newest: PreparedTxnState = PreparedTxnState()
+    mine: PreparedTxnState = PreparedTxnState()
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -51,6 +61,30 @@ def insert(
 ) -> ExternalDatabase:
     """Begin a database transaction and write rows, and with them the state of Kafka's, if it is given."""
     return me.but(open_rows=rows, open_state=state, in_doubt=False)
+
+
+def claim(me: ExternalDatabase, identity: PreparedTxnState) -> ExternalDatabase:
+    """Write down who writes from now on: UPDATE writers SET epoch = ? WHERE epoch < ?.
+
+    The identity is the one that Kafka gave the producer, so that whom Kafka has replaced the
+    database refuses, too. KIP-939 says nothing of this: our inference.
+    """
+    return me.but(newest=identity, mine=identity)
+
+
+def why_stale(me: ExternalDatabase) -> str:
+    """Say why a commit is refused: another writer has claimed its place; "" if none has."""
+    if not me.mine.has_transaction or me.newest == me.mine:
+        return ""
+    return f"StaleWriterException: {me.place} is written by {me.newest} now, not by {me.mine}"
+
+
+def agreed(me: ExternalDatabase, changed: ExternalDatabase) -> ExternalDatabase:
+    """Give what a process sees of a database after another one has changed it."""
+    me = me.but(rows=changed.rows)
+    if me.place != changed.place:
+        return me
+    return me.but(prepared_txn_state=changed.prepared_txn_state, newest=changed.newest)
 
 
 def prepare(me: ExternalDatabase) -> ExternalDatabase:
@@ -120,6 +154,8 @@ def on_disconnected(me: ExternalDatabase, broker: int) -> ExternalDatabase:
 
 def crashed(me: ExternalDatabase) -> ExternalDatabase:
     """Roll back what was not prepared: the process that had begun it is gone."""
+    if me.mine.has_transaction:
+        me = me.but(mine=PreparedTxnState())
     return me if me.in_doubt else _closed(me)
 
 

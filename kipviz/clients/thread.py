@@ -6,7 +6,7 @@ KafkaProducer's and KafkaShareConsumer's.
 
 from __future__ import annotations
 
-from kipviz.clients import binding, staged_records
+from kipviz.clients import binding, external_database, staged_records
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
@@ -137,6 +137,8 @@ def _why_illegal(me: Application, line: Line) -> str:
     client = client_of(me, line)
     if isinstance(client, PlainProducer):
         return _why_not_plain(line)
+    if isinstance(client, ExternalDatabase) and line.call is Call.DATABASE_COMMIT:
+        return external_database.why_stale(client)
     if isinstance(client, Producer):
         calling = CALLS[line.call]
         if client.timed_out:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
-from kipviz.clients import application, binding, kinds, plain_producer, thread
+from kipviz.clients import application, binding, external_database, kinds, plain_producer, thread
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, expired
 from kipviz.cluster import dispatch
@@ -55,6 +56,21 @@ def _step(turn: Turn, a: Step) -> None:
     app, events = thread.step(turn.applications[a.application], turn.client_rules)
     turn.applications = turn.applications.set(a.application, binding.settle(app, turn.client_rules))
     turn.events += events
+    _show_others(turn, a.application)
+
+
+def _show_others(turn: Turn, name: str) -> None:
+    """Let the other processes at a shared database see what one has just done to it."""
+    changed = turn.applications[name].others.get(external_database.NAME)
+    if not isinstance(changed, ExternalDatabase) or not changed.shared:
+        return
+    for other, app in turn.applications.items():
+        theirs = app.others.get(external_database.NAME)
+        if other == name or not isinstance(theirs, ExternalDatabase):
+            continue
+        seen = external_database.agreed(theirs, changed)
+        if theirs.shared == changed.shared and seen != theirs:
+            turn.applications = turn.applications.set(other, app.with_client(seen))
 
 
 def _send(turn: Turn, a: Send) -> None:

@@ -169,7 +169,8 @@ class ApplicationSpec(Value, frozen=True):
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     `further_sources` are more partitions that a member of a share group reads. `plain` is there if its
-    producer has no transactional id, which is "" then.
+    producer has no transactional id, which is "" then. `shares` names the database that it writes to
+    if several processes do.
     """
 
     name: str
@@ -199,6 +200,7 @@ class ApplicationSpec(Value, frozen=True):
     further_sources: tuple[str, ...] = ()
     instance_id: str = ""
     plain: PlainSpec | None = None
+    shares: str = ""
 
 
 class Remade(Value, frozen=True):

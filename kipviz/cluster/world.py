@@ -380,7 +380,8 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     if a.admin:
         others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", spec.brokers)
     if a.database:
-        others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}")
+        place = a.transactional_id if a.shares else ""
+        others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}", shared=a.shares, place=place)
     if a.session is None:
         return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))
     others[SESSION] = TransactionSession(

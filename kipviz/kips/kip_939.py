@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 PRODUCER = "clients/test_two_phase_producer.py::test_"
 BROKER = "brokers/test_two_phase.py::test_"
@@ -159,8 +159,31 @@ KIP = Kip(
         Row(
             "Several transactions of a database at once, several writers",
             "Each with a state of its own.",
-            OPEN,
-            note="one database with one place for a state for each application",
+            MODELLED,
+            "clients.external_database.agreed",
+            "kip-939-two-at-once",
+            "clients/test_shared_database.py::test_two_transactions_of_one_database_have_a_state_each",
+            note="a place for each transactional id is our inference",
+        ),
+        Row(
+            "A writer that the database has to refuse",
+            "Kafka's epoch fences in Kafka; a database has to compare its writers by itself.",
+            MODELLED,
+            "clients.external_database.why_stale",
+            "kip-939-database-fences",
+            "clients/test_shared_database.py::"
+            "test_whom_kafka_has_fenced_the_database_refuses_if_it_knows_its_writer",
+            note="our inference",
+        ),
+        Row(
+            "A writer that the database does not refuse",
+            "Without that it commits what Kafka has aborted.",
+            MODELLED,
+            "clients.external_database.commit",
+            "kip-939-database-lets-in",
+            "clients/test_shared_database.py::"
+            "test_a_database_that_does_not_know_its_writer_commits_what_kafka_has_aborted",
+            note="our inference",
         ),
         Row(
             "ACL operation TWO_PHASE_COMMIT",

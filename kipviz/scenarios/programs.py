@@ -192,6 +192,18 @@ DUAL_WRITE: tuple[Line, ...] = (
     Line("producer.completeTransaction(state);", C.COMPLETE_TRANSACTION, then=3, target=STORED),
     Line(CATCH, C.ABORT_TRANSACTION, then=2),
 )
+# The same, and the database is told who writes before anything else is done.
+DUAL_WRITE_CLAIMED: tuple[Line, ...] = (
+    DUAL_WRITE[0],
+    Line("database.claim(producer); // refuse whom this one replaces", C.DATABASE_CLAIM),
+    *(
+        line.but(
+            then=line.then + 1 if line.then >= 0 else -1,
+            on_error=line.on_error + 1 if line.on_error >= 0 else -1,
+        )
+        for line in DUAL_WRITE[1:]
+    ),
+)
 # The same with what Kafka 4.4.0 serves: a broker that keeps nothing.
 DUAL_WRITE_RELEASED: tuple[Line, ...] = (
     INIT,
