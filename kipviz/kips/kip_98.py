@@ -221,6 +221,7 @@ KIP = Kip(
             "its start, and a transaction whose first records are gone still ends with its marker.",
             SIMPLIFIED,
             handler="brokers.partition_log.delete_records",
+            scenario="kip-98-deleted-transaction",
             test="cluster/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
             note="a batch at a time; a fetch from before the start is read from the start on "

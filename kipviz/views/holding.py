@@ -115,16 +115,16 @@ def of_log(world: World, log: PartitionLog) -> Hold | None:
 def _unstable(world: World, log: PartitionLog) -> Reason:
     """Say what the first unstable offset of a log waits for."""
     lso = log.last_stable_offset
-    if not log.open or log.open[0][0] != lso:
+    if not log.open or max(log.open[0][0], log.start_offset) != lso:
         text = "The marker that ends the transaction is in the log, but not on every replica yet."
         return Reason(text, f"{log.name} is replicated.", SOON)
     producer_id = log.open[0][1]
     epoch = log.producers[producer_id].epoch
     reason = _open(world, log.name, producer_id, epoch)
-    text = (
-        f"Offset {lso} is the first record of an open transaction, of producer id {producer_id} in "
-        f"epoch {epoch}. {reason.text}"
-    )
+    where = f"Offset {lso} is the first record of an open transaction"
+    if log.open[0][0] < lso:
+        where = f"A transaction is open since offset {log.open[0][0]}, which was deleted"
+    text = f"{where}, of producer id {producer_id} in epoch {epoch}. {reason.text}"
     return reason.but(text=text)
 
 
@@ -517,7 +517,7 @@ def _nothing_to_read(world: World, message: Any) -> Reason:
     log = world.logs[message.partition]
     see = ((f"log:{log.name}", "LSO"),)
     lso = log.last_stable_offset
-    if lso < log.high_watermark and message.offset >= lso:
+    if lso < log.high_watermark and max(message.offset, log.start_offset) >= lso:
         reason = _unstable(world, log)
         text = (
             f"It asks for committed records from offset {message.offset} on, and the last stable "

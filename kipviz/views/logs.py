@@ -153,11 +153,12 @@ def _marks(log: PartitionLog) -> Card:
 
 def _holder(log: PartitionLog, stable: int) -> str:
     """Say what keeps the last stable offset below the high watermark."""
+    # What begins before the log's start holds the offset there: its first records were deleted.
     for first, producer_id in log.open:
-        if first == stable:
+        if max(first, log.start_offset) == stable:
             epoch = log.producers[producer_id].epoch
             return f"pid {producer_id} epoch {epoch}, open since offset {first}"
-    marker = next(at for first, at in log.unreplicated if first == stable)
+    marker = next(at for first, at in log.unreplicated if max(first, log.start_offset) == stable)
     return f"the marker at offset {marker} is not on every replica yet"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.messages.events import TransactionDecided
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views.holding import of_log
 from tests.scenarios.story import after, first_step, nodes, played
 
 LOG = "__transaction_state-45"
@@ -37,6 +38,18 @@ def test_what_a_producer_sent_is_in_the_log_in_this_order(name, order):
 def test_the_producer_whose_first_batch_never_fitted_knows_what_it_gave_up():
     trace, _ = played("kip-98-in-flight-unknown", "kafka")
     assert trace.world.applications["app-1"].producer.failed == ("f(a)",)
+
+
+def test_an_open_transaction_cannot_be_deleted_away():
+    story = ("kip-98-deleted-transaction", "kafka")
+    deleted = after(*story, "The records of app-1 are deleted")
+    log = deleted.logs["output-A-0"]
+    assert (log.start_offset, log.last_stable_offset, log.high_watermark) == (2, 2, 5)
+    hold = of_log(deleted, log)
+    assert hold is not None
+    assert "A transaction is open since offset 0, which was deleted" in hold.text
+    trace, _ = played(*story)
+    assert len(trace.world.applications["reader"].consumer.records) == 2
 
 
 def test_nothing_is_logged_while_a_replica_of_the_coordinators_log_is_missing():

@@ -140,4 +140,64 @@ STUCK_LSO = Scenario(
     checkpoints=STUCK_CHECKPOINTS,
 )
 
-STORIES: tuple[Scenario, ...] = (STUCK_LSO,)
+DELETED = STUCK_LSO.but(
+    name="kip-98-deleted-transaction",
+    title="Can an open transaction be deleted away?",
+    sentence="A reader is stuck behind a transaction that nobody ends. An operator deletes its records "
+    "from the front of the log.",
+    clause="KIP-107 DeleteRecords; KIP-98, Read Committed",
+    spec=STUCK_LSO.spec.but(budget=PLAYGROUND.but(delete_records=2)),
+    beats=(
+        *STUCK_LSO.beats,
+        Beat(
+            "The records of app-1 are deleted",
+            "The log of output-A-0 begins at offset 2 now, and its LSO, which cannot be before that, is 2. "
+            "The records there are committed, and the reader still gets nothing: what the log knows of "
+            "producers is not deleted with their records.",
+            ("the oldest batch of output-A-0 is deleted",),
+        ),
+        Beat(
+            "The transaction is ended",
+            "Its time is over, and the coordinator aborts it. Only the marker sets the LSO free, and the "
+            "reader gets what app-2 wrote.",
+            ("my-txn times out", "quiet"),
+        ),
+    ),
+    question=Question(
+        4,
+        "The records of the open transaction are deleted. What does the reader get?",
+        (
+            Choice(
+                "offsets 2 and 3: nothing is open in front of them any more",
+                False,
+                "The log still knows that producer 9 has a transaction open.",
+            ),
+            Choice(
+                "nothing",
+                True,
+                "Right: the LSO goes to the first offset that there is, and no further.",
+            ),
+            Choice(
+                "an error: its position is gone",
+                False,
+                "Its position moves to the first offset that there is.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            4,
+            "Open the log of output-A-0: it begins at offset 2, and the transaction is open since 0.",
+        ),
+        Watch(5, "One marker, for records that are not there any more, and everybody can go on."),
+    ),
+    checkpoints=(
+        SAW_LSO,
+        Checkpoint("saw the front of a log deleted", "log pruned"),
+        Checkpoint(
+            "set the LSO free: app-1 started again, or its transaction timed out", "lso set free"
+        ),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (STUCK_LSO, DELETED)
