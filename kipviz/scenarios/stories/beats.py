@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from kipviz.scenarios.script import Beat
 
+# A blocking call from its beginning to its return; a loop's poll(), beginTransaction() and send(); the
+# same behind initTransactions().
+CALL = ("app-1 goes on", "quiet", "app-1 goes on")
+NEXT_ROUND = (*CALL, "app-1 goes on", "app-1 goes on", "quiet")
+FIRST_ROUND = (*CALL, *NEXT_ROUND)
+
+
+def of(name: str, steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Give instructions for app-1 as those for another application."""
+    return tuple(step.replace("app-1", name) for step in steps)
+
+
 BEGIN = (
     Beat(
         "producer.initTransactions()",

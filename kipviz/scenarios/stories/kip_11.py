@@ -7,6 +7,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import FIRST_ROUND
 from kipviz.scenarios.stories.pains import READER, READING
 from kipviz.scenarios.stories.setting import GROUP, PLAYGROUND, TRANSACTIONAL_ID, group_app
 
@@ -36,15 +37,7 @@ IN_A_TRANSACTION = Beat(
     "A transaction is open",
     "app-1 has every right that it needs, and a record in output-A-0. The offset is not staged yet.",
     (
-        "app-1 goes on",
-        "quiet",
-        "app-1 goes on",
-        "app-1 goes on",
-        "quiet",
-        "app-1 goes on",
-        "app-1 goes on",
-        "app-1 goes on",
-        "quiet",
+        *FIRST_ROUND,
         "app-1 goes on",
     ),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.beats import BEGIN, COMMIT, STAGE
+from kipviz.scenarios.stories.beats import BEGIN, COMMIT, NEXT_ROUND, STAGE
 from kipviz.scenarios.stories.kip_1289_findings import SMALL_TOGETHER
 from kipviz.scenarios.stories.setting import PLAYGROUND, share_app, share_spec
 
@@ -32,14 +32,7 @@ ABORTS = Beat(
     "The output was sent and has to be aborted: its partition is in a transaction.",
     ("app-1 goes on", "quiet", "app-1 goes on", "quiet"),
 )
-AGAIN = (
-    "app-1 goes on",
-    "quiet",
-    "app-1 goes on",
-    "app-1 goes on",
-    "app-1 goes on",
-    "quiet",
-)
+AGAIN = NEXT_ROUND
 
 ROLLOUT = Scenario(
     "kip-1289-rollout",

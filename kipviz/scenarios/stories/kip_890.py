@@ -7,6 +7,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND
 from kipviz.scenarios.stories.setting import PLAYGROUND, group_app, group_spec
 
 LATE = PLAYGROUND.but(request_timeout=3, delivery_timeout=3, upgrade=2)
@@ -116,12 +117,7 @@ AGAIN = Beat(
     "app-1 reads the same record again, puts its output out once more, and commits. The COMMIT marker "
     "of this producer id ends whatever is open before it in output-A-0.",
     (
-        "app-1 goes on",
-        "quiet",
-        "app-1 goes on",
-        "app-1 goes on",
-        "app-1 goes on",
-        "quiet",
+        *NEXT_ROUND,
         "app-1 goes on",
         "quiet",
         "app-1 goes on",
@@ -194,15 +190,7 @@ LATE_COMMIT = Scenario(
             "app-1 reads a record, puts its output and its offset into a transaction and commits. "
             "EndTxn is on its way to Broker 1.",
             (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
+                *FIRST_ROUND,
                 "app-1 goes on",
                 "quiet",
                 "app-1 goes on",
@@ -219,14 +207,7 @@ LATE_COMMIT = Scenario(
         Beat(
             "The second transaction begins",
             "app-1 reads the next record and sends its output. It has not committed anything yet.",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-            ),
+            NEXT_ROUND,
         ),
         Beat(
             "The first copy of EndTxn arrives",
@@ -241,15 +222,7 @@ LATE_COMMIT = Scenario(
             (
                 "app-1 crashes",
                 "app-1 starts",
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
+                *FIRST_ROUND,
                 "app-1 goes on",
                 "quiet",
                 "app-1 goes on",

@@ -6,22 +6,11 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import CALL, FIRST_ROUND, NEXT_ROUND
 from kipviz.scenarios.stories.setting import PLAYGROUND, TRANSACTIONAL_ID, group_app, group_spec
 
 OPERATED = PLAYGROUND.but(request_timeout=3, delivery_timeout=3, upgrade=2)
 ONE = group_app(max_records=1)
-LOOP_TO_SEND = (
-    "app-1 goes on",
-    "quiet",
-    "app-1 goes on",
-    "app-1 goes on",
-    "quiet",
-    "app-1 goes on",
-    "app-1 goes on",
-    "app-1 goes on",
-    "quiet",
-)
-TO_COMMIT = ("app-1 goes on", "quiet", "app-1 goes on")
 
 # -- a time-out and a commit at the same moment --------------------------------------------------
 
@@ -37,7 +26,7 @@ TOO_LATE = Scenario(
             "commitTransaction() is on its way",
             "Everything is in the transaction: the output in output-A-0, the offset in "
             "__consumer_offsets. EndTxn has left the client.",
-            (*LOOP_TO_SEND, *TO_COMMIT, "app-1 goes on", "quiet but EndTxn arrives at B1"),
+            (*FIRST_ROUND, *CALL, "app-1 goes on", "quiet but EndTxn arrives at B1"),
         ),
         Beat(
             "transaction.timeout.ms is over",
@@ -58,8 +47,8 @@ TOO_LATE = Scenario(
             (
                 "app-1 crashes",
                 "app-1 starts",
-                *LOOP_TO_SEND,
-                *TO_COMMIT,
+                *FIRST_ROUND,
+                *CALL,
                 "app-1 goes on",
                 "quiet",
             ),
@@ -116,7 +105,7 @@ ZOMBIE = Scenario(
             "app-1 writes in a transaction",
             "Its output is in output-A-0, not committed. Then the process is paused: a long garbage "
             "collection, a frozen machine.",
-            LOOP_TO_SEND,
+            FIRST_ROUND,
         ),
         Beat(
             "app-2 starts with the same transactional.id",
@@ -207,13 +196,8 @@ OVERFLOW = Scenario(
             "A transaction at the last epoch",
             "It is like any other.",
             (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                *TO_COMMIT,
+                *NEXT_ROUND,
+                *CALL,
             ),
         ),
         Beat(
@@ -247,7 +231,7 @@ OVERFLOW = Scenario(
             "The markers are written",
             "They carry producer id 5 and 32767. With COMPLETE_COMMIT the fresh producer id is stored, "
             "and the waiting batch gets in.",
-            ("quiet", *TO_COMMIT, "app-1 goes on", "quiet"),
+            ("quiet", *CALL, "app-1 goes on", "quiet"),
         ),
     ),
     ("app-1", "B1", "B3"),
@@ -300,7 +284,7 @@ UPGRADE = Scenario(
         Beat(
             "A transaction of version 1",
             "The client adds output-A-0 by itself and sends its output.",
-            LOOP_TO_SEND,
+            FIRST_ROUND,
         ),
         Beat(
             "The level is raised",
@@ -312,7 +296,7 @@ UPGRADE = Scenario(
             "The transaction ends as it began",
             "The client has heard of version 2 by now, but EndTxn goes out in version 4, and the epoch "
             "stays: a transaction does not change its version.",
-            (*TO_COMMIT, "app-1 goes on", "until EndTxn arrives at B1"),
+            (*CALL, "app-1 goes on", "until EndTxn arrives at B1"),
         ),
         Beat(
             "The client bumps its epoch",
@@ -325,13 +309,8 @@ UPGRADE = Scenario(
             "A transaction of version 2",
             "Nobody adds partitions for the broker any more, and the commit brings the next epoch.",
             (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                *TO_COMMIT,
+                *NEXT_ROUND,
+                *CALL,
                 "app-1 goes on",
                 "quiet",
                 "app-1 goes on",

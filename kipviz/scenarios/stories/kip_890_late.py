@@ -6,8 +6,8 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import CALL, FIRST_ROUND, NEXT_ROUND, of
 from kipviz.scenarios.stories.kip_890 import GETS_ON_ITS_WAY, GIVES_UP, LATE
-from kipviz.scenarios.stories.kip_890_identities import LOOP_TO_SEND, TO_COMMIT
 from kipviz.scenarios.stories.setting import group_app, group_spec
 
 ARRIVED_LATE = Checkpoint("saw a request arrive after its client had given it up", "arrived late")
@@ -33,7 +33,7 @@ LATE_MARKER = Scenario(
             "The first transaction is committed, its marker is on the way",
             "Broker 1 has answered the client. WriteTxnMarkers is on the wire to Broker 3.",
             (
-                *LOOP_TO_SEND,
+                *FIRST_ROUND,
                 "app-1 goes on",
                 "quiet but WriteTxnMarkers arrives at B3",
                 "app-1 goes on",
@@ -97,7 +97,7 @@ EMPTY_ABORT = Scenario(
             "A commit, answered before its markers",
             "The client has epoch 1 from the answer. Broker 1 is still completing the transaction of "
             "epoch 0.",
-            (*LOOP_TO_SEND, "app-1 goes on", "quiet but WriteTxnMarkers*", "app-1 goes on"),
+            (*FIRST_ROUND, "app-1 goes on", "quiet but WriteTxnMarkers*", "app-1 goes on"),
         ),
         Beat(
             "The next one is given up at once",
@@ -216,7 +216,7 @@ STALE_QUESTION = Scenario(
         Beat(
             "app-2 takes the name over",
             "It gets epoch 1 and begins a transaction.",
-            tuple(step.replace("app-1", "app-2") for step in LOOP_TO_SEND),
+            of("app-2", FIRST_ROUND),
         ),
         Beat(
             "The question of app-1 arrives",
@@ -266,7 +266,7 @@ ZOMBIE_ABORTS = Scenario(
         Beat(
             "app-1 has a transaction open, and wants to abort it",
             "Processing failed. EndTxn(ABORT, epoch 0) has left the client.",
-            (*LOOP_TO_SEND, "app-1 goes on", "app-1/producer sends EndTxn"),
+            (*FIRST_ROUND, "app-1 goes on", "app-1/producer sends EndTxn"),
         ),
         Beat(
             "app-2 takes the name over",
@@ -296,12 +296,7 @@ ZOMBIE_ABORTS = Scenario(
             "Its next batch has epoch 1. The coordinator is asked to enlist the partition and says no: "
             "the batch is refused, and commitTransaction() throws.",
             (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
+                *NEXT_ROUND,
                 "app-1 goes on",
             ),
         ),
@@ -339,8 +334,8 @@ ZOMBIE_COORDINATOR = Scenario(
             "PREPARE_COMMIT is logged, the markers have left Broker 1",
             "Both carry coordinator epoch 0: the leader epoch of __transaction_state-45.",
             (
-                *LOOP_TO_SEND,
-                *TO_COMMIT,
+                *FIRST_ROUND,
+                *CALL,
                 "app-1 goes on",
                 "quiet but WriteTxnMarkers arrives at B?",
                 "app-1 goes on",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND
 from kipviz.scenarios.stories.kip_890 import (
     ABORTS,
     AGAIN,
@@ -99,17 +100,7 @@ TO_VERSION_2 = Scenario(
         Beat(
             "A transaction of version 0",
             "The client adds output-A-0 by itself and sends its output.",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-            ),
+            FIRST_ROUND,
         ),
         Beat(
             "Brokers 3, 4 and 5 get 4.4",
@@ -139,12 +130,7 @@ TO_VERSION_2 = Scenario(
             "The client has bumped its epoch before. Brokers enlist, and the commit brings the next "
             "epoch.",
             (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
+                *NEXT_ROUND,
                 "app-1 goes on",
                 "quiet",
                 "app-1 goes on",

@@ -9,6 +9,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND
 from kipviz.scenarios.stories.kip_932 import KAFKA, MOVED_ON, commits, polls, worker
 from kipviz.scenarios.stories.setting import (
     GROUP,
@@ -47,17 +48,7 @@ COMMITTED = Scenario(
             "app-1 sends in a transaction",
             "Two records stand in src-0 at offsets 0 and 1, below the high watermark, and nothing "
             "is decided.",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-            ),
+            FIRST_ROUND,
         ),
         Beat(
             "app-2 polls: nothing comes",
@@ -77,12 +68,7 @@ COMMITTED = Scenario(
             "app-1 sends again, and commits",
             "Offsets 3 and 4, and a COMMIT marker at 5. Only then anything is delivered.",
             (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
+                *NEXT_ROUND,
                 "app-1 goes on",
                 "quiet",
                 "app-1 goes on",

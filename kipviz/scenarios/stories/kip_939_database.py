@@ -8,6 +8,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import CALL, of
 from kipviz.scenarios.stories.kip_939 import DUAL_WRITER, SPEC
 from kipviz.scenarios.stories.setting import home
 
@@ -22,7 +23,7 @@ SHARED = SPEC.but(budget=SPEC.budget.but(pause=2), applications=(ONE, TWO))
 
 def call(name: str) -> tuple[str, ...]:
     """Play a blocking call of an application to its end."""
-    return (f"{name} goes on", "quiet", f"{name} goes on")
+    return of(name, CALL)
 
 
 def to_the_decision(name: str, claims: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import FIRST_ROUND
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
@@ -78,17 +79,7 @@ STUCK_LSO = Scenario(
             "app-1 writes in a transaction",
             "It gets its producer id from Broker 1, polls two records and sends their outputs to "
             "output-A-0. They are in the log at offsets 0 and 1, and nothing is decided.",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "app-1 goes on",
-                "app-1 goes on",
-                "quiet",
-            ),
+            FIRST_ROUND,
         ),
         Beat(
             "app-1 dies",

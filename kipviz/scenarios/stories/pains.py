@@ -8,6 +8,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import FIRST_ROUND, of
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
@@ -43,8 +44,7 @@ READING = SPEC.but(
 
 def starts(name: str) -> tuple[str, ...]:
     """Play initTransactions(), poll(), beginTransaction() and send() of an application."""
-    goes_on = f"{name} goes on"
-    return (goes_on, "quiet", goes_on, goes_on, "quiet", goes_on, goes_on, goes_on, "quiet")
+    return of(name, FIRST_ROUND)
 
 
 TWO_INSTANCES = Scenario(

@@ -7,6 +7,7 @@ from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.beats import CALL, FIRST_ROUND, NEXT_ROUND, of
 from kipviz.scenarios.stories.kip_890_identities import USED_UP
 from kipviz.scenarios.stories.pains import READER, READING, SPEC, WRITER
 from kipviz.scenarios.stories.setting import group_app
@@ -17,14 +18,7 @@ COMPLETE = Checkpoint("saw a transaction complete everywhere", "complete")
 
 FLINK = WRITER.but(max_records=1)
 COMMITTER = FLINK.but(name="app-2", group_id="none", member_id="C2")
-TO_SEND = (
-    *("app-1 goes on", "quiet", "app-1 goes on"),
-    *("app-1 goes on", "quiet", "app-1 goes on"),
-    *("app-1 goes on", "app-1 goes on", "quiet"),
-)
-COMMITS = ("app-1 goes on", "quiet", "app-1 goes on")
-AGAIN = ("app-1 goes on", "quiet", "app-1 goes on", "app-1 goes on", "app-1 goes on", "quiet")
-TAKES_UP = ("app-2 goes on", "app-2 goes on", "quiet", "app-2 goes on")
+TAKES_UP = ("app-2 goes on", *of("app-2", CALL))
 
 NOTHING = Scenario(
     "pain-restore-of-nothing",
@@ -94,13 +88,13 @@ MORE = Scenario(
             "The checkpoint, and its transaction",
             "The first record is in the transaction that checkpoint 1 keeps as (my-txn, 9, 0). It is "
             "committed, but the job does not get to note that down.",
-            (*TO_SEND, *COMMITS),
+            (*FIRST_ROUND, *CALL),
         ),
         Beat(
             "Behind the checkpoint",
             "The next record goes into the next transaction. Then the process dies: the source will be "
             "read again from checkpoint 1 on.",
-            (*AGAIN, "app-1 crashes"),
+            (*NEXT_ROUND, "app-1 crashes"),
         ),
         Beat(
             "The recovery commits (my-txn, 9, 0)",
@@ -159,7 +153,7 @@ BLOCKED = Scenario(
             "Checkpoint 1, committed; and the name is used again",
             "The second record is in a transaction of the same name. The process dies before checkpoint "
             "2, which would have known of it.",
-            (*TO_SEND, *COMMITS, *AGAIN, "app-1 crashes"),
+            (*FIRST_ROUND, *CALL, *NEXT_ROUND, "app-1 crashes"),
         ),
         Beat(
             "The recovery of checkpoint 1",
@@ -226,12 +220,12 @@ ROTATED = Scenario(
         Beat(
             "A transaction at the last epoch",
             "Producer id 5, epoch 32766: so it stands in the checkpoint.",
-            TO_SEND,
+            FIRST_ROUND,
         ),
         Beat(
             "It is committed, and the process dies before it can say so",
             "The answer brought producer id 9, epoch 0. With COMPLETE_COMMIT the name is that one's.",
-            (*COMMITS, "app-1 crashes"),
+            (*CALL, "app-1 crashes"),
         ),
         Beat(
             "The recovery commits (my-txn, 5, 32766)",
@@ -275,7 +269,7 @@ EXPIRED = Scenario(
         Beat(
             "A transaction, and then nothing for a week",
             "app-1 is alive and has nothing to do.",
-            (*TO_SEND, *COMMITS, *COMMITS),
+            (*FIRST_ROUND, *CALL, *CALL),
         ),
         Beat(
             "The name is forgotten",
@@ -285,13 +279,13 @@ EXPIRED = Scenario(
         Beat(
             "The next record: InvalidPidMappingException",
             "Broker 3 asks the coordinator to enlist output-A-0 for a name that is not there.",
-            (*AGAIN, "app-1 goes on"),
+            (*NEXT_ROUND, "app-1 goes on"),
         ),
         Beat(
             "A new process goes on",
             "It gets a fresh producer id. What the old one had sent was refused and is in no log, so the "
             "record is read again and put out once.",
-            ("app-1 crashes", "app-1 starts", *TO_SEND, *COMMITS, *COMMITS),
+            ("app-1 crashes", "app-1 starts", *FIRST_ROUND, *CALL, *CALL),
         ),
     ),
     ("app-1", "B1", "B3", "B5"),
@@ -331,7 +325,7 @@ TOO_LATE = Scenario(
             "The checkpoint is complete, and the process dies",
             "The record is in the transaction that the checkpoint keeps. The source will not be read "
             "again from before it.",
-            (*TO_SEND, "app-1 crashes"),
+            (*FIRST_ROUND, "app-1 crashes"),
         ),
         Beat(
             "The job is down for too long",
