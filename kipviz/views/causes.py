@@ -63,6 +63,7 @@ Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
 LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
+PAUSES = "pauses"
 TIME = "time"
 # What else of the cluster's metadata changes, and how a reader would name it.
 METADATA = {
@@ -217,6 +218,10 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
         notes.look((RELEASES, ""))
     if isinstance(action, Deliver | DeliverLate | CreateAcls | DeleteAcls):
         notes.look((ACLS, ""))
+    if isinstance(action, Step):
+        notes.look((PAUSES, action.application))
+    if isinstance(action, Send | ClientTimer):
+        notes.look((PAUSES, host_of(action.source)))
     if after.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
     for place in _of_time(world, action):
@@ -264,6 +269,8 @@ def writes(before: World, after: World) -> list[Place]:
         found.append((UP, ""))
     if before.cuts != after.cuts:
         found.append((CUTS, ""))
+        changed = set(before.cuts) ^ set(after.cuts)
+        found += sorted((PAUSES, one) for one, other in changed if one == other)
     if _passed(before, after):
         found.append((TIME, ""))
     found += [
@@ -365,6 +372,8 @@ def _words(place: Place) -> str:
             return "which brokers run"
         case "time":
             return "how late it is"
+        case "pauses":
+            return f"whether {key} stands still"
         case "cuts":
             return "who is cut apart or stands still"
         case _:
