@@ -74,6 +74,16 @@ KIP = Kip(
             page="40-kip-1289",
         ),
         Row(
+            "Pseudo code: several polls in one transaction",
+            "What becomes of a batch, and of a staging under way, when poll() is called again.",
+            MODELLED,
+            handler="clients.staged_records.settle",
+            scenario="kip-1289-small-two-polls",
+            test="clients/test_staged_records.py::test_a_poll_waits_for_a_staging_that_is_under_way",
+            note="the text does not say; the repaired design refuses the one and waits for the other (findings X24 to X26)",
+            page="45-kip-1289-review",
+        ),
+        Row(
             "Public Interfaces: declared exceptions",
             "What sendShareAcknowledgementsToTransaction() throws, and when.",
             SIMPLIFIED,
