@@ -66,7 +66,7 @@ class Corners:
 
 
 def findings(*names: str) -> Findings:
-    """Show findings of the review of KIP-1289, each alone; all 43 take a minute or two.
+    """Show findings of the review of KIP-1289, each alone; all of them take a minute or two.
 
     Raises:
         LookupError: if there is none of that name; the message lists what there is.
