@@ -83,7 +83,11 @@ def _membership(me: Application) -> Application:
 
 def settle(me: Application, rules: ClientRules) -> Application:
     """Carry over between the clients of a process what they have to say to each other."""
-    me = staged_records.settle(_membership(me), rules)
+    return staged_records.settle(_session_settled(_membership(me), rules), rules)
+
+
+def _session_settled(me: Application, rules: ClientRules) -> Application:
+    """Let a session and the clients that are bound to it hear of each other."""
     session = me.session
     if session is None:
         return me
@@ -134,7 +138,7 @@ def _failed(session: TransactionSession, failed: TransactionSession) -> Transact
     over = session.state in IN_ERROR or session.state is S.ABORTING_TRANSACTION
     if over or isinstance(session.on_wire, EndTxn):
         return session
-    return failed.but(queue=(), done=True)
+    return transactional.dropping(failed, *failed.queue).but(queue=(), done=True)
 
 
 def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:

@@ -263,7 +263,7 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
-        me = _dropping(_without_unsent(me), *me.queue).but(queue=(), to_add=())
+        me = dropping(_without_unsent(me), *me.queue).but(queue=(), to_add=())
     me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
     return _ended_locally(me)
 
@@ -540,7 +540,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
     abortable = ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
-            return _dropping(me, about)
+            return dropping(me, about)
         abortable = False
     # From READY, where no transaction is open, it is an illegal step, and that is fatal (KAFKA-14831).
     abortable = abortable and (bool(me.session) or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
@@ -549,7 +549,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
     me = _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
     if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
         me = _to(me, S.UNINITIALIZED)
-    return _dropping(me, about, *me.queue).but(
+    return dropping(me, about, *me.queue).but(
         queue=(),
         to_add=(),
         bump=me.bump or (fails_batch and not me.implicit),
@@ -568,7 +568,7 @@ def _to(me: P, state: ProducerState) -> P:
     return me.but(state=state)
 
 
-def _dropping(me: P, *gone: Message) -> P:
+def dropping(me: P, *gone: Message) -> P:
     """Note which of the requests that came to nothing are stagings: their consumer has to hear of it."""
     stagings = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
     return me.but(dropped=(*me.dropped, *stagings)) if stagings else me

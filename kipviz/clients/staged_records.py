@@ -82,13 +82,14 @@ def _next_is_poll(me: Application) -> bool:
 
 
 def _unanswered(me: Application) -> bool:
-    """Say whether a staging is on the wire, or is to be sent."""
-    return any(
-        isinstance(request, TxnShareAcknowledge)
-        for client in me.clients
-        if isinstance(client, Producer)
-        for request in (client.on_wire, *client.queue)
-    )
+    """Say whether a staging is on the wire, or is to be sent, by whichever client sends it."""
+    outgoing: tuple[object, ...] = ()
+    for client in me.clients:
+        if isinstance(client, Producer):
+            outgoing += (client.on_wire, *client.queue)
+        elif isinstance(client, ShareConsumer):
+            outgoing += (client.on_wire, client.voting)
+    return any(isinstance(request, TxnShareAcknowledge) for request in outgoing)
 
 
 def _stages(me: Application) -> bool:
