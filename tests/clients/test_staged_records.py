@@ -7,6 +7,7 @@ import pytest
 from kipviz.cluster.actions import Step
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -80,3 +81,37 @@ def test_a_refused_staging_leaves_poll_free_because_nothing_can_commit_any_more(
     late = ("app-1 goes on", "the lock of src-0@100 runs out", "quiet", "app-1 goes on")
     _, world = after(TWO_POLLS, "repaired", *late)
     assert world.applications["app-1"].waiting
+
+
+# -- with a TransactionSession (KIP-1310) ----------------------------------------------------------
+
+TO_THE_VOTE = (*TO_THE_SEND[:-1], "app-1 goes on")
+
+
+def in_session(story: str, *steps: str, again: bool = False) -> tuple[ClusterModel, World]:
+    """The story's cluster after some steps; `again` lets the program poll right after its vote."""
+    told = scenario(story)
+    app = told.spec.applications[0]
+    if again:
+        app = app.but(program=(*app.program[:5], app.program[1]))
+    spec = told.spec.but(applications=(app,), budget=FaultBudget(delivery_timeout=1))
+    model = told.but(spec=spec).model(design("repaired"))
+    trace = Trace.start(model)
+    for step in (*TO_THE_VOTE, *steps):
+        trace = follow(trace, model, step, "the test")
+    return model, trace.world
+
+
+def test_a_batch_that_fails_its_session_gives_the_records_back_that_it_had_not_staged() -> None:
+    _, world = in_session("kip-1310-sink-session")
+    assert world.applications["app-1"].consumer.staged == (100, 101)
+    _, world = in_session("kip-1310-sink-session", "a batch of app-1/producer expires")
+    app = world.applications["app-1"]
+    assert (app.session.queue, app.session.dropped, app.consumer.staged) == ((), (), ())
+
+
+def test_a_poll_waits_for_the_vote_that_the_consumer_sends_itself() -> None:
+    model, world = in_session("kip-1310-share-session", again=True)
+    assert "app-1 goes on" not in possible(model, world)
+    model, world = in_session("kip-1310-share-session", "quiet", again=True)
+    assert "app-1 goes on" in possible(model, world)
