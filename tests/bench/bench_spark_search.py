@@ -32,10 +32,10 @@ from kipviz.spark.session import session, stop
 # How many states there are is told by tests/checking/counts.py; roughly these.
 SPACES = (
     (2_214, "expire_lock=1"),
-    (8_273, "time_out=1"),
+    (8_302, "time_out=1"),
     (26_963, "crash_client=1"),
-    (51_598, "move_leader=1"),
-    (134_528, "crash_broker=1"),
+    (68_279, "move_leader=1"),
+    (204_086, "crash_broker=1"),
     (1_000_000, "crash_broker=1,crash_client=1"),
 )
 ROOM = Bounds(states_max=20_000_000)

@@ -8,7 +8,7 @@ from kipviz.checking.liveness import settle
 from kipviz.checking.task import STUCK, Task, model_of, moments
 from kipviz.checking.verdicts import EVERY_PROPERTY
 from kipviz.clients.calls import STAGING
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.spec import ApplicationSpec, FaultBudget
 from kipviz.designs.design import Design
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY
@@ -32,12 +32,20 @@ def each_once(stories: Iterable[Scenario]) -> tuple[Scenario, ...]:
 
 
 def staging_stories() -> tuple[Scenario, ...]:
-    """The stories that stage acknowledgements."""
+    """The stories all of whose share consumers stage what they take.
+
+    A member that polls on in implicit mode accepts what it puts nothing out for.
+    """
     return each_once(
         story
         for story in LIBRARY
-        if any(n.call in STAGING for a in story.spec.applications for n in a.program)
+        if any(app.share for app in story.spec.members)
+        and all(_stages(app) for app in story.spec.members if app.share)
     )
+
+
+def _stages(app: ApplicationSpec) -> bool:
+    return any(line.call in STAGING for line in app.program)
 
 
 def playable(stories: tuple[Scenario, ...], chosen: Design) -> Iterator[Scenario]:
