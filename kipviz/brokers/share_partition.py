@@ -113,12 +113,21 @@ class SharePartition(Part, frozen=True, dict=True):
     dead_letters: tuple[DeadLetter, ...] = ()
 
 
+class Closing(Value, frozen=True):
+    """A session whose last request has brought acknowledgements that are not durable yet."""
+
+    group_id: str
+    member_id: str
+    reply_to: ReplyTo
+
+
 class ShareLeader(Part, frozen=True, dict=True):
     """All share-partitions and share sessions of one broker.
 
     `leaving` are share-partitions that were dropped from memory while the share coordinator owed
     them an answer: their writes go on, and who waits for them is told. `closed` has the group of
-    each connection whose session was closed and that is still open.
+    each connection whose session was closed and that is still open. `closing` are sessions that end
+    once the acknowledgements of their last request are durable.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
@@ -126,6 +135,7 @@ class ShareLeader(Part, frozen=True, dict=True):
     leaving: Table[tuple[str, int], SharePartition] = Table.of()
     staging: tuple[Enlisting, ...] = ()
     closed: Table[str, str] = Table.of()
+    closing: tuple[Closing, ...] = ()
 
 
 # -- staging -----------------------------------------------------------------------------------

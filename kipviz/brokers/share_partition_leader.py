@@ -27,6 +27,7 @@ from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.share_partition import (
+    Closing,
     ParkedFetch,
     ShareLeader,
     SharePartition,
@@ -164,22 +165,17 @@ def on_txn_share_acknowledge(
     member_check.
     Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
     """
-
-    def refuse(error: Errors) -> Effects:
-        answer = TxnShareAcknowledgeResponse(error, request.partition)
-        return Effects(me, replies=(Reply(reply_to, answer),))
-
     error = share_staging.refused_at_once(request, on)
     if error is not Errors.NONE:
-        return refuse(error)
+        return share_staging.answered(me, request, reply_to, error)
     share = me.shares.get(key_of(request.group_id, request.partition, on))
     if share is None or share.status is not Status.ACTIVE:
-        return refuse(Errors.INVALID_RECORD_STATE)
+        return share_staging.answered(me, request, reply_to, Errors.INVALID_RECORD_STATE)
     error = share_partition.stage_error(share, request)
     if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
         return _stage_again(me, share, request, reply_to, on)
     if error is not Errors.NONE:
-        return refuse(error)
+        return share_staging.answered(me, request, reply_to, error)
     staged, events = share_partition.stage(share, request)
     votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
     if votes:
@@ -202,7 +198,7 @@ def on_enlisted(me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context
             part = _stage_in_memory(me, request, waiting.reply_to, on)
         else:
             error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
-            part = _answer_stage(me, request, waiting.reply_to, error)
+            part = share_staging.answered(me, request, waiting.reply_to, error)
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
@@ -216,7 +212,9 @@ def on_enlistment_lost(
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     requests = ((w.request, w.reply_to) for w in mine)
     parts = (
-        _answer_stage(me, r, to, error) for r, to in requests if isinstance(r, TxnShareAcknowledge)
+        share_staging.answered(me, r, to, error)
+        for r, to in requests
+        if isinstance(r, TxnShareAcknowledge)
     )
     return with_effects(me.but(staging=rest), *parts)
 
@@ -231,10 +229,10 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
         # What a dropped object learns is nobody's state any more: it takes no office (FENCED).
         return _leave(me, done.but(events=()))
     if gone is not Errors.NONE:
-        kept = _keep(me, done)
-        return drop(kept.state, key, "it was refused by the share coordinator", gone, kept)
+        kept, because = _keep(me, done), "it was refused by the share coordinator"
+        return _ended(drop(kept.state, key, because, gone, kept), on)
     served = share_acquiring.serve(done.state, on)
-    return _keep(me, with_effects(served.state, done, served))
+    return _ended(_keep(me, with_effects(served.state, done, served)), on)
 
 
 def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
@@ -246,7 +244,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     if key not in me.shares or me.shares[key] is not share:
         return _leave(me, done.but(events=()))
     served = share_acquiring.serve(done.state, on)
-    return _keep(me, with_effects(served.state, done, served))
+    return _ended(_keep(me, with_effects(served.state, done, served)), on)
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
@@ -389,7 +387,8 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
     """
     parts: list[Effects] = []
     groups = [me.closed[source]] if source in me.closed else []
-    me = me.but(closed=me.closed.without(source))
+    closing = tuple(c for c in me.closing if c.reply_to.source != source)
+    me = me.but(closed=me.closed.without(source), closing=closing)
     for (group_id, member_id), session in me.sessions.items():
         if session.source == source:
             part = _release(me, group_id, member_id, on)
@@ -471,13 +470,27 @@ def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
 def _closed(
     done: Effects, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Close a session after its last request; the connection is remembered until it breaks.
+    """Close a session after its last request, once the acknowledgements in it are durable or failed."""
+    last = Closing(request.group_id, request.member_id, reply_to)
+    return _ended(done.but(state=done.state.but(closing=(*done.state.closing, last))), on)
 
-    Only then is looked whether the group has any member left here.
+
+def _ended(done: Effects, on: Context) -> Effects:
+    """End the sessions whose last request waits for no answer of the share coordinator any more.
+
+    The connection is remembered until it breaks: then is looked whether the group has a member here.
     """
-    released = _release(done.state, request.group_id, request.member_id, on, but=reply_to)
-    closed = released.state.closed.set(reply_to.source, request.group_id)
-    return with_effects(released.state.but(closed=closed), done, released)
+    me: ShareLeader = done.state
+    owed = {
+        to for share in me.shares.values() for w in share.writes for to in (w.reply_to, w.fetch)
+    }
+    for last in me.closing:
+        if last.reply_to not in owed:
+            left = tuple(c for c in me.closing if c is not last)
+            part = _release(me.but(closing=left), last.group_id, last.member_id, on, last.reply_to)
+            me = part.state.but(closed=part.state.closed.set(last.reply_to.source, last.group_id))
+            done = with_effects(me, done, part)
+    return done
 
 
 def _release(
@@ -538,7 +551,7 @@ def _enlist_then_stage(
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, share.key, broker)
     if not asked:
-        return _answer_stage(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
+        return share_staging.answered(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
     return Effects(me.but(staging=enlistment.joined(me.staging, waiting)), requests=asked)
 
 
@@ -547,12 +560,12 @@ def _stage_in_memory(
 ) -> Effects:
     share = me.shares.get(key_of(request.group_id, request.partition, on))
     if share is None or share.status is not Status.ACTIVE:
-        return _answer_stage(me, request, reply_to, Errors.INVALID_RECORD_STATE)
+        return share_staging.answered(me, request, reply_to, Errors.INVALID_RECORD_STATE)
     error = share_partition.stage_error(share, request)
     if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
         return _stage_again(me, share, request, reply_to, on)
     if error is not Errors.NONE:
-        return _answer_stage(me, request, reply_to, error)
+        return share_staging.answered(me, request, reply_to, error)
     staged, events = share_partition.stage(share, request)
     settled = share_partition.settle(staged, offsets_of(request.acknowledgements))
     answer = TxnShareAcknowledgeResponse(Errors.NONE, request.partition)
@@ -570,15 +583,8 @@ def _stage_again(
     error = on.rules.stage_retry()
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
     if error is not Errors.NONE or not ongoing:
-        return _answer_stage(me, request, reply_to, error)
+        return share_staging.answered(me, request, reply_to, error)
     return _keep(me, Effects(share_writes.stage_again(share, request, reply_to)))
-
-
-def _answer_stage(
-    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, error: Errors
-) -> Effects:
-    answer = TxnShareAcknowledgeResponse(error, request.partition)
-    return Effects(me, replies=(Reply(reply_to, answer),))
 
 
 def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:

@@ -1,12 +1,17 @@
-"""What a staging is refused for before any record is looked at (KIP-1289, draft)."""
+"""What a staging is refused for before any record is looked at, and how it is answered (KIP-1289, draft)."""
 
 from __future__ import annotations
 
-from kipviz.brokers.context import Context
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import STAGING_LEVEL
-from kipviz.messages.share_groups import AcknowledgeType, TxnShareAcknowledge
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_members import (
     ShareGroupAssignmentRecord,
@@ -57,3 +62,11 @@ def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int,
             elif isinstance(record, ShareGroupTombstone):
                 known = None
     return known, grouped
+
+
+def answered(
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, error: Errors
+) -> Effects:
+    """Answer a staging at once: it changes nothing, or nothing more."""
+    answer = TxnShareAcknowledgeResponse(error, request.partition)
+    return Effects(me, replies=(Reply(reply_to, answer),))

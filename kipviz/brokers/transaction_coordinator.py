@@ -49,6 +49,7 @@ from kipviz.brokers.transaction_metadata import (
     metadata_of,
     next_identity,
     record_of,
+    spoken_in,
     verify_error,
     why_not_timed_out,
 )
@@ -170,7 +171,8 @@ def on_add_partitions(
     check = verify_error if request.verify_only else add_partitions_error
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else check(known, request)
     if error is not Errors.NONE or known is None or request.verify_only:
-        return Effects(me, replies=(Reply(reply_to, answer_add(error, request)),))
+        said = answer_add(spoken_in(request.version, error), request)
+        return Effects(me, replies=(Reply(reply_to, said),))
     wait = PendingAppend(
         _next_offset(me, on),
         joined(known, request.partitions, 2 if request.version >= 4 else 0),
@@ -196,7 +198,8 @@ def on_add_offsets(
         Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else add_partitions_error(known, request)
     )
     if error is not Errors.NONE or known is None:
-        return Effects(me, replies=(Reply(reply_to, AddOffsetsToTxnResponse(error)),))
+        said = AddOffsetsToTxnResponse(spoken_in(request.version, error))
+        return Effects(me, replies=(Reply(reply_to, said),))
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         _next_offset(me, on),
@@ -221,7 +224,8 @@ def on_end_txn(
     """
 
     def answer(error: Errors, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
-        response = EndTxnResponse(error, producer_id, producer_epoch)
+        said = spoken_in(request.version, error)
+        response = EndTxnResponse(said, producer_id, producer_epoch)
         return Effects(me, replies=(Reply(reply_to, response),))
 
     if me.loading:

@@ -262,6 +262,15 @@ def _is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
     )
 
 
+def spoken_in(version: int, error: Errors) -> Errors:
+    """Give an error in the words of a client's request: before version 2 nobody knew PRODUCER_FENCED.
+
+    Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest.
+    """
+    older = version < 2 and error is Errors.PRODUCER_FENCED
+    return Errors.INVALID_PRODUCER_EPOCH if older else error
+
+
 def end_txn_error(known: TransactionMetadata, request: EndTxn) -> Errors:
     """Give the answer table of EndTxn version 5; NONE is "decide it" or "it is decided so".
 

@@ -56,7 +56,7 @@ class PassedOver(Value, frozen=True):
 class Entry(Value, frozen=True):
     """A batch of a partition's log and when it was written; `gone` are keys that it deletes.
 
-    `at` is the time in words, `at_ms` in ms since 1970.
+    `at` is the time in words, `at_ms` in ms since 1970; `leader_epoch` is that of who wrote it.
     """
 
     partition: str
@@ -64,6 +64,7 @@ class Entry(Value, frozen=True):
     at_ms: int
     at: str
     gone: tuple[str, ...] = ()
+    leader_epoch: int = 0
 
 
 class Shown(Value, frozen=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kipviz.command import log_accept
 from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.refused import Refused
@@ -33,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "FOLDER may be a broker's whole folder of logs",
     )
     parser.add_argument(
-        "--topics", type=names, default=(), metavar="T[,T]", help="with --open: which user topics"
+        "--topics",
+        type=names,
+        default=(),
+        metavar="T[,T]",
+        help="with --open or --requests: which user topics",
     )
     parser.add_argument(
         "--last",
@@ -46,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="with --open: write the page, and say where"
     )
+    log_accept.add_arguments(parser)
     add_json(parser)
 
 
@@ -62,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.path)
     if not path.exists():
         raise Refused(f"there is nothing at {path}; name a partition's folder or a .log file")
+    if arguments.accept:
+        return log_accept.run(arguments, path)
     if arguments.open:
         return _open(arguments, path)
     folder = path if path.is_dir() else path.resolve().parent

@@ -68,6 +68,7 @@ class DescribeTransactionsResponse(Message, frozen=True):
 
     `began_ms` is how long ago the transaction began, as far as a timed clock counts that, else -1. In
     Kafka it is the time at which it began, from which the operator's tool takes the difference.
+    Beside an error all other numbers are 0.
     """
 
     API_KEY: ClassVar[int] = 65
@@ -77,8 +78,8 @@ class DescribeTransactionsResponse(Message, frozen=True):
     transactional_id: str
     state: TransactionState | None = None
     timeout_ms: int = 0
-    producer_id: int = -1
-    producer_epoch: int = -1
+    producer_id: int = 0
+    producer_epoch: int = 0
     partitions: tuple[str, ...] = ()
     began_ms: int = -1
 

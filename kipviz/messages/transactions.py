@@ -88,6 +88,7 @@ class AddOffsetsToTxn(Message, frozen=True):
     producer_id: int
     producer_epoch: int
     group_id: str
+    version: int = 4
 
 
 class AddOffsetsToTxnResponse(Message, frozen=True):

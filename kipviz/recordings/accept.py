@@ -9,34 +9,32 @@ Asked is whatever is answered from what the logs hold: the coordinators. Acquisi
 leader's memory alone, so share fetches and acknowledgements are followed from the first one on
 (`sharing`). `NOT_ASKED` says of every other API why it is not, and where it is compared instead.
 NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
-order of a hash table). A new target may be late (KIP-1263): the model is asked both ways.
+order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
+batch of a new leader in an internal log, whoever asks may be told NOT_COORDINATOR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster import dispatch
-from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel, spec_of
+from kipviz.cluster.rebuilt import BROKER, RebuiltModel, spec_of
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
-from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.recordings.questions import Question, Said, questions, reply_said
-from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
-from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
+from kipviz.recordings.evidence import Evidence
+from kipviz.recordings.questions import Asked, Question, Said, questions, reply_said
+from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.sharing import Sharing
 from kipviz.records.placement import TRANSACTION_STATE
-from kipviz.scenarios.changes import KAFKA_NAMES
 
 # A request is written down when it is answered, so its times may be a little late.
 SLACK_MS = 50
@@ -46,70 +44,41 @@ _BY_CALLS = "compared call by call, with what was logged, in tests/recordings/te
 NOT_ASKED: dict[str, str] = {
     "PRODUCE": f"a broker's request log has no batches, only their sizes; {_BY_CALLS}",
     "FETCH": f"the answer carries the log itself; {_BY_CALLS}",
-    "SHARE_FETCH": f"locks are in the leader's memory alone, which no log holds; {_BY_CALLS}",
-    "SHARE_ACKNOWLEDGE": f"locks are in the leader's memory alone, which no log holds; {_BY_CALLS}",
     "READ_SHARE_GROUP_STATE_SUMMARY": "NOT MODELLED: the group coordinator's look at the start offset",
     "FIND_COORDINATOR": "NOT MODELLED: coordinators are looked up at once",
 }
 
 
-class Asked(Value, frozen=True):
-    """One answer: what the broker said, and what the model might have said in its place."""
-
-    number: int
-    api: str
-    about: str
-    recorded: Said
-    possible: tuple[Said, ...]
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the model could have given the recorded answer."""
-        return self.recorded in self.possible
-
-
-def accept(folder: Path) -> tuple[Asked, ...]:
-    """Put every request of a recording that can be asked to the model.
+def accept(evidence: Evidence) -> tuple[Asked, ...]:
+    """Put every request that can be asked to the model.
 
     Raises:
-        RecordingError: if the recording is damaged.
+        RecordingError: if a request or an answer lacks what its API has.
     """
-    return acceptor_of(folder).asked()
-
-
-def acceptor_of(folder: Path) -> Acceptor:
-    """Read a recording, to ask for its answers.
-
-    Raises:
-        RecordingError: if the recording is damaged.
-    """
-    recording = load_recording(folder)
-    names = {topic_id: topic for topic, topic_id in recording.topic_ids.items()}
-    entries = entries_of(partitions_in(folder), topic_ids=names)
-    return Acceptor(recording, entries, str(folder / WIRE))
+    return Acceptor(evidence).asked()
 
 
 class Acceptor:
-    """A broker's logs as the model reads them, and its worlds from the first batch to the last."""
+    """A broker's logs as the model reads them, and its worlds from the first request to the last."""
 
-    def __init__(self, recording: Recording, entries: tuple[Entry, ...], file: str = WIRE) -> None:
-        self.file = file
-        self.exchanges = recording.wire
-        self.names = {topic_id: topic for topic, topic_id in recording.topic_ids.items()}
-        self.entries = entries
-        count = recording.partition_counts.get(TRANSACTION_STATE) or internal_partitions_of(entries)
-        self._levels = _levels(recording)
+    def __init__(self, evidence: Evidence) -> None:
+        self.exchanges = evidence.exchanges
+        self.names = {topic_id: topic for topic, topic_id in evidence.topics}
+        self._file = evidence.file
+        self._levels = evidence.levels
+        self._configs = evidence.configs
+        self._entries = evidence.entries
         chosen = design("kafka")
-        spec = _spec(recording, spec_of(entries, count))
-        self.model = RebuiltModel(spec, chosen.broker_rules(), chosen.client_rules(), entries)
-        asked = [q for n, x in enumerate(self.exchanges) for q in self._taken(n, x)]
-        spec = _placed(spec, _needed(asked, self.model.initial()))
-        self.model = RebuiltModel(spec, chosen.broker_rules(), chosen.client_rules(), entries)
+        rules = (chosen.broker_rules(), chosen.client_rules())
+        first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
+        self._skipped = sum(entry.at_ms < first for entry in self._entries)
+        spec = _spec(evidence)
+        self._model = RebuiltModel(spec, *rules, self._entries, self._skipped)
         waiting = spec.but(settings=spec.settings.but(targets_wait=True))
-        self._waiting = RebuiltModel(waiting, chosen.broker_rules(), chosen.client_rules(), entries)
-        self.worlds = [self.model.initial()]
-        while possible := self.model.enabled(self.worlds[-1]):
-            self.worlds.append(self.model.step(self.worlds[-1], possible[0]).world)
+        self._waiting = RebuiltModel(waiting, *rules, self._entries, self._skipped)
+        self._worlds = [self._model.initial()]
+        while possible := self._model.enabled(self._worlds[-1]):
+            self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
 
     def asked(self) -> tuple[Asked, ...]:
         """Ask for every answer.
@@ -120,7 +89,24 @@ class Acceptor:
         found: list[Asked] = []
         for number, exchange in enumerate(self.exchanges):
             found += self.of(number, exchange)
-        return tuple(found)
+        return tuple(sorted((*found, *self.shared()), key=lambda asked: asked.number))
+
+    def shared(self) -> tuple[Asked, ...]:
+        """Follow the members of share groups, and say of each answer whether the model could give it.
+
+        Raises:
+            RecordingError: if an exchange lacks what its API has.
+        """
+        times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
+        contexts = [
+            (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
+        ]
+        try:
+            followed = Sharing(self.exchanges, self.names, contexts, self._configs)
+            return tuple(followed.verdicts())
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            why = f"A share fetch or acknowledgement lacks what it has ({problem!r})."
+            raise RecordingError(self._file, 0, why) from problem
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
         """Ask what one exchange asks.
@@ -129,9 +115,11 @@ class Acceptor:
             RecordingError: if it lacks what its API has.
         """
         taken = self._taken(number, exchange)
-        now = [self.worlds[at] for at in self.moments(exchange)]
+        moments = tuple(self.moments(exchange))
         for question in taken:
-            said = dict.fromkeys(self._possible(now, exchange.api, question))
+            if not self._is_here(question.message):
+                continue
+            said = dict.fromkeys(self._possible(moments, exchange.api, question))
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
 
     def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
@@ -140,26 +128,48 @@ class Acceptor:
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             said = f"{type(problem).__name__}: {problem}"
             why = f"Request {number} is no {exchange.api} of version {exchange.version} ({said})."
-            raise RecordingError(self.file, 0, why) from problem
+            raise RecordingError(self._file, 0, why) from problem
 
     def moments(self, exchange: Exchange) -> Iterator[int]:
         """Give after how many entries the logs may have stood at some time of an exchange."""
-        for read in range(len(self.entries) + 1):
-            began = self.entries[read - 1].at_ms if read else 0
-            later = read < len(self.entries)
-            ended = self.entries[read].at_ms if later else exchange.answered_ms + 1
+        for read in range(self._skipped, len(self._entries) + 1):
+            began = self._entries[read - 1].at_ms if read else 0
+            later = read < len(self._entries)
+            ended = self._entries[read].at_ms if later else exchange.answered_ms + 1
             if began <= exchange.answered_ms and ended >= exchange.received_ms - SLACK_MS:
-                yield read
+                yield read - self._skipped
 
-    def _possible(self, now: list[World], api: str, question: Question) -> Iterator[Said]:
+    def _possible(self, moments: tuple[int, ...], api: str, question: Question) -> Iterator[Said]:
         message = question.message
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
-        models = (self.model, self._waiting) if heartbeat else (self.model,)
-        for model, world in product(models, now):
-            for alike in self._alike(world, message):
+        models = (self._model, self._waiting) if heartbeat else (self._model,)
+        if any(self._between_leaders(at, message) for at in moments):
+            yield reply_said(api, message, dispatch.not_here(message))
+        for model, at in product(models, moments):
+            for alike in self._alike(self._worlds[at], message):
                 reply = answer(model, alike, message)
                 if reply is not None:
                     yield reply_said(api, message, reply)
+
+    def _is_here(self, message: Message) -> bool:
+        """Say whether the logs are there that answer a question: a broker leads some partitions only."""
+        image = self._worlds[0].image
+        home = (
+            image.home_of(TRANSACTION_STATE, message.transactional_id)
+            if isinstance(message, TxnOffsetCommit)
+            else ""
+        )
+        asked = dispatch.role_for(message, BROKER, image)[2]
+        return all(not p or p in image.leaders for p in (asked, home))
+
+    def _between_leaders(self, at: int, message: Message) -> bool:
+        """Say whether who is asked may not be in office: nothing is written yet, or a new leader will."""
+        home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
+        if not home.startswith("__"):
+            return False
+        here = [e.leader_epoch for e in self._entries[: at + self._skipped] if e.partition == home]
+        later = [e.leader_epoch for e in self._entries[at + self._skipped :] if e.partition == home]
+        return not here or (bool(later) and later[0] > here[-1])
 
     def _alike(self, world: World, message: Message) -> Iterator[World]:
         """Give the worlds that a log leaves open: the feature level, and who is still loading."""
@@ -208,57 +218,16 @@ def settle(turn: Turn) -> None:
             return
 
 
-def _levels(recording: Recording) -> tuple[int, ...]:
-    """Give the levels of transaction.version that the cluster had during the recording."""
-    last = recording.features.get("transaction.version") or 0
-    told = [
-        call.arguments["from"]
-        for call in recording.calls
-        if call.name == "updateFeatures" and call.arguments["feature"] == "transaction.version"
-    ]
-    return tuple(dict.fromkeys((last, *told)))
-
-
-def _spec(recording: Recording, spec: ClusterSpec) -> ClusterSpec:
-    """Give the cluster of a recording: all of its topics, and its settings."""
-    placed = {p.partition for p in spec.placements}
-    named = [
-        f"{topic}-{index}"
-        for topic, count in recording.partition_counts.items()
-        for index in range(0 if topic.startswith("__") else count)
-    ]
-    return _placed(
-        spec.but(
-            topic_ids=recording.topic_ids.items(),
-            settings=_settings(recording.settings.items()),
-            transaction_version=recording.features.get("transaction.version") or 0,
+def _spec(evidence: Evidence) -> ClusterSpec:
+    """Give the cluster of the evidence: every partition that can be asked about is led here."""
+    spec = spec_of(evidence.entries, evidence.internal_partitions)
+    known = {p.partition for p in spec.placements}
+    return spec.but(
+        placements=(
+            *spec.placements,
+            *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
         ),
-        (p for p in named if p not in placed),
+        topic_ids=evidence.topics,
+        settings=evidence.settings,
+        transaction_version=evidence.levels[0],
     )
-
-
-def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:
-    found: dict[str, Any] = {}
-    for name, value in said:
-        if KAFKA_NAMES.get(name) in BrokerSettings.__struct_fields__:
-            yes_or_no = value in ("true", "false")
-            found[KAFKA_NAMES[name]] = value == "true" if yes_or_no else int(value)
-    return BrokerSettings(**found)
-
-
-def _placed(spec: ClusterSpec, partitions: Iterable[str]) -> ClusterSpec:
-    known = {p.partition: True for p in spec.placements}
-    more = tuple(Placement(p, BROKER) for p in dict.fromkeys(partitions) if p not in known)
-    return spec.but(placements=(*spec.placements, *more))
-
-
-def _needed(asked: Iterable[Question], world: World) -> Iterator[str]:
-    """Give the partitions whose leaders are asked, also where nothing was ever written there."""
-    for question in asked:
-        message = question.message
-        if type(message) in dispatch.PARTITION_OF and not dispatch.role_for(
-            message, BROKER, world.image
-        )[1].startswith("kafka_apis"):
-            yield dispatch.addressee(message, world.image)
-        if isinstance(message, TxnOffsetCommit):
-            yield world.image.home_of(TRANSACTION_STATE, message.transactional_id)

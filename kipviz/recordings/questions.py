@@ -62,9 +62,29 @@ class Question(Value, frozen=True):
     recorded: Said
 
 
+class Asked(Value, frozen=True):
+    """One answer: what the broker said, and what the model might have said in its place."""
+
+    number: int
+    api: str
+    about: str
+    recorded: Said
+    possible: tuple[Said, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the model could have given the recorded answer."""
+        return self.recorded in self.possible
+
+
 def error_name(code: int) -> str:
     """Give an error's name, or its number where the model never says it."""
     return Errors(code).name if code in Errors.__members__.values() else f"error {code}"
+
+
+def error_named(code: int) -> Errors:
+    """Give an error; one that the model never says is an unknown one to it, too."""
+    return Errors(code) if code in Errors.__members__.values() else Errors.UNKNOWN_SERVER_ERROR
 
 
 def sayings(said: Said) -> str:
@@ -170,7 +190,8 @@ def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
 def _add_offsets(x: Exchange, names: Names) -> Taken:
     said = x.request
     name = said["transactionalId"]
-    message = AddOffsetsToTxn(name, said["producerId"], said["producerEpoch"], said["groupId"])
+    identity = (said["producerId"], said["producerEpoch"])
+    message = AddOffsetsToTxn(name, *identity, said["groupId"], x.version)
     yield name, message, _only(x.response["errorCode"])
 
 
@@ -471,21 +492,29 @@ def _listed(reply: Any) -> Said:
 
 
 def _describe_producers(x: Exchange, names: Names) -> Taken:
-    for topic in x.response["topics"]:
-        for told in topic["partitions"]:
-            partition = f"{topic['name']}-{told['partitionIndex']}"
-            found = sorted(
-                (
-                    p["producerId"],
-                    p["producerEpoch"],
-                    p["lastSequence"],
-                    p["coordinatorEpoch"],
-                    p["currentTxnStartOffset"],
-                )
-                for p in told["activeProducers"]
-            )
-            said = _with(told["errorCode"], ("producers", tuple(found)))
+    answers = {
+        (t["name"], p["partitionIndex"]): p for t in x.response["topics"] for p in t["partitions"]
+    }
+    for topic in x.request["topics"]:
+        for index in topic["partitionIndexes"]:
+            partition = f"{topic['name']}-{index}"
+            told = answers.get((topic["name"], index))
+            said = (("error", "no answer"),) if told is None else _active(told)
             yield partition, DescribeProducers(partition), said
+
+
+def _active(told: Any) -> Said:
+    found = sorted(
+        (
+            p["producerId"],
+            p["producerEpoch"],
+            p["lastSequence"],
+            p["coordinatorEpoch"],
+            p["currentTxnStartOffset"],
+        )
+        for p in told["activeProducers"]
+    )
+    return _with(told["errorCode"], ("producers", tuple(found)))
 
 
 def _producers(reply: Any) -> Said:

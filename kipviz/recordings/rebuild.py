@@ -174,7 +174,8 @@ def _topics_of(told: Iterable[Logged]) -> dict[str, str]:
 
 
 def _entry(partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...] = ()) -> Entry:
-    return Entry(partition, made, batch.max_timestamp, _words(batch.max_timestamp), gone)
+    at = batch.max_timestamp
+    return Entry(partition, made, at, _words(at), gone, batch.leader_epoch)
 
 
 def _words(at_ms: int) -> str:

@@ -82,7 +82,7 @@ class Exchange(Value, frozen=True):
 
 
 class Recording(Value, frozen=True):
-    """One scenario, recorded."""
+    """One scenario, recorded; `recorder` is the digest of the program that made it, if it is told."""
 
     scenario: str
     sentence: str
@@ -96,6 +96,7 @@ class Recording(Value, frozen=True):
     wire: tuple[Exchange, ...]
     segments: Table[str, tuple[Segment, ...]]
     aborted: Table[str, tuple[AbortedTransaction, ...]]
+    recorder: str = ""
 
     def partitions(self, topic: str) -> tuple[str, ...]:
         """Give the names of a topic's partitions that hold something, in order of their number."""
@@ -131,6 +132,7 @@ class _About(msgspec.Struct, frozen=True):
     settings: dict[str, str]
     topics: dict[str, _Topic]
     files: dict[str, str]
+    recorder: str = ""
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -190,6 +192,7 @@ def load_recording(folder: Path) -> Recording:
         wire=tuple(_wire(folder / WIRE, content[WIRE])),
         segments=Table.of((p, read_partition(folder / p)) for p in partitions),
         aborted=Table.of((i.rpartition("/")[0], read_aborted(folder / i)) for i in indexes),
+        recorder=about.recorder,
     )
 
 
@@ -227,8 +230,8 @@ def _calls(path: Path, content: bytes) -> Iterator[Call]:
             number=line.call,
             actor=line.actor,
             name=line.name,
-            arguments=_plain(line.arguments),
-            result=_plain(line.result),
+            arguments=plain(line.arguments),
+            result=plain(line.result),
             error=line.error,
             called_ms=line.called,
             returned_ms=line.returned,
@@ -245,8 +248,8 @@ def _wire(path: Path, content: bytes) -> Iterator[Exchange]:
             client=line.client,
             received_ms=line.received,
             answered_ms=line.answered,
-            request=_plain(line.request),
-            response=_plain(line.response),
+            request=plain(line.request),
+            response=plain(line.response),
         )
 
 
@@ -265,9 +268,10 @@ def _json(text: bytes, kind: type[T], file: str, at: int) -> T:
         raise RecordingError(file, at, why) from problem
 
 
-def _plain(found: Any) -> Plain:
+def plain(found: Any) -> Plain:
+    """Give what was JSON as values: an object is a Table, an array a tuple."""
     if isinstance(found, dict):
-        return Table.of((name, _plain(value)) for name, value in found.items())
+        return Table.of((name, plain(value)) for name, value in found.items())
     if isinstance(found, list):
-        return tuple(_plain(item) for item in found)
+        return tuple(plain(item) for item in found)
     return found

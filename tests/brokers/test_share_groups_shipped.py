@@ -106,11 +106,33 @@ def test_a_fetch_can_close_the_session_and_is_still_answered():
     place = SharePlace().loaded()
     place.fetch("M1", 3)
     assert place.fetch("M1", 0, said(0, 0), epoch=-1) is None
-    assert place.states(0, 2) == [ACK, AVL, AVL]
-    assert not len(place.role.sessions)
+    assert place.states(0, 2) == [ACK, ACQ, ACQ]
     place.coordinator()
     assert (place.last.error, place.last.acknowledge_error) == (Errors.NONE, Errors.NONE)
     assert place.share.start_offset == 1
+    assert place.states(1, 2) == [AVL, AVL]
+    assert not len(place.role.sessions)
+    assert not place.role.closing
+
+
+def test_what_a_closing_member_leaves_is_written_after_what_it_acknowledged():
+    """Recorded of Kafka 4.4.0: the second write has the start offset that the first one led to."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 3)
+    assert place.acknowledge("M1", said(0, 0), epoch=-1) is None
+    place.coordinator()
+    writes = [(m.start_offset, m.delivery_complete_count) for m in place.writes]
+    assert writes == [(0, 1), (1, 0)]
+
+
+def test_a_member_whose_connection_breaks_while_it_leaves_is_gone_once():
+    place = SharePlace().loaded()
+    place.fetch("M1", 3)
+    place.acknowledge("M1", said(0, 0), epoch=-1)
+    (source,) = {session.source for session in place.role.sessions.values()}
+    place.do(spl.on_disconnected(place.role, source, place.on))
+    assert not place.role.closing
+    assert not len(place.role.sessions)
 
 
 # -- dead letters ---------------------------------------------------------------------------------

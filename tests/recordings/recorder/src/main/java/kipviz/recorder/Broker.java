@@ -9,6 +9,8 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
@@ -27,7 +29,7 @@ final class Broker implements AutoCloseable {
     final String address;
     final Map<String, String> settings;
 
-    Broker(Path home, Map<String, String> changes) throws IOException {
+    Broker(Path home, Map<String, String> changes, Map<String, String> features) throws IOException {
         this.home = home;
         int port = freePort();
         int controllerPort = freePort();
@@ -38,7 +40,7 @@ final class Broker implements AutoCloseable {
         all.put("listeners", "PLAINTEXT://" + address + ",CONTROLLER://127.0.0.1:" + controllerPort);
         all.put("advertised.listeners", "PLAINTEXT://" + address);
         all.put("controller.quorum.voters", "1@127.0.0.1:" + controllerPort);
-        format();
+        format(features);
         start();
     }
 
@@ -85,16 +87,17 @@ final class Broker implements AutoCloseable {
         return made;
     }
 
-    private void format() throws IOException {
+    private void format(Map<String, String> features) throws IOException {
         Files.createDirectories(logs());
         Path file = home.resolve("server.properties");
         try (var out = Files.newOutputStream(file)) {
             all.store(out, null);
         }
         ByteArrayOutputStream said = new ByteArrayOutputStream();
-        String[] words = {
-            "format", "--cluster-id", Uuid.randomUuid().toString(), "--config", file.toString()};
-        int status = StorageTool.execute(words, new PrintStream(said));
+        List<String> words = new ArrayList<>(List.of(
+            "format", "--cluster-id", Uuid.randomUuid().toString(), "--config", file.toString()));
+        features.forEach((name, level) -> words.addAll(List.of("--feature", name + "=" + level)));
+        int status = StorageTool.execute(words.toArray(new String[0]), new PrintStream(said));
         if (status != 0) {
             throw new IllegalStateException("The storage could not be formatted: " + said);
         }

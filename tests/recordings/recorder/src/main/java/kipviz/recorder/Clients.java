@@ -63,9 +63,13 @@ final class Clients {
     }
 
     static void topics(Recording recording, String... names) throws Exception {
+        topics(recording, 1, names);
+    }
+
+    static void topics(Recording recording, int partitions, String... names) throws Exception {
         List<NewTopic> wanted = new ArrayList<>();
         for (String name : names) {
-            wanted.add(new NewTopic(name, 1, (short) 1));
+            wanted.add(new NewTopic(name, partitions, (short) 1));
         }
         recording.observer().createTopics(wanted).all().get();
     }
@@ -125,7 +129,6 @@ final class Clients {
         }
         return views;
     }
-
 
     interface Poll {
         ConsumerRecords<String, String> poll(Duration wait);

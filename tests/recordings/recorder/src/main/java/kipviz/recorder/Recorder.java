@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 /** Runs the scenarios, each against a broker of its own, and writes what happened. */
 public final class Recorder {
 
-    private static final long PATIENCE_MS = 240_000;
+    private static final long PATIENCE_MS = 900_000;
 
     private Recorder() {
     }
@@ -21,10 +21,13 @@ public final class Recorder {
         }
         stopByItself();
         WireLog.listen();
-        List<Scenario> all = Stream.concat(
-            TransactionScenarios.all().stream(), ShareScenarios.all().stream()).toList();
+        List<Scenario> all = Stream.of(
+                TransactionScenarios.all(), ShareScenarios.all(), ShareModeScenarios.all(),
+                VersionScenarios.all(), GroupScenarios.all(), OperatorScenarios.all(), OldClientScenarios.all())
+            .flatMap(List::stream).toList();
+        List<String> named = List.of(words[1].split(","));
         List<Scenario> wanted = all.stream()
-            .filter(scenario -> words[1].equals("all") || scenario.name().equals(words[1])).toList();
+            .filter(scenario -> named.contains("all") || named.contains(scenario.name())).toList();
         if (wanted.isEmpty()) {
             System.err.println("No scenario is called " + words[1] + "; there are "
                 + all.stream().map(Scenario::name).toList() + " and all.");
@@ -44,7 +47,7 @@ public final class Recorder {
         Path home = Files.createTempDirectory("kipviz-broker");
         try {
             Recording recording;
-            try (Broker broker = new Broker(home, scenario.settings());
+            try (Broker broker = new Broker(home, scenario.settings(), scenario.features());
                  Recording opened = new Recording(folder, scenario.name(), scenario.sentence(), broker)) {
                 recording = opened;
                 scenario.body().run(broker, recording);

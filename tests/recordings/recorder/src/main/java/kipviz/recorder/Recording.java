@@ -40,7 +40,7 @@ import org.apache.kafka.common.errors.TransactionalIdNotFoundException;
  */
 final class Recording implements AutoCloseable {
 
-    private static final ObjectMapper JSON =
+    static final ObjectMapper JSON =
         new ObjectMapper().enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS);
     private static final List<String> WATCHED =
         List.of("src", "output-A", "__transaction_state", "__consumer_offsets", "__share_group_state");
@@ -61,6 +61,7 @@ final class Recording implements AutoCloseable {
         about.put("sentence", sentence);
         about.put("kafka", Broker.release().getProperty("version"));
         about.put("commit", Broker.release().getProperty("commitId"));
+        about.put("recorder", Sources.digest(Path.of(System.getProperty("recorder.sources"))));
     }
 
     Admin observer() {

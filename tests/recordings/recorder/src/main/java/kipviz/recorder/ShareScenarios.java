@@ -147,13 +147,13 @@ final class ShareScenarios {
         return Clients.shareConsumer(broker, name, Map.of("group.id", GROUP));
     }
 
-    private static void join(Recording recording, String name, KafkaShareConsumer<String, String> consumer)
+    static void join(Recording recording, String name, KafkaShareConsumer<String, String> consumer)
             throws Exception {
         recording.call(name, "subscribe", Map.of("topics", List.of("src"), "group", GROUP),
             () -> consumer.subscribe(List.of("src")));
     }
 
-    private static List<ConsumerRecord<String, String>> poll(
+    static List<ConsumerRecord<String, String>> poll(
             Recording recording, String name, KafkaShareConsumer<String, String> consumer, int least)
             throws Exception {
         int tries = least == 0 ? 3 : 20;
@@ -167,14 +167,14 @@ final class ShareScenarios {
         return records;
     }
 
-    private static void acknowledge(Recording recording, String name, KafkaShareConsumer<String, String> consumer,
+    static void acknowledge(Recording recording, String name, KafkaShareConsumer<String, String> consumer,
             ConsumerRecord<String, String> record, AcknowledgeType type) throws Exception {
         recording.call(name, "acknowledge",
             Map.of("partition", "src-0", "offset", record.offset(), "type", type.toString()),
             () -> consumer.acknowledge(record, type));
     }
 
-    private static void commit(Recording recording, String name, KafkaShareConsumer<String, String> consumer)
+    static void commit(Recording recording, String name, KafkaShareConsumer<String, String> consumer)
             throws Exception {
         recording.call(name, "commitSync", Map.of(), () -> consumer.commitSync(), ShareScenarios::results);
     }
@@ -186,7 +186,7 @@ final class ShareScenarios {
         return view;
     }
 
-    private static void offsets(Recording recording) throws Exception {
+    static void offsets(Recording recording) throws Exception {
         recording.call("observer", "listShareGroupOffsets", Map.of("group", GROUP),
             () -> recording.observer().listShareGroupOffsets(Map.of(GROUP, new ListShareGroupOffsetsSpec()))
                 .partitionsToOffsetInfo(GROUP).get().toString(), found -> found);

@@ -72,17 +72,17 @@ final class TransactionScenarios {
             loop.produce(first);
             look(broker, recording);
             loop.commit();
-            settle(recording, "CompleteCommit");
+            settle(recording, ID, "CompleteCommit");
             look(broker, recording);
             ConsumerRecords<String, String> second = loop.poll();
             loop.produce(second);
             loop.abort();
-            settle(recording, "CompleteAbort");
+            settle(recording, ID, "CompleteAbort");
             look(broker, recording);
             loop.goBack();
             loop.produce(loop.poll());
             loop.commit();
-            settle(recording, "CompleteCommit");
+            settle(recording, ID, "CompleteCommit");
             look(broker, recording);
             recording.call("app-consumer", "close", Map.of(), consumer::close);
             recording.call("app-producer", "close", Map.of(), producer::close);
@@ -104,7 +104,7 @@ final class TransactionScenarios {
             begin(recording, "producer-2", young, false);
             send(recording, "producer-2", young, "two");
             recording.call("producer-2", "commitTransaction", Map.of(), young::commitTransaction);
-            settle(recording, "CompleteCommit");
+            settle(recording, ID, "CompleteCommit");
             begin(recording, "producer-2", young, false);
             recording.call("producer-2", "commitTransaction", Map.of(), young::commitTransaction);
             begin(recording, "producer-2", young, false);
@@ -113,18 +113,18 @@ final class TransactionScenarios {
         try (KafkaProducer<String, String> slow = producer(broker, "producer-3", 1_000)) {
             begin(recording, "producer-3", slow, true);
             send(recording, "producer-3", slow, "three");
-            settle(recording, "CompleteAbort");
+            settle(recording, ID, "CompleteAbort");
             recording.call("producer-3", "commitTransaction", Map.of(), slow::commitTransaction);
         }
         try (KafkaProducer<String, String> slow = producer(broker, "producer-4", 1_000)) {
             begin(recording, "producer-4", slow, true);
             send(recording, "producer-4", slow, "four");
-            settle(recording, "CompleteAbort");
+            settle(recording, ID, "CompleteAbort");
             recording.call("producer-4", "abortTransaction", Map.of(), slow::abortTransaction);
             begin(recording, "producer-4", slow, false);
             send(recording, "producer-4", slow, "five");
             recording.call("producer-4", "commitTransaction", Map.of(), slow::commitTransaction);
-            settle(recording, "CompleteCommit");
+            settle(recording, ID, "CompleteCommit");
         }
         look(broker, recording);
     }
@@ -149,10 +149,10 @@ final class TransactionScenarios {
     }
 
     /** Waits until the coordinator has written its last record of the transaction, which no client waits for. */
-    private static void settle(Recording recording, String state) throws Exception {
+    static void settle(Recording recording, String id, String state) throws Exception {
         recording.call("observer", "waitForState", Map.of("state", state), () -> {
             for (int i = 0; i < 200; i++) {
-                var found = recording.observer().describeTransactions(List.of(ID)).description(ID).get();
+                var found = recording.observer().describeTransactions(List.of(id)).description(id).get();
                 if (found.state().toString().equals(state)) {
                     return;
                 }

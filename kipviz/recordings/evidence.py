@@ -1,0 +1,156 @@
+"""What there is to hold the model against: requests with their answers, and the logs of the broker.
+
+It is a recording, or a broker's folder of logs with its request log. A recording also says which
+settings and feature levels there were; for a broker's own logs they are given or stay open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.cluster.rebuilt import Entry
+from kipviz.cluster.spec import TRANSACTION_VERSIONS
+from kipviz.core.values import Value
+from kipviz.recordings.rebuild import (
+    entries_of,
+    internal_partitions_of,
+    partitions_in,
+    topic_ids_in,
+)
+from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
+from kipviz.recordings.request_log import exchanges_in
+from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.scenarios.changes import KAFKA_NAMES
+
+# What an operator may set for a share group, by what the model calls it.
+GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "share.auto.offset.reset": ("auto_offset_reset", str),
+    "share.isolation.level": ("isolation_level", str),
+    "share.delivery.count.limit": ("delivery_count_limit", int),
+    "share.partition.max.record.locks": ("record_locks_max", int),
+    "share.renew.acknowledge.enable": ("renew_acknowledge_enable", lambda value: value == "true"),
+}
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+
+
+class Evidence(Value, frozen=True):
+    """Exchanges in the order of their answers, and batches in the order in which they were written.
+
+    `topics` are (topic, id), `partitions` those that can be asked about, `levels` the levels of
+    transaction.version that there may have been, and `file` is where the exchanges stand.
+    """
+
+    file: str
+    exchanges: tuple[Exchange, ...]
+    entries: tuple[Entry, ...]
+    topics: tuple[tuple[str, str], ...]
+    partitions: tuple[str, ...]
+    internal_partitions: int
+    settings: BrokerSettings = BrokerSettings()
+    configs: tuple[GroupConfig, ...] = ()
+    levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
+
+
+def of_recording(folder: Path) -> Evidence:
+    """Read a recording: an internal partition without a log has nothing in it.
+
+    Raises:
+        RecordingError: if it is damaged.
+    """
+    recording = load_recording(folder)
+    ids = recording.topic_ids.items()
+    names = {topic_id: topic for topic, topic_id in ids}
+    entries = entries_of(partitions_in(folder), topic_ids=names)
+    counts = recording.partition_counts
+    return Evidence(
+        str(folder / WIRE),
+        recording.wire,
+        _one_by_one(entries),
+        ids,
+        tuple(f"{topic}-{index}" for topic, count in counts.items() for index in range(count)),
+        counts.get(TRANSACTION_STATE) or internal_partitions_of(entries),
+        _settings(recording.settings.items()),
+        _configs(recording),
+        _levels(recording),
+    )
+
+
+def of_broker(
+    folder: Path,
+    requests: Path,
+    *,
+    topics: tuple[str, ...] = (),
+    utc_offset: str = "+00:00",
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> Evidence:
+    """Read a broker's folder of logs and its request log; the logs may be copied while it ran.
+
+    Raises:
+        RecordingError: if a log is damaged, or the request log has no requests.
+        ValueError: if the offset or a setting is none.
+    """
+    exchanges = exchanges_in(requests, utc_offset)
+    folders = partitions_in(folder)
+    entries = entries_of(folders, topics, torn_tail=True)
+    return Evidence(
+        str(requests),
+        exchanges,
+        _one_by_one(entries),
+        tuple((topic, topic_id) for topic_id, topic in topic_ids_in(folders).items()),
+        tuple(each.name for each in folders),
+        internal_partitions_of(entries),
+        _settings(settings.items()),
+    )
+
+
+def _one_by_one(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Take coordinators' batches apart: what one has written of several requests may be in one."""
+    return tuple(part for entry in entries for part in _parts(entry))
+
+
+def _parts(entry: Entry) -> Iterator[Entry]:
+    batch = entry.batch
+    if batch.control or batch.producer_id >= 0 or not entry.partition.startswith("__"):
+        yield entry
+        return
+    for at, record in enumerate(batch.records, batch.base_offset):
+        yield entry.but(
+            batch=batch.but(base_offset=at, records=(record,)),
+            gone=entry.gone if at == batch.last_offset else (),
+        )
+
+
+def _levels(recording: Recording) -> tuple[int, ...]:
+    """Give the levels of transaction.version that the cluster had during the recording."""
+    last = recording.features.get("transaction.version") or 0
+    told = [
+        call.arguments["from"]
+        for call in recording.calls
+        if call.name == "updateFeatures" and call.arguments["feature"] == "transaction.version"
+    ]
+    return tuple(dict.fromkeys((last, *told)))
+
+
+def _configs(recording: Recording) -> tuple[GroupConfig, ...]:
+    """Give what an operator has set for share groups during the recording."""
+    said: dict[str, dict[str, Any]] = {}
+    for call in recording.calls:
+        if call.name == "incrementalAlterConfigs":
+            for name, value in call.arguments["settings"].items():
+                if name in GROUP_SETTINGS:
+                    field, read = GROUP_SETTINGS[name]
+                    said.setdefault(call.arguments["group"], {})[field] = read(value)
+    return tuple(GroupConfig(group, **settings) for group, settings in said.items())
+
+
+def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:
+    found: dict[str, Any] = {}
+    for name, value in said:
+        if KAFKA_NAMES.get(name) in BrokerSettings.__struct_fields__:
+            yes_or_no = value in ("true", "false")
+            found[KAFKA_NAMES[name]] = value == "true" if yes_or_no else int(value)
+    return BrokerSettings(**found)

@@ -1,0 +1,157 @@
+"""`kipviz log --accept`: a recording, or a broker's own logs and request log, against the model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipviz.command.main import main
+
+RELEASE = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0"
+
+
+def same(line: dict[str, Any]) -> dict[str, Any]:
+    """Leave a line of a recording as it is."""
+    return line
+
+
+def broker(
+    name: str, folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]] = same
+) -> tuple[Path, Path]:
+    """Make the folder of logs and the request log that a broker would have left."""
+    recording = RELEASE / name
+    about = json.loads((recording / "recording.json").read_text())
+    for partition in (p for p in recording.iterdir() if p.is_dir()):
+        copy = folder / "logs" / partition.name
+        shutil.copytree(partition, copy)
+        topic_id = about["topics"][partition.name.rpartition("-")[0]]["topic_id"]
+        (copy / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    lines = ["[2026-11-21 07:00:00,000] INFO Something else (kafka.server.KafkaServer)"]
+    for text in (recording / "wire.jsonl").read_text().splitlines():
+        line = change(json.loads(text))
+        at = datetime.fromtimestamp(line["answered"] / 1_000, tz=UTC)
+        header = {
+            "requestApiKeyName": line["api"],
+            "requestApiVersion": line["version"],
+            "clientId": line["client"],
+        }
+        told = {
+            "isForwarded": False,
+            "requestHeader": header,
+            "request": line["request"],
+            "response": line["response"],
+            "totalTimeMs": float(line["answered"] - line["received"]),
+        }
+        stamp = f"{at:%Y-%m-%d %H:%M:%S},{line['answered'] % 1_000:03}"
+        lines.append(f"[{stamp}] DEBUG Completed request:{json.dumps(told)} (kafka.request.logger)")
+    requests = folder / "kafka-request.log"
+    requests.write_text("\n".join(lines) + "\n")
+    return folder / "logs", requests
+
+
+def test_a_recording_is_told_with_what_was_asked_and_what_was_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["log", str(RELEASE / "share-acknowledge"), "--accept"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(
+        "answers that can be asked for: the model could have given all of them."
+    )
+    assert any(line.split() == ["3", "SHARE_ACKNOWLEDGE"] for line in lines)
+    assert any("FIND_COORDINATOR: NOT MODELLED" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["commit-and-abort", "share-acknowledge", "share-locks"])
+def test_a_broker_s_own_logs_and_requests_say_what_the_recording_says(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs, requests = broker(name, tmp_path)
+    assert main(["log", str(RELEASE / name), "--accept", "--json"]) == 0
+    recorded = json.loads(capsys.readouterr().out)
+    words = ["--requests", str(requests), "--json"]
+    if name == "share-locks":
+        limit = "group.share.delivery.count.limit=3"
+        updates = "share.coordinator.snapshot.update.records.per.snapshot=3"
+        words += ["--settings", f"{limit},{updates}"]
+    assert main(["log", str(logs), "--accept", *words]) == 0
+    own = json.loads(capsys.readouterr().out)
+    assert own["refused"] == []
+    kept = {api: n for api, n in recorded["asked"].items() if api in own["asked"]}
+    assert own["asked"] == kept
+
+
+def test_a_setting_that_was_not_told_shows_in_the_first_answer_that_depends_on_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs, requests = broker("share-locks", tmp_path)
+    assert main(["log", str(logs), "--accept", "--requests", str(requests)]) == 1
+    assert "ARCHIVED d3" in capsys.readouterr().out
+
+
+def test_an_answer_that_the_model_cannot_give_is_told_beside_those_that_it_can(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def later(line: dict[str, Any]) -> dict[str, Any]:
+        if line["api"] == "END_TXN":
+            line["response"]["producerEpoch"] += 1
+        return line
+
+    logs, requests = broker("commit-and-abort", tmp_path, later)
+    assert main(["log", str(logs), "--accept", "--requests", str(requests)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if ", END_TXN, my-txn" in line)
+    assert lines[at + 1] == "  the broker: NONE, producer id 0, epoch 2"
+    assert "  the model:  NONE, producer id 0, epoch 1" in lines
+
+
+def test_a_clock_of_another_zone_is_told_by_its_offset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def later(line: dict[str, Any]) -> dict[str, Any]:
+        return line | {name: line[name] + 7_200_000 for name in ("received", "answered")}
+
+    logs, requests = broker("commit-and-abort", tmp_path, later)
+    words = ["log", str(logs), "--accept", "--requests", str(requests)]
+    assert main(words) == 1
+    assert main([*words, "--utc-offset", "+02:00"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--requests", "{none}"], "The request log cannot be read (No such file or directory)."),
+        (["--requests", "{empty}"], "There is no line of a request here, such as ["),
+        (["--requests", "{odd}"], "This line is no request as a broker logs it (KeyError: "),
+        (["--requests", "{log}", "--utc-offset", "CET"], "an offset from UTC is written as +02:00"),
+        (
+            ["--requests", "{log}", "--settings", "log.dirs=/x"],
+            "a setting is NAME=VALUE with one of",
+        ),
+        (
+            ["--requests", "{log}", "--settings", "transaction.max.timeout.ms=long"],
+            "transaction.max.timeout.ms is true, false or a whole number, not 'long'",
+        ),
+        ([], "is no recording, so the requests are needed, too: name the broker's request log"),
+    ],
+)
+def test_bad_input_is_refused_with_one_sentence(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs, requests = broker("share-acknowledge", tmp_path)
+    empty, odd = tmp_path / "empty.log", tmp_path / "odd.log"
+    empty.write_text("nothing\n")
+    odd.write_text("[2026-11-21 07:00:00,000] DEBUG Completed request:{} (kafka.request.logger)\n")
+    places = {"none": tmp_path / "none", "empty": empty, "odd": odd, "log": requests}
+    named = [word.format(**places) for word in words]
+    assert main(["log", str(logs), "--accept", *named]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert sentence in said.err
+    assert said.err.count("\n") == 1

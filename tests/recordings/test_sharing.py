@@ -1,0 +1,87 @@
+"""The leader of a share-partition, followed: what it told its members, and what it had written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipviz.core.table import Table
+from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.evidence import Evidence, of_recording
+from kipviz.recordings.questions import LEFT_OUT, Asked
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.sharing import MEMBERS, STATES
+
+HERE = Path(__file__).parent
+RELEASE = HERE / "kafka-4.4.0"
+FOLLOWED = sorted(
+    place.parent
+    for place in HERE.glob("kafka-*/*/recording.json")
+    if place.parent.name.startswith(("share-", "restart"))
+)
+
+
+def followed(evidence: Evidence) -> tuple[Asked, ...]:
+    """Follow the members of the share groups of a recording."""
+    return Acceptor(evidence).shared()
+
+
+@pytest.mark.parametrize("folder", FOLLOWED, ids=lambda f: f"{f.parent.name}-{f.name}")
+def test_every_answer_to_a_member_and_every_write_is_one_of_the_model_s(folder: Path) -> None:
+    verdicts = followed(of_recording(folder))
+    for verdict in verdicts:
+        assert verdict.accepted, verdict
+    asked = [v for v in verdicts if v.api in MEMBERS]
+    written = [v for v in verdicts if v.api in STATES]
+    wire = of_recording(folder).exchanges
+    assert len(asked) == sum(x.api in MEMBERS for x in wire)
+    assert len(written) == sum(x.api in STATES for x in wire)
+
+
+def changed(found: Any, name: str = "") -> Iterator[Any]:
+    """Give what was said with one of its numbers changed, in every place where that counts."""
+    if isinstance(found, Table):
+        for field, value in found.items():
+            if field not in LEFT_OUT:
+                for other in changed(value, field):
+                    yield found.set(field, other)
+    elif isinstance(found, tuple):
+        for at, value in enumerate(found):
+            for other in changed(value, name):
+                yield (*found[:at], other, *found[at + 1 :])
+    elif isinstance(found, int) and not isinstance(found, bool):
+        yield found + 3
+
+
+@pytest.mark.parametrize("name", ["share-acknowledge", "share-renew", "share-two-members"])
+def test_an_answer_to_a_member_with_any_number_changed_is_not_accepted(name: str) -> None:
+    evidence = of_recording(RELEASE / name)
+    for number, exchange in enumerate(evidence.exchanges):
+        if exchange.api not in MEMBERS:
+            continue
+        for answer in changed(exchange.response):
+            assert refused(evidence, number, exchange.but(response=answer)), (number, answer)
+
+
+@pytest.mark.parametrize("name", ["share-acknowledge", "share-renew"])
+def test_a_write_with_any_number_changed_is_not_what_the_model_writes(name: str) -> None:
+    evidence = of_recording(RELEASE / name)
+    for number, exchange in enumerate(evidence.exchanges):
+        if exchange.api != "WRITE_SHARE_GROUP_STATE":
+            continue
+        for request in changed(exchange.request):
+            assert refused(evidence, number, exchange.but(request=request)), (number, request)
+
+
+def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
+    """Say whether a recording is not accepted any more with another exchange in it."""
+    wire = evidence.exchanges
+    exchanges = (*wire[:number], other, *wire[number + 1 :])
+    try:
+        return any(not v.accepted for v in followed(evidence.but(exchanges=exchanges)))
+    except RecordingError:
+        return True
