@@ -10,7 +10,7 @@ from typing import Any
 from kipviz.brokers import two_phase
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
+from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata, spoken_in
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -148,7 +148,7 @@ def unheard(log: PartitionLog) -> tuple[Event, ...]:
 def answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTxnResponse:
     """Give the answer to AddPartitionsToTxn that holds for all of its partitions."""
     return AddPartitionsToTxnResponse(
-        error,
+        spoken_in(request.version, error),
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,

@@ -171,8 +171,7 @@ def on_add_partitions(
     check = verify_error if request.verify_only else add_partitions_error
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else check(known, request)
     if error is not Errors.NONE or known is None or request.verify_only:
-        said = answer_add(spoken_in(request.version, error), request)
-        return Effects(me, replies=(Reply(reply_to, said),))
+        return Effects(me, replies=(Reply(reply_to, answer_add(error, request)),))
     wait = PendingAppend(
         _next_offset(me, on),
         joined(known, request.partitions, 2 if request.version >= 4 else 0),
@@ -189,17 +188,16 @@ def on_add_offsets(
 ) -> Effects:
     """Enlist the partition that holds a group's offsets, as its client asks.
 
-    WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES:
-    as for a partition of data. ANSWERS: after replication.
-    Clause: KIP-98 "AddOffsetsToTxnRequest", KafkaApis.handleAddOffsetsToTxnRequest.
+    WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES: as for
+    data. ANSWERS: after replication. Clause: KIP-98, KafkaApis.handleAddOffsetsToTxnRequest.
     """
     known = me.transactions.get(request.transactional_id)
     error = (
         Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else add_partitions_error(known, request)
     )
     if error is not Errors.NONE or known is None:
-        said = AddOffsetsToTxnResponse(spoken_in(request.version, error))
-        return Effects(me, replies=(Reply(reply_to, said),))
+        error = spoken_in(request.version, error)
+        return Effects(me, replies=(Reply(reply_to, AddOffsetsToTxnResponse(error)),))
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         _next_offset(me, on),
@@ -224,8 +222,7 @@ def on_end_txn(
     """
 
     def answer(error: Errors, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
-        said = spoken_in(request.version, error)
-        response = EndTxnResponse(said, producer_id, producer_epoch)
+        response = EndTxnResponse(spoken_in(request.version, error), producer_id, producer_epoch)
         return Effects(me, replies=(Reply(reply_to, response),))
 
     if me.loading:
