@@ -17,6 +17,7 @@ What a notebook needs, each in one call:
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
     kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
     kipviz.rebuild("/var/kafka-logs", ["orders"])          a broker's own logs, batch by batch
+    kipviz.accept("/var/kafka-logs", "kafka-request.log")  could the model have said what the broker said?
     kipviz.open(kipviz.permalink(stepper))                 this very step, as one line of text
 
 Importing the package loads none of this, so that every floor can be imported alone; each name is
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "__version__",
     "ablate",
+    "accept",
     "campaign",
     "compare",
     "corners",
@@ -55,6 +57,7 @@ __all__ = [
 
 # By name, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
+    "accept": ("kipviz.recordings.report", "report"),
     "ablate": ("kipviz.widgets.outcomes", "ablate"),
     "outcomes": ("kipviz.widgets.outcomes", "outcomes"),
     "compare": ("kipviz.widgets.side_by_side", "compare"),

@@ -76,6 +76,10 @@ class Asked(Value, frozen=True):
         """Whether the model could have given the recorded answer."""
         return self.recorded in self.possible
 
+    def __str__(self) -> str:
+        doubt = "" if self.accepted else ", which the model could not have said"
+        return f"request {self.number}, {self.api}, {self.about}: {sayings(self.recorded)}{doubt}"
+
 
 def error_name(code: int) -> str:
     """Give an error's name, or its number where the model never says it."""

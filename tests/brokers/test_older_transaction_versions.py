@@ -92,6 +92,23 @@ def test_a_client_adds_its_partitions_and_the_epoch_stays_from_one_transaction_t
     assert [(e.producer_epoch, e.committed) for e in decided] == [(0, True)] * 2
 
 
+@pytest.mark.parametrize(
+    ("version", "error"), [(1, Errors.INVALID_PRODUCER_EPOCH), (2, Errors.PRODUCER_FENCED)]
+)
+def test_before_version_2_of_a_request_nobody_knows_that_a_producer_can_be_fenced(
+    desk, version, error
+):
+    """Recorded of librdkafka, which sends version 0 and 1 (KIP-588)."""
+    init(desk)
+    add(desk, 0, "out-0")
+    asked = (
+        (tc.on_end_txn, EndTxn("t", 9, 7, True, version)),
+        (tc.on_add_partitions, AddPartitionsToTxn("t", 9, 7, ("out-1",), version=version)),
+        (tc.on_add_offsets, AddOffsetsToTxn("t", 9, 7, "g", version)),
+    )
+    assert [desk.ask(handler, request).error for handler, request in asked] == [error] * 3
+
+
 def test_a_marker_has_the_epoch_of_the_data_and_says_that_it_is_an_old_one(desk):
     init(desk)
     add(desk, 0, "out-0")

@@ -138,7 +138,10 @@ def test_a_clock_of_another_zone_is_told_by_its_offset(
             ["--requests", "{log}", "--settings", "transaction.max.timeout.ms=long"],
             "transaction.max.timeout.ms is true, false or a whole number, not 'long'",
         ),
-        ([], "is no recording, so the requests are needed, too: name the broker's request log"),
+        (
+            [],
+            "This is no recording, so the requests are needed, too: name the broker's request log",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_one_sentence(

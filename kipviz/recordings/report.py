@@ -1,0 +1,131 @@
+"""What came of holding a broker's answers against the model: in words, and as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.recordings.accept import NOT_ASKED, accept
+from kipviz.recordings.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
+from kipviz.recordings.questions import Asked, sayings
+from kipviz.recordings.recorded import ABOUT
+from kipviz.recordings.recording_error import RecordingError
+
+# Why an exchange of an API that can be asked was not.
+OTHER = "nothing in it is asked: another broker leads what it is about, or it names no transaction"
+
+
+class Report(Value, frozen=True):
+    """How many requests there were, every answer that was asked for, and what was not asked."""
+
+    requests: int
+    asked: tuple[Asked, ...]
+    not_asked: tuple[tuple[str, int], ...]
+
+    @property
+    def refused(self) -> tuple[Asked, ...]:
+        """The answers that the model could not have given."""
+        return tuple(each for each in self.asked if not each.accepted)
+
+    def lines(self) -> Iterator[str]:
+        """Tell it in lines of text."""
+        refused = self.refused
+        some = f"{len(self.asked) - len(refused)} of them" if refused else "all of them"
+        yield (
+            f"{self.requests} requests, {len(self.asked)} answers that can be asked for: "
+            f"the model could have given {some}."
+        )
+        for api, count in sorted(Counter(each.api for each in self.asked).items()):
+            yield f"  {count:>5}  {api}"
+        for each in refused:
+            yield from _differs(each)
+        if self.not_asked:
+            yield from ("", "not asked:")
+            yield from (f"  {n:>5}  {api}: {why_not(api)}" for api, n in self.not_asked)
+
+    def document(self) -> dict[str, Any]:
+        """Give it as plain data."""
+        return {
+            "requests": self.requests,
+            "answers": len(self.asked),
+            "accepted": len(self.asked) - len(self.refused),
+            "refused": [_told(each) for each in self.refused],
+            "asked": dict(sorted(Counter(each.api for each in self.asked).items())),
+            "not_asked": {api: why_not(api) for api, _ in self.not_asked},
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def report(
+    folder: str | Path,
+    requests: str | Path | None = None,
+    *,
+    topics: tuple[str, ...] = (),
+    utc_offset: str = "+00:00",
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> Report:
+    """Say whether the model could have given a broker's answers.
+
+    `folder` is a recording, or a broker's folder of logs; then `requests` is what its logger
+    kafka.request.logger wrote at DEBUG, in a zone that is `utc_offset` from UTC, and `settings` are those
+    that are not Kafka's defaults, by their names there.
+
+    Raises:
+        RecordingError: if logs or requests cannot be read.
+        ValueError: if the offset is none.
+    """
+    place = Path(folder)
+    if (place / ABOUT).exists():
+        evidence = of_recording(place)
+    elif requests is None:
+        why = (
+            "This is no recording, so the requests are needed, too: name the broker's request log, "
+            "which its logger kafka.request.logger writes at DEBUG."
+        )
+        raise RecordingError(str(place), 0, why)
+    else:
+        evidence = of_broker(
+            place, Path(requests), topics=topics, utc_offset=utc_offset, settings=settings
+        )
+    return of_evidence(evidence)
+
+
+def of_evidence(evidence: Evidence) -> Report:
+    """Ask for every answer, and count what could not be asked.
+
+    Raises:
+        RecordingError: if a request or an answer lacks what its API has.
+    """
+    asked = accept(evidence)
+    spoken = {each.number: True for each in asked}
+    left = Counter(x.api for n, x in enumerate(evidence.exchanges) if n not in spoken)
+    return Report(len(evidence.exchanges), asked, tuple(sorted(left.items())))
+
+
+def why_not(api: str) -> str:
+    """Say why requests of an API were not asked."""
+    return NOT_ASKED.get(api, OTHER)
+
+
+def _differs(asked: Asked) -> Iterator[str]:
+    yield from ("", f"request {asked.number}, {asked.api}, {asked.about}")
+    yield f"  the broker: {sayings(asked.recorded)}"
+    for said in asked.possible:
+        yield f"  the model:  {sayings(said)}"
+    if not asked.possible:
+        yield "  the model:  no answer yet"
+
+
+def _told(asked: Asked) -> dict[str, Any]:
+    return {
+        "request": asked.number,
+        "api": asked.api,
+        "about": asked.about,
+        "said": sayings(asked.recorded),
+        "possible": [sayings(said) for said in asked.possible],
+    }
