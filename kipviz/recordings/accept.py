@@ -44,7 +44,6 @@ _BY_CALLS = "compared call by call, with what was logged, in tests/recordings/te
 NOT_ASKED: dict[str, str] = {
     "PRODUCE": f"a broker's request log has no batches, only their sizes; {_BY_CALLS}",
     "FETCH": f"the answer carries the log itself; {_BY_CALLS}",
-    "READ_SHARE_GROUP_STATE_SUMMARY": "NOT MODELLED: the group coordinator's look at the start offset",
     "FIND_COORDINATOR": "NOT MODELLED: coordinators are looked up at once",
 }
 

@@ -21,6 +21,7 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
     ReadShareGroupState,
+    ReadShareGroupStateSummary,
     WriteShareGroupState,
 )
 from kipviz.messages.transactions import (
@@ -49,8 +50,7 @@ LEFT_OUT = {
     "transactionStartTimeMs": "a time",
     "lastTimestamp": "a time",
     "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
-    "leaderId": "NOT MODELLED: where the leader is now, told beside an error",
-    "leaderEpoch": "NOT MODELLED: where the leader is now, told beside an error",
+    "currentLeader": "NOT MODELLED: where the leader is now, told beside an error",
 }
 
 
@@ -400,6 +400,28 @@ def _state(reply: Any) -> Said:
     )
 
 
+def _read_summary(x: Exchange, names: Names) -> Taken:
+    for key, _, told in _keyed(x):
+        said = _with(
+            told["errorCode"],
+            ("state epoch", told["stateEpoch"]),
+            ("leader epoch", told.get("leaderEpoch", 0)),
+            ("start offset", told["startOffset"]),
+            ("delivery complete", told.get("deliveryCompleteCount", -1)),
+        )
+        yield key, ReadShareGroupStateSummary(key), said
+
+
+def _summary(reply: Any) -> Said:
+    return _with(
+        reply.error,
+        ("state epoch", reply.state_epoch),
+        ("leader epoch", reply.leader_epoch),
+        ("start offset", reply.start_offset),
+        ("delivery complete", reply.delivery_complete_count),
+    )
+
+
 def _write_state(x: Exchange, names: Names) -> Taken:
     for key, one, told in _keyed(x):
         message = write_of(key, one)
@@ -438,7 +460,7 @@ def _batches(batches: tuple[StateBatch, ...]) -> tuple[tuple[int, int, str, int]
 def _describe_transactions(x: Exchange, names: Names) -> Taken:
     for told in x.response["transactionStates"]:
         name = told["transactionalId"]
-        partitions = _partitions([{"name": t["topic"], **_bare(t)} for t in told["topics"]], names)
+        partitions = tuple(f"{t['topic']}-{p}" for t in told["topics"] for p in t["partitions"])
         yield (
             name,
             DescribeTransactions(name),
@@ -450,10 +472,6 @@ def _describe_transactions(x: Exchange, names: Names) -> Taken:
                 ("partitions", tuple(sorted(partitions))),
             ),
         )
-
-
-def _bare(topic: Any) -> dict[str, Any]:
-    return {"partitions": topic["partitions"]}
 
 
 def _described(reply: Any) -> Said:
@@ -554,6 +572,7 @@ ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], 
     "SHARE_GROUP_HEARTBEAT": (_share_heartbeat, _reply(_membership)),
     "INITIALIZE_SHARE_GROUP_STATE": (_initialize_state, _reply(_error)),
     "READ_SHARE_GROUP_STATE": (_read_state, _reply(_state)),
+    "READ_SHARE_GROUP_STATE_SUMMARY": (_read_summary, _reply(_summary)),
     "WRITE_SHARE_GROUP_STATE": (_write_state, _reply(_error)),
     "DESCRIBE_TRANSACTIONS": (_describe_transactions, _reply(_described)),
     "LIST_TRANSACTIONS": (_list_transactions, _reply(_listed)),
