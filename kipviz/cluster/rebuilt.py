@@ -137,7 +137,7 @@ class RebuiltModel(ClusterModel):
             name: PartitionLog(name, start, end_offset=start, high_watermark=start)
             for name, start in starts.items()
         }
-        world = world.but(logs=Table.of(logs))
+        world = world.but(logs=Table.of({**dict(world.logs.items()), **logs}))
         for entry in self.entries[: self.skipped]:
             world, _ = self._read(world, entry)
         return world

@@ -5,7 +5,8 @@ at each moment between the request's arrival and its answer: which of the things
 time came first is not recorded. The answer is accepted if one of these moments gives it, with all that it
 says. A coordinator may also still be loading.
 
-Asked is whatever is answered from what the logs hold: the coordinators. Acquisition locks are in their
+Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
+(`leaders`). Acquisition locks are in their
 leader's memory alone, so share fetches and acknowledgements are followed from the first one on
 (`sharing`). `NOT_ASKED` says of every other API why it is not, and where it is compared instead.
 NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
@@ -29,6 +30,7 @@ from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.recordings import leaders
 from kipviz.recordings.evidence import Evidence
 from kipviz.recordings.questions import Asked, Question, Said, questions, reply_said
 from kipviz.recordings.recorded import Exchange
@@ -40,10 +42,7 @@ from kipviz.records.placement import TRANSACTION_STATE
 SLACK_MS = 50
 CLIENT = "recorded/client"
 
-_BY_CALLS = "compared call by call, with what was logged, in tests/recordings/test_model_against_recording.py"
 NOT_ASKED: dict[str, str] = {
-    "PRODUCE": f"a broker's request log has no batches, only their sizes; {_BY_CALLS}",
-    "FETCH": f"the answer carries the log itself; {_BY_CALLS}",
     "FIND_COORDINATOR": "NOT MODELLED: coordinators are looked up at once",
 }
 
@@ -67,6 +66,8 @@ class Acceptor:
         self._levels = evidence.levels
         self._configs = evidence.configs
         self._entries = evidence.entries
+        self._batches = leaders.batches_of(self._entries)
+        self._identities = leaders.identities_of(self._entries)
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
         first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
@@ -115,11 +116,54 @@ class Acceptor:
         """
         taken = self._taken(number, exchange)
         moments = tuple(self.moments(exchange))
+        yield from self._of_leaders(number, exchange, moments)
         for question in taken:
             if not self._is_here(question.message):
                 continue
             said = dict.fromkeys(self._possible(moments, exchange.api, question))
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
+
+    def _of_leaders(
+        self, number: int, exchange: Exchange, moments: tuple[int, ...]
+    ) -> Iterator[Asked]:
+        """Ask the leaders of partitions."""
+        places = self._worlds[0].image.leaders
+        try:
+            sent = tuple(self._produced(exchange))
+            read = tuple(self._fetched(number, exchange))
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
+            why = f"Request {number} is no {exchange.api} of version {exchange.version} ({problem!r})."
+            raise RecordingError(self._file, 0, why) from problem
+        for one in sent:
+            if one.partition in places:
+                asked = [Question(one.partition, m, one.recorded) for m in one.messages]
+                when = (*moments, *self._before(one))
+                told = [each for q in asked for each in self._possible(when, exchange.api, q)]
+                said = tuple(dict.fromkeys(told))
+                yield Asked(number, exchange.api, one.partition, one.recorded, said)
+        for each in read:
+            if each.partition in places:
+                logs = [self._worlds[at].logs[each.partition] for at in moments]
+                said = tuple(dict.fromkeys(leaders.marks_said(log, each.offset) for log in logs))
+                yield Asked(number, exchange.api, each.partition, each.recorded, said)
+
+    def _produced(self, exchange: Exchange) -> Iterator[leaders.Produced]:
+        if exchange.api == "PRODUCE":
+            yield from leaders.produced(exchange, self.names, self._batches, self._identities)
+
+    def _before(self, one: leaders.Produced) -> Iterator[int]:
+        """Give the moment before a batch stood in the log: its time is when its producer made it."""
+        for at, entry in enumerate(self._entries[self._skipped :]):
+            if (entry.partition, entry.batch.base_offset) == (one.partition, one.at):
+                yield at
+
+    def _fetched(self, number: int, exchange: Exchange) -> Iterator[leaders.Fetched]:
+        if exchange.api == "FETCH":
+            offsets: dict[str, int] = {}
+            for before in self.exchanges[: number + 1]:
+                if before.api == "FETCH" and before.client == exchange.client:
+                    offsets |= leaders.offsets_asked(before, self.names)
+            yield from leaders.fetched(exchange, self.names, offsets)
 
     def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
         try:
@@ -143,12 +187,12 @@ class Acceptor:
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
         if any(self._between_leaders(at, message) for at in moments):
-            yield reply_said(api, message, dispatch.not_here(message))
+            yield _said(api, message, dispatch.not_here(message))
         for model, at in product(models, moments):
             for alike in self._alike(self._worlds[at], message):
                 reply = answer(model, alike, message)
                 if reply is not None:
-                    yield reply_said(api, message, reply)
+                    yield _said(api, message, reply)
 
     def _is_here(self, message: Message) -> bool:
         """Say whether the logs are there that answer a question: a broker leads some partitions only."""
@@ -164,7 +208,7 @@ class Acceptor:
     def _between_leaders(self, at: int, message: Message) -> bool:
         """Say whether who is asked may not be in office: nothing is written yet, or a new leader will."""
         home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
-        if not home.startswith("__"):
+        if not home:
             return False
         here = [e.leader_epoch for e in self._entries[: at + self._skipped] if e.partition == home]
         later = [e.leader_epoch for e in self._entries[at + self._skipped :] if e.partition == home]
@@ -181,6 +225,12 @@ class Acceptor:
             role: Any = world.roles.get(key)
             if hasattr(role, "loading"):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+
+def _said(api: str, message: Message, reply: Message) -> Said:
+    if api == "PRODUCE":
+        return leaders.produce_said(reply)
+    return reply_said(api, message, reply)
 
 
 def answer(model: RebuiltModel, world: World, message: Message) -> Message | None:

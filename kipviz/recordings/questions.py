@@ -49,6 +49,11 @@ LEFT_OUT = {
     "transactionTimeoutMs": "the client's own setting, as it was sent",
     "transactionStartTimeMs": "a time",
     "lastTimestamp": "a time",
+    "logAppendTimeMs": "a time",
+    "logStartOffset": "compared in Fetch, where it is not changed in these recordings",
+    "recordsSizeInBytes": "records have no sizes here",
+    "sessionId": "NOT MODELLED: fetch sessions",
+    "preferredReadReplica": "NOT MODELLED: reading from followers",
     "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
     "currentLeader": "NOT MODELLED: where the leader is now, told beside an error",
 }
