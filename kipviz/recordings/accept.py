@@ -45,6 +45,23 @@ CLIENT = "recorded/client"
 NOT_ASKED: dict[str, str] = {
     "FIND_COORDINATOR": "NOT MODELLED: coordinators are looked up at once",
 }
+# Fields of answers that no decision of the protocol is in, by their names in Kafka.
+LEFT_OUT = {
+    "throttleTimeMs": "quotas are not modelled",
+    "heartbeatIntervalMs": "a setting",
+    "acquisitionLockTimeoutMs": "a setting",
+    "transactionTimeoutMs": "the client's own setting, as it was sent",
+    "transactionStartTimeMs": "a time",
+    "lastTimestamp": "a time",
+    "logAppendTimeMs": "a time",
+    "logStartOffset": "compared in Fetch, where it is not changed in these recordings",
+    "recordsSizeInBytes": "records have no sizes here",
+    "sessionId": "NOT MODELLED: fetch sessions",
+    "preferredReadReplica": "NOT MODELLED: reading from followers",
+    "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
+    "nodeEndpoints": "where brokers are: they are looked up at once",
+    "currentLeader": "NOT MODELLED: where the leader is now, told beside an error",
+}
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
@@ -135,9 +152,9 @@ class Acceptor:
             why = f"Request {number} is no {exchange.api} of version {exchange.version} ({problem!r})."
             raise RecordingError(self._file, 0, why) from problem
         for one in sent:
-            if one.partition in places:
+            if one.partition in places or not one.messages:
                 asked = [Question(one.partition, m, one.recorded) for m in one.messages]
-                when = (*moments, *self._before(one))
+                when = (*moments, *self._before(one, exchange))
                 told = [each for q in asked for each in self._possible(when, exchange.api, q)]
                 said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
@@ -151,10 +168,11 @@ class Acceptor:
         if exchange.api == "PRODUCE":
             yield from leaders.produced(exchange, self.names, self._batches, self._identities)
 
-    def _before(self, one: leaders.Produced) -> Iterator[int]:
+    def _before(self, one: leaders.Produced, exchange: Exchange) -> Iterator[int]:
         """Give the moment before a batch stood in the log: its time is when its producer made it."""
         for at, entry in enumerate(self._entries[self._skipped :]):
-            if (entry.partition, entry.batch.base_offset) == (one.partition, one.at):
+            place = (entry.partition, entry.batch.base_offset)
+            if place == (one.partition, one.at) and entry.at_ms <= exchange.answered_ms:
                 yield at
 
     def _fetched(self, number: int, exchange: Exchange) -> Iterator[leaders.Fetched]:

@@ -3,7 +3,7 @@
 A request may be about several things (partitions, groups, transactions), each with an answer of its own,
 and the model's messages are about one. `ASKED` says per API how an exchange is taken apart, and what of
 the model's reply stands against it. Fields that say nothing about the protocol's decisions are left
-out: `LEFT_OUT`.
+out: `accept.LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -40,23 +40,6 @@ from kipviz.records.transaction_state import TransactionState
 Said = tuple[tuple[str, Any], ...]
 Names = Mapping[str, str]
 Taken = Iterator[tuple[str, Message, Said]]
-
-# Fields of answers that no decision of the protocol is in, by their names in Kafka.
-LEFT_OUT = {
-    "throttleTimeMs": "quotas are not modelled",
-    "heartbeatIntervalMs": "a setting",
-    "acquisitionLockTimeoutMs": "a setting",
-    "transactionTimeoutMs": "the client's own setting, as it was sent",
-    "transactionStartTimeMs": "a time",
-    "lastTimestamp": "a time",
-    "logAppendTimeMs": "a time",
-    "logStartOffset": "compared in Fetch, where it is not changed in these recordings",
-    "recordsSizeInBytes": "records have no sizes here",
-    "sessionId": "NOT MODELLED: fetch sessions",
-    "preferredReadReplica": "NOT MODELLED: reading from followers",
-    "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
-    "currentLeader": "NOT MODELLED: where the leader is now, told beside an error",
-}
 
 
 class Question(Value, frozen=True):

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.accept import LEFT_OUT, Acceptor
 from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.questions import LEFT_OUT, Asked
+from kipviz.recordings.questions import Asked
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sharing import MEMBERS, STATES

@@ -1,0 +1,165 @@
+"""What the leaders of partitions answered: Produce, with the batch from the log, and the marks in Fetch.
+
+A request log has sizes, no batches. What was appended stands in the log, at the offset that the answer tells;
+of what was refused only its transactional id is known, so it is asked with every identity that the id has
+had. Fetch tells where the log starts, its high watermark and its last stable offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.cluster.rebuilt import Entry
+from kipviz.core.values import Value
+from kipviz.messages.producing import Produce
+from kipviz.recordings.questions import Said, error_name
+from kipviz.recordings.recorded import Exchange
+from kipviz.records.batches import Batch
+from kipviz.records.transaction_state import TransactionRecord
+
+Identity = tuple[int, int]
+
+
+class Produced(Value, frozen=True):
+    """A batch that was sent to one partition: the requests that it may have been, and the answer.
+
+    There is no request that is answered about a partition which it does not name. `at` is the offset at which it stands in the log, -1 for one that was refused.
+    """
+
+    partition: str
+    messages: tuple[Produce, ...]
+    recorded: Said
+    at: int
+
+
+class Fetched(Value, frozen=True):
+    """What one partition's leader told a reader; `offset` is where that was, -1 if it is not known."""
+
+    partition: str
+    offset: int
+    recorded: Said
+
+
+def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
+    """Give the batches of producers by partition and first offset."""
+    return {
+        (entry.partition, entry.batch.base_offset): entry.batch
+        for entry in entries
+        if not entry.partition.startswith("__") and not entry.batch.control
+    }
+
+
+def identities_of(entries: Iterable[Entry]) -> dict[str, tuple[Identity, ...]]:
+    """Give the producer ids and epochs that each transactional id has had."""
+    found: dict[str, dict[Identity, None]] = {}
+    for entry in entries:
+        for record in entry.batch.records:
+            if isinstance(record, TransactionRecord):
+                identity = (record.producer_id, record.producer_epoch)
+                found.setdefault(record.transactional_id, {})[identity] = None
+    return {name: tuple(known) for name, known in found.items()}
+
+
+def produced(
+    exchange: Exchange,
+    names: Mapping[str, str],
+    batches: Mapping[tuple[str, int], Batch],
+    identities: Mapping[str, tuple[Identity, ...]],
+) -> Iterator[Produced]:
+    """Take a produce request apart; without what is not in the log any more.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    name = exchange.request["transactionalId"] or ""
+    asked = {
+        _place(topic, part, names): True
+        for topic in exchange.request["topicData"]
+        for part in topic["partitionData"]
+    }
+    for topic in exchange.response["responses"]:
+        for told in topic["partitionResponses"]:
+            partition = _place(topic, told, names)
+            said: Said = (("error", error_name(told["errorCode"])), ("at", told["baseOffset"]))
+            if partition not in asked:
+                said = (("error", f"an answer about {partition}"),)
+            batch = batches.get((partition, told["baseOffset"]))
+            if told["errorCode"] == 0 and partition in asked and batch is None:
+                said = (("error", f"no batch of {partition} begins there"), *said[1:])
+            sent = (name, partition, batch, identities, exchange.version)
+            messages = tuple(_messages(*sent)) if partition in asked else ()
+            yield Produced(partition, messages, said, told["baseOffset"])
+
+
+def _messages(
+    name: str,
+    partition: str,
+    batch: Batch | None,
+    identities: Mapping[str, tuple[Identity, ...]],
+    version: int,
+) -> Iterator[Produce]:
+    if batch is not None:
+        identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
+        yield Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
+        return
+    for producer_id, epoch in identities.get(name, ((-1, -1),)):
+        yield Produce(
+            name, partition, producer_id, epoch, -1 if producer_id < 0 else 0, (), version
+        )
+
+
+def produce_said(reply: Any) -> Said:
+    """Give what of the model's reply stands against the recorded answer."""
+    return (("error", reply.error.name), ("at", reply.base_offset))
+
+
+def fetched(
+    exchange: Exchange, names: Mapping[str, str], offsets: Mapping[str, int]
+) -> Iterator[Fetched]:
+    """Take the answer to a fetch apart; `offsets` are where its client has got to.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    for topic in exchange.response["responses"]:
+        for told in topic["partitions"]:
+            partition = _place(topic, told, names)
+            said = (
+                ("error", error_name(exchange.response["errorCode"] or told["errorCode"])),
+                ("high watermark", told["highWatermark"]),
+                ("last stable offset", told["lastStableOffset"]),
+                ("log start", told["logStartOffset"]),
+            )
+            yield Fetched(partition, offsets.get(partition, -1), said)
+
+
+def offsets_asked(exchange: Exchange, names: Mapping[str, str]) -> dict[str, int]:
+    """Give where a fetch asks to read; a later one of its session may leave a partition out.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    return {
+        _place(topic, part, names): part["fetchOffset"]
+        for topic in exchange.request["topics"]
+        for part in topic["partitions"]
+    }
+
+
+def marks_said(log: PartitionLog, offset: int) -> Said:
+    """Give what a leader tells of its log: nothing of one that does not reach to the offset."""
+    if offset >= 0 and not log.start_offset <= offset <= log.end_offset:
+        marks = ("OFFSET_OUT_OF_RANGE", -1, -1, -1)
+    else:
+        marks = ("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
+    what = ("error", "high watermark", "last stable offset", "log start")
+    return tuple(zip(what, marks, strict=True))
+
+
+def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    topic_id = str(topic.get("topicId", topic.get("topic", "")))
+    name = topic["name"] if "name" in topic else names.get(topic_id, topic_id)
+    index = next(part[at] for at in ("index", "partitionIndex", "partition") if at in part)
+    return f"{name}-{index}"
