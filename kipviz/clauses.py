@@ -494,6 +494,12 @@ TIMERS: dict[str, Clause] = {
         SHIPPED,
         "TransactionStateManager.removeExpiredTransactionalIds",
     ),
+    "the retention of the offsets of": Clause(
+        "on_timer",
+        "KIP-211 offsets.retention.minutes",
+        SHIPPED,
+        "OffsetMetadataManager.cleanupExpiredOffsets",
+    ),
     "the sync time-out of": Clause(
         "on_timer",
         "KIP-62, rebalance timeout between JoinGroup and SyncGroup",

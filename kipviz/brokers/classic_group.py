@@ -67,7 +67,7 @@ class ClassicGroup(Part, frozen=True, dict=True):
 
     `pending` are ids that were given out and not come back with (KIP-394), `unsynced` the members of
     the generation that have not asked for their assignment. `growing` says that somebody joined while
-    the group's first generation is awaited, `named` how many ids this coordinator has given out.
+    the group's first generation is awaited.
     """
 
     state: GroupState = S.EMPTY
@@ -78,7 +78,6 @@ class ClassicGroup(Part, frozen=True, dict=True):
     pending: tuple[str, ...] = ()
     unsynced: tuple[str, ...] = ()
     growing: bool = False
-    named: int = 0
 
     @property
     def all_joined(self) -> bool:

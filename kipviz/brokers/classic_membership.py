@@ -342,8 +342,8 @@ def _first_time(
 ) -> Effects:
     """Give a name to who has none; a group that was not there is written down as empty."""
     group = known or ClassicGroup()
-    group = group.but(named=group.named + 1)
-    name = _name(me, group, request, on)
+    me = me.but(named=me.named + 1)
+    name = _name(me, request, on)
     if request.instance_id:
         before = classic_group.holder_of(group, request.instance_id)
         request = request.but(member_id=name)
@@ -359,13 +359,13 @@ def _first_time(
     return _effects(me, request.group_id, done, on)
 
 
-def _name(me: GroupCoordinator, group: ClassicGroup, request: JoinGroup, on: Context) -> str:
+def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
     """Make a member id: unique among all that any coordinator of the group has given out.
 
-    In Kafka the client.id, or the group.instance.id, and a random UUID.
+    Also of a group that was deleted and made again. In Kafka the client.id, or the group.instance.id, and a random UUID.
     """
     office = on.image.leaders[me.shard].epoch
-    which = f"{office}.{group.named}" if office else str(group.named)
+    which = f"{office}.{me.named}" if office else str(me.named)
     return f"{request.instance_id or request.client_id}.{which}"
 
 

@@ -6,8 +6,8 @@ KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (impli
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group,
   `classic_membership` the same by the classic protocol, `share_membership` who is in a share group,
-  `share_administration` what operators do with one.
-NOT MODELLED: expiry of offsets, deletion of regular groups; offset metadata; a fetch that does not
+  `share_administration` what operators do with one, `group_retention` what is forgotten of groups.
+NOT MODELLED: deletion of regular groups by operators; offset metadata; a fetch that does not
   require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """
@@ -20,6 +20,7 @@ from kipviz.brokers import (
     consumer_group,
     enlistment,
     group_membership,
+    group_retention,
     partition_log,
     share_administration,
     share_membership,
@@ -65,11 +66,14 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
         *group_membership.timers(me, on),
         *classic_membership.timers(me, on),
         *share_membership.running(me),
+        *group_retention.timers(me, on),
     )
 
 
 def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
-    """Take out the member whose timer ran out."""
+    """Take out the member whose timer ran out, or forget what nobody used."""
+    if timer.startswith(group_retention.RETENTION):
+        return group_retention.on_timer(me, timer, on)
     if timer in share_membership.running(me):
         return share_membership.on_timer(me, timer, on)
     if timer in classic_membership.timers(me, on):

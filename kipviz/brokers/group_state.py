@@ -19,7 +19,10 @@ from kipviz.messages.transactions import PartitionResult
 from kipviz.records.batches import COMMIT, Batch
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (
+    GROUP_EPOCH,
+    GROUP_METADATA,
     GroupEpochRecord,
+    GroupTombstone,
     MemberRecord,
     MemberTombstone,
     OffsetCommitRecord,
@@ -69,7 +72,8 @@ class GroupCoordinator(Part, frozen=True, dict=True):
 
     `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before
     the run, with the epochs they have for ever; `groups` are the groups whose members come and go,
-    `classic_groups` those of the classic protocol. `operating` are operators' requests that wait for
+    `classic_groups` those of the classic protocol, whose members are called by a number: `named` is the
+    last one that this coordinator has given out. `operating` are operators' requests that wait for
     share coordinators.
     """
 
@@ -83,6 +87,7 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     groups: Table[str, ConsumerGroup] = Table.of()
     share_groups: Table[str, ShareGroup] = Table.of()
     classic_groups: Table[str, ClassicGroup] = Table.of()
+    named: int = 0
     operating: tuple[Operating, ...] = ()
 
 
@@ -110,6 +115,8 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
                 group = me.groups.get(record.group_id) or ConsumerGroup()
                 after = consumer_group.replayed(group, record)
                 me = me.but(groups=me.groups.set(record.group_id, after))
+            case GroupTombstone():
+                me = _replay_end(me, record)
             case GroupMetadataRecord(group_id=group_id):
                 group_now = classic_group.loaded(record)
                 me = me.but(classic_groups=me.classic_groups.set(group_id, group_now))
@@ -135,6 +142,15 @@ def _replay_marker(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
             offsets = offsets.set((p.group_id, p.partition), kept)
     pending = me.pending.without(batch.producer_id) if staged else me.pending
     return me.but(offsets=offsets, pending=pending)
+
+
+def _replay_end(me: GroupCoordinator, record: GroupTombstone) -> GroupCoordinator:
+    """Forget a group; of one of KIP-848 the last of its tombstones does it."""
+    if record.of == GROUP_METADATA:
+        return me.but(classic_groups=me.classic_groups.without(record.group_id))
+    if record.of == GROUP_EPOCH:
+        return me.but(groups=me.groups.without(record.group_id))
+    return me
 
 
 def _replay_deletion(me: GroupCoordinator, record: OffsetTombstone) -> GroupCoordinator:

@@ -15,6 +15,7 @@ class BrokerSettings(Value, frozen=True):
     `partition_verification` is transaction.partition.verification.enable: does a leader ask whether a
     client of transaction version 0 or 1 has added its partition? `transactional_ids_expire` lets
     transactional.id.expiration.ms run out, which is a week and longer than any story.
+    `offsets_expire` lets offsets.retention.minutes run out for a group without members, also a week.
     `initial_rebalance_delay_ms` is group.initial.rebalance.delay.ms, 0 for none.
     `record_lock_duration_ms` is group.share.record.lock.duration.ms and
     `transaction_scan_ms` transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock
@@ -38,6 +39,7 @@ class BrokerSettings(Value, frozen=True):
     transaction_scan_ms: int = 10_000
     targets_wait: bool = False
     initial_rebalance_delay_ms: int = 3_000
+    offsets_expire: bool = False
     state_upkeep: bool = False
     share_group_max_size: int = 200
     share_sessions_max: int = 2_000

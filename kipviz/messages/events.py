@@ -196,6 +196,14 @@ class OffsetCommitted(Event, frozen=True):
     offset: int
 
 
+class OffsetsExpired(Event, frozen=True):
+    """Offsets of a group were forgotten because nobody used it; maybe the group was, too."""
+
+    group_id: str
+    partitions: tuple[str, ...]
+    deleted: bool
+
+
 class OffsetResolved(Event, frozen=True):
     """A pending offset was committed or dropped."""
 

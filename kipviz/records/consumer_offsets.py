@@ -74,6 +74,17 @@ class TargetRecord(Value, frozen=True):
     partitions: tuple[str, ...]
 
 
+class GroupTombstone(Value, frozen=True):
+    """A group is gone; `of` is the record that is deleted."""
+
+    group_id: str
+    of: str
+
+
+# What is deleted of a group of the classic protocol, and of one of KIP-848 without members.
+GROUP_METADATA, TARGET_EPOCH, GROUP_EPOCH = "group metadata", "target assignment", "group epoch"
+
+
 class MemberTombstone(Value, frozen=True):
     """A member is gone; `of` is the record that is deleted: Kafka writes one for each of three."""
 

@@ -13,6 +13,7 @@ from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
+    GroupTombstone,
     MemberRecord,
     MemberTombstone,
     OffsetCommitRecord,
@@ -172,7 +173,9 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             kept = f", topic id {record.topic_id}" if record.topic_id else ""
             return f"{group}, {partition}", f"offset {offset}{kept}"
         case OffsetTombstone(group_id=group, partition=partition):
-            return f"{group}, {partition}", "tombstone: the topic was deleted"
+            return f"{group}, {partition}", "tombstone: the offset is forgotten"
+        case GroupTombstone(group_id=group, of=of):
+            return group, f"tombstone: {of}"
         case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
             return f"{group}, member {member}", f"member epoch {epoch}{_assigned(record)}"
         case GroupMetadataRecord(group_id=group, generation=generation):

@@ -63,6 +63,7 @@ from kipviz.messages.events import (
     NotSent,
     OffsetCommitted,
     OffsetResolved,
+    OffsetsExpired,
     OffsetStaged,
     RecordsMoved,
     ReleaseInstalled,
@@ -417,8 +418,8 @@ def _fact(event: Event) -> str:
             return f"{topic} has the id {after} now, not {before} any more, and other records."
         case AssignmentMoved():
             return _assignment(event)
-        case ClassicGroupMoved():
-            return _group_moved(event)
+        case ClassicGroupMoved() | OffsetsExpired():
+            return _of_group(event)
         case SharePartitionLoaded(partition=partition, start_offset=start):
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
         case AcknowledgementsCompleted(partition=partition, first=first, last=last):
@@ -471,7 +472,12 @@ def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
             return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
 
 
-def _group_moved(event: ClassicGroupMoved) -> str:
+def _of_group(event: ClassicGroupMoved | OffsetsExpired) -> str:
+    if isinstance(event, OffsetsExpired):
+        what = " and ".join(event.partitions)
+        told = f"The offsets of {event.group_id} for {what} are forgotten." if what else ""
+        gone = f"The group {event.group_id} is deleted." if event.deleted else ""
+        return " ".join(part for part in (told, gone) if part)
     who = " and ".join(event.members) or "nobody"
     return (
         f"{event.group_id} goes from {event.before} to {event.after}: generation "

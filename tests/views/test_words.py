@@ -238,6 +238,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "C1.1 of cg is at generation 2 and may have src-0: it was told.",
     ),
     (
+        events.OffsetsExpired("cg", ("src-0", "src-1"), True),
+        "The offsets of cg for src-0 and src-1 are forgotten. The group cg is deleted.",
+    ),
+    (
         events.ClassicGroupMoved("cg", "STABLE", "PREPARING_REBALANCE", 2, ("C1.1", "C2.2")),
         "cg goes from STABLE to PREPARING_REBALANCE: generation 2, with C1.1 and C2.2.",
     ),

@@ -1,0 +1,99 @@
+"""What is forgotten of a group that nobody uses, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import classic_membership
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.core.table import Table
+from kipviz.messages.classic_groups import JoinGroup
+from kipviz.messages.events import OffsetsExpired
+from kipviz.messages.groups import OffsetFetch
+from kipviz.records.classic_groups import Subscription
+from kipviz.records.consumer_offsets import GroupTombstone, OffsetTombstone
+from tests.brokers.desk import Desk
+
+HERE = "__consumer_offsets-0"
+TIMER = "the retention of the offsets of g"
+KEPT = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("g", "src-1"): CommittedOffset(7, 1)})
+EMPTY = Table.of({"g": ClassicGroup(generation=4)})
+MEMBER = ClassicMember("C", Subscription("src"))
+USED = Table.of({"g": ClassicGroup(GroupState.STABLE, members=Table.of({"C.1": MEMBER}))})
+
+
+def desk_of(*, offsets_expire=True, **state):
+    role = GroupCoordinator(HERE, **{"offsets": KEPT, **state})
+    return Desk(gc, role, leaders={HERE: 1}, offsets_expire=offsets_expire)
+
+
+@pytest.mark.parametrize(
+    ("state", "of"),
+    [
+        ({"classic_groups": EMPTY}, ("group metadata",)),
+        ({"groups": Table.of({"g": ConsumerGroup(5, 5)})}, ("target assignment", "group epoch")),
+        ({}, ()),
+    ],
+)
+def test_of_an_empty_group_everything_is_forgotten_and_of_offsets_alone_they_are(state, of):
+    desk = desk_of(**state)
+    assert gc.timers(desk.role, desk.on) == (TIMER,)
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    tombstones = [OffsetTombstone("g", "src-0"), OffsetTombstone("g", "src-1")]
+    assert desk.written(HERE) == tombstones + [GroupTombstone("g", each) for each in of]
+    assert desk.events[-1] == OffsetsExpired("g", ("src-0", "src-1"), bool(of))
+    assert not len(desk.role.offsets)
+    assert "g" not in desk.role.classic_groups
+    assert "g" not in desk.role.groups
+    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == -1
+    assert gc.timers(desk.role, desk.on) == ()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"classic_groups": USED},
+        {"groups": Table.of({"g": ConsumerGroup(5, 5, Table.of({"C": GroupMember("src")}))})},
+        {"members": Table.of({("g", "C1"): 2})},
+        {"offsets_expire": False},
+    ],
+)
+def test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of(state):
+    desk = desk_of(**state)
+    assert TIMER not in gc.timers(desk.role, desk.on)
+
+
+def test_what_is_pending_stays_and_with_it_the_group():
+    pending = Table.of({9: (PendingOffset("g", "src-0", 6, 4),)})
+    desk = desk_of(classic_groups=EMPTY, pending=pending)
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    assert desk.written(HERE) == [OffsetTombstone("g", "src-1")]
+    assert "g" in desk.role.classic_groups
+    assert gc.timers(desk.role, desk.on) == ()
+
+
+def test_a_new_coordinator_does_not_find_what_was_forgotten():
+    desk = desk_of(classic_groups=EMPTY)
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    desk.role = gc.on_loaded(GroupCoordinator(HERE, loading=True), desk.on).state
+    assert not len(desk.role.offsets)
+    assert not len(desk.role.classic_groups)
+
+
+def test_the_members_of_a_group_that_is_made_again_have_names_that_nobody_had():
+    desk = desk_of(classic_groups=Table.of(), offsets=Table.of())
+
+    def asks():
+        request = JoinGroup("g", "", "C1", Subscription("src"))
+        made = classic_membership.on_join_group(desk.role, request, ReplyTo("x", 1, 0), desk.on)
+        desk.do(made)
+        return made.replies[0].message.member_id
+
+    assert asks() == "C1.1"
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    assert "g" not in desk.role.classic_groups
+    assert asks() == "C1.2"
