@@ -162,10 +162,15 @@ def on_txn_offset_commit(
 ) -> Effects:
     """Stage a group's offsets in a transaction: first enlist this partition, then append.
 
-    CHECKS: first that the topics are there, by id since version 6; with none left nobody is asked.
+    CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics are there,
+      by id since version 6; with none left nobody is asked.
     Clause: KIP-890 "TxnOffsetCommit", version 5 and later; KIP-1319 "Topic ID resolution";
     KafkaApis.handleTxnOffsetCommitRequest, GroupCoordinatorService.commitTransactionalOffsets.
     """
+    if request.member_id:
+        refused = on.rules.group_metadata_gate(on.image.features.inter_broker_protocol)
+        if refused is not Errors.NONE:
+            return _answer(me, reply_to, refused)
     lost = unresolved(request, on)
     if len(lost) == len(request.offsets) and lost:
         return _answer(me, reply_to, lost[0].error)

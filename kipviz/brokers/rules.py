@@ -105,6 +105,10 @@ class BrokerRules(Value, frozen=True):
     """What is a consumer told whose group's offset is pending: (does it ask for stable offsets,
     version of OffsetFetch)? (KIP-447, both drafts and what ships.)"""
 
+    group_metadata_gate: Callable[[int], Errors]
+    """May a TxnOffsetCommit name a member of its group: (level of inter.broker.protocol.version)?
+    (KIP-447, both drafts: Compatibility, Deprecation, and Migration Plan.)"""
+
     zombie_offsets: Callable[[Errors], Errors]
     """Is a TxnOffsetCommit held against the group's members: (what is wrong with its member)?
     (KIP-447 "Fence zombie".)"""

@@ -19,6 +19,8 @@ from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.messages.features import STAGING_LEVEL
 
+INTER_BROKER_PROTOCOL = "inter_broker_protocol"
+
 
 def known_acls(spec: ClusterSpec) -> tuple[Acl, ...]:
     """Give the ACLs that an operator of this cluster thinks of, in their order."""
@@ -67,6 +69,8 @@ def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
         wanted += [UpgradeFeature("share_version", n) for n in (STAGING_LEVEL - 1, STAGING_LEVEL)]
     if not any(line.call in STAGING for app in spec.applications for line in app.program):
         wanted += [UpgradeFeature("transaction_version", level) for level in TRANSACTION_VERSIONS]
+    if not spec.inter_broker_protocol:
+        wanted.append(UpgradeFeature(INTER_BROKER_PROTOCOL, 1))
     features, image = world.image.features, world.image
     for action in wanted:
         same = action.level == getattr(features, action.feature)
@@ -85,6 +89,8 @@ def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | 
         levels = f"{STAGING_LEVEL - 1} or {STAGING_LEVEL}"
         where = f"share.version goes to {levels} in a rollout (setting share_rollout), if it is not there"
         return (_not_supported(world.image, a) if spec.share_rollout else None) or where
+    if a.feature == INTER_BROKER_PROTOCOL and not spec.inter_broker_protocol:
+        return "inter.broker.protocol.version goes up once, to 1"
     if a.feature != "transaction_version" or a.level not in TRANSACTION_VERSIONS:
         levels = ", ".join(map(str, TRANSACTION_VERSIONS))
         return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"

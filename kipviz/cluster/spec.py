@@ -227,6 +227,7 @@ class ClusterSpec(Value, frozen=True):
     producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics
     that need more than their leader in sync; Kafka has 2 for `__transaction_state`. `releases` names the binary of every broker, and
     `binaries` those that an operator may give it; without them every broker knows everything.
+    `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     """
 
     brokers: tuple[int, ...]
@@ -257,6 +258,7 @@ class ClusterSpec(Value, frozen=True):
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
     releases: tuple[tuple[int, str], ...] = ()
     binaries: tuple[str, ...] = ()
+    inter_broker_protocol: int = 1
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -404,6 +406,10 @@ def _check_share_versions(spec: ClusterSpec) -> None:
 
 
 def _check_topics(spec: ClusterSpec) -> None:
+    if spec.inter_broker_protocol not in (0, 1):
+        raise BadSpec(
+            f"inter_broker_protocol is 0 (below KIP-447) or 1, not {spec.inter_broker_protocol}"
+        )
     if spec.txn_offset_commit not in (5, 6):
         raise BadSpec(
             f"brokers know TxnOffsetCommit up to version 5 or 6, not {spec.txn_offset_commit}"

@@ -165,6 +165,7 @@ GROUP_ID_CONFIG = _of_kip_447(
     "InitProducerId: after a rebalance it has to initialise again. Whoever asks for an offset "
     "that is pending is told PendingTransactionException, or to wait for the coordinator to load.",
     pending_offset="pending_to_new_loading_to_old",
+    group_metadata_gate="all_brokers_first",
     producer_member="as_it_was_at_init",
 )
 INIT_WITH_CONSUMER = _of_kip_447(
@@ -173,6 +174,7 @@ INIT_WITH_CONSUMER = _of_kip_447(
     "draft",
     "The producer holds the consumer, and sends offsets in the name of the member that this is now.",
     producer_member="of_the_consumer_it_holds",
+    group_metadata_gate="all_brokers_first",
 )
 
 CATALOGUE: tuple[Design, ...] = (

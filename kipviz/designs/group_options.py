@@ -11,6 +11,8 @@ from kipviz.messages.errors import Errors
 Member = tuple[str, int]
 # What a cluster has to have for these questions to come up: members that come and go.
 MEMBERS = "members"
+# Or brokers that do not all know of members yet.
+GATED = "gated"
 FIRST_STABLE = 7
 
 # -- pending_offset: what is a consumer told whose group's offset is pending? ---------------------
@@ -43,6 +45,19 @@ def members_only(error: Errors) -> Errors:
 def anybody(error: Errors) -> Errors:
     """No: whoever has the group's id may commit for it."""
     return Errors.NONE
+
+
+# -- group_metadata_gate: may a TxnOffsetCommit name a member of its group? ------------------------
+
+
+def each_broker_for_itself(level: int) -> Errors:
+    """Yes, if the broker knows that version: a connection tells it (ApiVersions)."""
+    return Errors.NONE
+
+
+def all_brokers_first(level: int) -> Errors:
+    """Not before inter.broker.protocol.version is raised: until then a newer request is refused."""
+    return Errors.NONE if level else Errors.UNSUPPORTED_VERSION
 
 
 # -- producer_member: in whose name does a producer send offsets? ---------------------------------
@@ -93,6 +108,27 @@ GROUP_SLOTS: tuple[Slot, ...] = (
             Option("anybody", anybody, SHIPPED, "Kafka before 2.5"),
         ),
         MEMBERS,
+    ),
+    Slot(
+        "group_metadata_gate",
+        "May a TxnOffsetCommit name a member before all brokers know of it?",
+        "KIP-447",
+        True,
+        (
+            Option(
+                "each_broker_for_itself",
+                each_broker_for_itself,
+                SHIPPED,
+                "ApiVersions; TxnOffsetCommit version 3 is bound to no release of the others",
+            ),
+            Option(
+                "all_brokers_first",
+                all_brokers_first,
+                DRAFT,
+                "KIP-447, both drafts: Compatibility, Deprecation, and Migration Plan",
+            ),
+        ),
+        GATED,
     ),
     Slot(
         "producer_member",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     447,
@@ -82,8 +82,11 @@ KIP = Kip(
         Row(
             "inter.broker.protocol.version as the gate (draft)",
             "Brokers first, then clients: a newer request is refused until all brokers know it.",
-            OPEN,
-            note="brokers of one cluster are of one release here",
+            SIMPLIFIED,
+            handler="designs.group_options.all_brokers_first",
+            scenario="kip-447-gate",
+            test="designs/test_group_options.py::test_a_member_is_named_only_where_the_draft_s_gate_is_open",
+            note="the level stands for what all brokers know; their binaries are not told apart here",
         ),
         Row(
             "Generations of the classic protocol",

@@ -24,8 +24,11 @@ class Features(Value, frozen=True):
     `__transaction_state`, 2 gives every transaction an epoch of its own (KIP-890 part 2).
     `txn_offset_commit` is no feature but the newest version of that request that the brokers take:
     5 before Kafka 4.4. `share_version` is looked at for what KIP-1289 (draft) adds alone.
+    `inter_broker_protocol` is 1 where inter.broker.protocol.version is that of a release which knows a
+    group's members in TxnOffsetCommit, 0 below: both drafts of KIP-447 look at it, no release does.
     """
 
     transaction_version: int = 2
     txn_offset_commit: int = 6
     share_version: int = STAGING_LEVEL
+    inter_broker_protocol: int = 1

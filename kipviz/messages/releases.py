@@ -28,6 +28,7 @@ class Release(Value, frozen=True):
     newest: tuple[tuple[str, int], ...] = ()
     lacks: tuple[str, ...] = ()
     status: str = "shipped"
+    inter_broker_protocol: int = 1
 
     @property
     def stages(self) -> bool:

@@ -6,13 +6,18 @@ import pytest
 
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.group_state import GroupCoordinator, PendingOffset
+from kipviz.checking.budgets import budget_of
 from kipviz.clients import group_consumer as member
 from kipviz.clients import group_reading
 from kipviz.clients.group_consumer import GroupConsumer, MemberState
+from kipviz.cluster.actions import UpgradeFeature
+from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.designs.design import comes_up, slot_named
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.features import Features
+from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
 from kipviz.scenarios.library import scenario
 from tests.brokers.desk import Desk
 
@@ -80,3 +85,37 @@ def test_a_producer_that_holds_the_consumer_cannot_be_told_less(under: str, harm
     story = scenario("kip-447-group-id-only")
     trace, _ = story.play(design(under))
     assert (trace.observations[0].broken != "") == harm
+
+
+@pytest.mark.parametrize(
+    ("under", "level", "name", "error"),
+    [
+        ("kip-447-init-consumer", 0, "C1", E.UNSUPPORTED_VERSION),
+        ("kip-447-group-id", 0, "C1", E.UNSUPPORTED_VERSION),
+        ("kip-447-init-consumer", 0, "", E.UNKNOWN_TOPIC_OR_PARTITION),
+        ("kip-447-init-consumer", 1, "C1", E.UNKNOWN_TOPIC_OR_PARTITION),
+        ("kafka", 0, "C1", E.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_a_member_is_named_only_where_the_draft_s_gate_is_open(under, level, name, error) -> None:
+    desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1}, rules=under)
+    desk.image["features"] = Features(inter_broker_protocol=level)
+    # The next thing that would be refused is a topic that is not there.
+    offsets = (GroupOffset("gone-0", 1),)
+    request = TxnOffsetCommit("t", "g", 9, 0, name, 2 if name else -1, offsets)
+    assert desk.ask(gc.on_txn_offset_commit, request).error is error
+
+
+def test_the_gate_is_opened_once_and_its_question_comes_up_where_it_is_closed() -> None:
+    story, chosen = scenario("kip-447-gate"), design("kip-447-init-consumer")
+    model = story.model(chosen, budget_of("upgrade=2"))
+    up = UpgradeFeature("inter_broker_protocol", 1)
+    world = model.initial()
+    assert up in model.enabled(world)
+    world = model.step(world, up).world
+    assert "goes up once" in str(model.why_not(world, up))
+    slot = slot_named("group_metadata_gate")
+    assert comes_up(slot, story.spec)
+    assert not comes_up(slot, scenario("kip-447-race").spec)
+    with pytest.raises(BadSpec, match="inter_broker_protocol is 0"):
+        check(story.spec.but(inter_broker_protocol=2))
