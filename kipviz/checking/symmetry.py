@@ -7,7 +7,7 @@ them. Which one is known by a key: the smallest digest under the renamings in qu
 What is not interchangeable, and why: records, because a log is an order; brokers, because every
 broker is told apart by the partitions that it leads or has a copy of, and one without any changes
 nothing; applications whose transactional ids have different homes, because the homes are on
-different brokers.
+different brokers; members that join their group, because an assignor goes by the order of names.
 """
 
 from __future__ import annotations
@@ -249,6 +249,8 @@ def interchangeable(spec: ClusterSpec) -> tuple[tuple[Names, ...], ...]:
     """Give the classes of applications that differ in nothing but names, two or more in each."""
     classes: dict[Any, list[Names]] = {}
     for app in spec.applications:
+        if app.protocol:
+            continue
         names = (app.name, app.transactional_id, app.member_id)
         classes.setdefault(_likeness(app, spec), []).append(names)
     return tuple(

@@ -233,6 +233,14 @@ def test_symmetry_refuses_a_cluster_in_which_nobody_is_interchangeable() -> None
         reduced(SMALL.model(design("repaired"), budget_of("")), Symmetry())
 
 
+def test_members_that_join_are_told_apart_by_their_assignor() -> None:
+    """It goes by the order of their names, so two worlds that differ in names have other futures."""
+    spec = members(POLL, 2).spec
+    assert interchangeable(spec)
+    joining = tuple(app.but(protocol="share") for app in spec.applications)
+    assert interchangeable(spec.but(applications=joining)) == ()
+
+
 def test_symmetry_refuses_to_compare_full_states() -> None:
     with pytest.raises(ValueError, match="full states are compared without symmetry"):
         Search(members(POLL, 2), reductions=(Symmetry(),), full_states=True)

@@ -94,6 +94,15 @@ SHIPPED: dict[str, Row] = {
     "kip-98-given-up-decision": FINE,
     "kip-848-rebalance": FINE,
     "kip-848-no-listener": LOST,  # partitions come and go in the background
+    "kip-62-rebalance": FINE,
+    "kip-62-in-the-middle": FINE,
+    "kip-62-too-slow": FINE,
+    "kip-62-coordinator-gone": FINE,
+    "kip-345-restart": FINE,
+    "kip-345-two-of-one": FINE,
+    "kip-447-generation": FINE,
+    "kip-447-gate": FINE,
+    "kip-211-forgotten": LOST,  # nobody remembers that a and b were processed
     "kip-1319-by-id": FINE,
     "kip-1319-remade-v5": LOST,  # a name stands for another topic
     "kip-1319-remade": FINE,
