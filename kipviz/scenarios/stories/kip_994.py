@@ -122,8 +122,8 @@ WHO_TAKES_LONG = Scenario(
     watch=(
         Watch(
             2,
-            "Watch what time does: the lock of nobody, the transaction of app-1 has 30 s less, and "
-            "nothing ran out.",
+            "Watch the time left: the transaction of app-1 has 30 s less, and nothing ran out. my-txn-3 "
+            "is not on the card: nothing of it is counted.",
         ),
         Watch(
             4,
