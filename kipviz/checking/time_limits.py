@@ -25,7 +25,8 @@ class Limits(Value, frozen=True):
 
     `lock` is group.share.record.lock.duration.ms, `timeout` transaction.timeout.ms, `scan`
     transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is how often a leader looks up
-    what became of its votes (our inference), `deliveries` group.share.delivery.count.limit.
+    what became of its votes (our inference), `deliveries` group.share.delivery.count.limit, `aborts` how
+    many transactions in a row a record may meet that abort although nobody failed to process it.
     """
 
     lock: int = 30_000
@@ -34,6 +35,7 @@ class Limits(Value, frozen=True):
     scan: int = 10_000
     look_up: int = 5_000
     deliveries: int = 5
+    aborts: int = 1
 
     @property
     def held(self) -> int:
@@ -44,6 +46,11 @@ class Limits(Value, frozen=True):
     def lock_outlasts_votes(self) -> bool:
         """Whether no lock can run out under a vote that is still to be counted."""
         return self.lock > self.held
+
+    @property
+    def outlives_aborts(self) -> bool:
+        """Whether a record is delivered again after the last of its aborts."""
+        return self.deliveries > self.aborts
 
     @property
     def can_commit(self) -> bool:
@@ -73,7 +80,8 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
         value = getattr(limits, name)
         if type(value) is not int or value < 1:
             raise BadLimits(f"{name} is a whole number from 1, not {value!r}")
-    return (_work(limits), _votes(limits), _whatever(limits), _deliveries(limits), _bounds(limits))
+    rules = (_work, _votes, _whatever, _deliveries, _aborts, _bounds)
+    return tuple(rule(limits) for rule in rules)
 
 
 def _work(limits: Limits) -> Advice:
@@ -126,6 +134,17 @@ def _deliveries(limits: Limits) -> Advice:
     says = (
         f"a record is taken away in the middle of its work, {limits.deliveries} times, and is given up "
         f"after {gone}, although nobody failed; renewing the lock (KIP-1222) avoids it"
+    )
+    return Advice(False, rule, says)
+
+
+def _aborts(limits: Limits) -> Advice:
+    rule = "delivery limit > aborts in a row"
+    if limits.outlives_aborts:
+        return Advice(True, rule, "a record outlives them, with KIP-1289 as written, too")
+    says = (
+        f"{limits.aborts} aborts use up {limits.deliveries} deliveries: with KIP-1289 as written (draft) "
+        "the record is archived although nobody failed; where an abort gives the delivery back it is not"
     )
     return Advice(False, rule, says)
 

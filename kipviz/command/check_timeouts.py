@@ -17,6 +17,7 @@ OPTIONS = {
     "scan": "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     "look_up": "how often a leader looks up what became of its votes (our inference)",
     "deliveries": "group.share.delivery.count.limit",
+    "aborts": "how many aborts in a row a record has to outlive",
 }
 
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         ],
     }
     lines = [f"{_sign(a)} {a.rule}: {a.says}." for a in told]
-    lines += ["", "The rules are compared with searches of every cell by `kipviz study timeouts`."]
+    lines += ["", "`kipviz study timeouts` and `deliveries` compare the rules with searches."]
     answer(document, lines, as_json=arguments.json)
     return int(not all(a.right or not a.needed for a in told))
 

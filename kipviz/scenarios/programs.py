@@ -45,7 +45,17 @@ def _group_loop(at: int) -> tuple[Line, ...]:
 
 # KIP-1289 "Pseudo code", and the same in which processing fails once, after all was staged.
 SHARE_LOOP: tuple[Line, ...] = (INIT, *_share_loop(1))
-SHARE_ABORT: tuple[Line, ...] = (INIT, *_share_loop(1)[:4], FAIL, *_share_loop(6))
+
+
+def failing(times: int) -> tuple[Line, ...]:
+    """Give the loop in which processing fails so many times in a row before it goes well."""
+    lines = [INIT]
+    for _ in range(times):
+        lines += [*_share_loop(len(lines))[:4], FAIL]
+    return (*lines, *_share_loop(len(lines)))
+
+
+SHARE_ABORT: tuple[Line, ...] = failing(1)
 
 # The same for a regular consumer group (KIP-98, KIP-447, KIP-1289 "Regular Consumer Group").
 GROUP_LOOP: tuple[Line, ...] = (INIT, *_group_loop(1))

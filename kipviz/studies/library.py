@@ -23,7 +23,7 @@ from kipviz.studies import (
 from kipviz.studies.one_timeout import ONE_TIMEOUT
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Rival, Study
-from kipviz.studies.time_limits import TIME_LIMITS
+from kipviz.studies.time_limits import DELIVERIES, TIME_LIMITS
 from kipviz.studies.versions import VERSION_STUDIES
 
 ATOMIC = "atomic"
@@ -383,6 +383,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     ONE_TIMEOUT,
     TIME_LIMITS,
+    DELIVERIES,
     *two_phase.STUDIES,
     *VERSION_STUDIES,
     *SESSION_STUDIES,

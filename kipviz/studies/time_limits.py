@@ -6,11 +6,19 @@ interleaving breaks a promise, and put beside what the rule of `checking.time_li
 
 from __future__ import annotations
 
-from kipviz.checking.axes import LOCK, TIMEOUT, Axis
+from kipviz.checking.axes import LIMIT, LOCK, TIMEOUT, Axis
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Search
+from kipviz.checking.found import Bounds
 from kipviz.checking.landscape import LOOK_UP_MS, Question, landscape
 from kipviz.checking.time_limits import Limits
 from kipviz.cluster.clock import ms
 from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.expectations import AbortIsNoFailure
+from kipviz.scenarios import programs
+from kipviz.scenarios.changes import changed
+from kipviz.scenarios.library import scenario
 from kipviz.studies.study import Study
 
 PINNED, TAKES_BACK = "repaired", "finding-D"
@@ -81,11 +89,62 @@ def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     return heads, tuple(rows)
 
 
+# Finding M: an abort leaves the record with its member until the lock runs out, which ends the delivery.
+BURNS, GIVES_BACK = "finding-M", "repaired"
+ABORTS_AND_LIMITS = ((1, 2), (2, 2), (2, 3))
+
+
+def outlives(design: str, aborts: int, limit: int) -> bool:
+    """Search whether a record outlives so many aborts in a row under a delivery limit.
+
+    The application throws after it has staged, so many times, and then commits.
+    """
+    story = scenario("kip-1289-small-abort")
+    asked = Question(
+        "kip-1289-small-abort", (design,), Axis(LOCK, (10_000,)), Axis(LIMIT, (limit,)), STEP_MS
+    )
+    apps = tuple(a.but(program=programs.failing(aborts)) for a in story.spec.applications)
+    spec, chosen = changed(
+        story.spec.but(applications=apps), design_named(design), asked.settings(10_000, limit)
+    )
+    model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={aborts + 1}"))
+    found = Search(model, (AbortIsNoFailure(),)).run(Bounds(states_max=50_000))
+    assert found.complete, found.sentence
+    return not found.counterexamples
+
+
+def outliving() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Give the table: what becomes of a record after some aborts, by the delivery limit."""
+    labels = {
+        BURNS: "an abort uses a delivery up (the text)",
+        GIVES_BACK: "it gives it back (repaired)",
+    }
+    rows = []
+    for design in (BURNS, GIVES_BACK):
+        for aborts, limit in ABORTS_AND_LIMITS:
+            lives = outlives(design, aborts, limit)
+            what = "is delivered again" if lives else "is archived, though nobody failed"
+            asked = design == GIVES_BACK or Limits(deliveries=limit, aborts=aborts).outlives_aborts
+            same = "as the rule says" if asked == lives else "not as the rule says"
+            rows.append((labels[design], str(aborts), str(limit), what, same))
+    return ("design", "aborts in a row", "delivery limit", "the record", "rule"), tuple(rows)
+
+
+DELIVERIES = Study(
+    "deliveries",
+    "How many aborts does a record outlive?",
+    "KIP-932 group.share.delivery.count.limit; KIP-1289 Test Plan; finding M",
+    "Whether a record is archived because transactions aborted that nobody had failed in: every "
+    "interleaving on a timed clock in which its locks may run out. The rule is delivery limit > aborts in a row.",
+    counting=outliving,
+)
+
+
 TIME_LIMITS = Study(
     "timeouts",
     "How long does an acquisition lock have to last beside transaction.timeout.ms?",
     "KIP-1289 corner cases 6 and 7 (no advice in the text); finding D",
     "The shortest lock under which no interleaving breaks a promise, in steps of 5 s, beside the rule "
-    "lock > min(work, time-out + scan) + look-up. `kipviz check-timeouts` applies it.",
+    "lock > min(work, time-out + scan) + look-up, which kipviz check-timeouts applies.",
     counting=counting,
 )

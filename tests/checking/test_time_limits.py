@@ -9,7 +9,7 @@ from kipviz.checking.landscape import LOOK_UP_MS
 from kipviz.checking.time_limits import BadLimits, Limits, advice
 from kipviz.cluster.spec import ApplicationSpec
 
-WORK, VOTES, WHATEVER, DELIVERIES, BOUNDS = range(5)
+WORK, VOTES, WHATEVER, DELIVERIES, ABORTS, BOUNDS = range(6)
 
 
 def right(**changes: int) -> list[bool]:
@@ -27,7 +27,7 @@ def test_the_defaults_are_kafkas() -> None:
 
 
 def test_with_kafkas_defaults_it_hangs_on_the_work_whether_a_vote_can_be_taken_back() -> None:
-    assert right(work=20_000) == [True, True, False, True, True]
+    assert right(work=20_000) == [True, True, False, True, True, True]
     assert right(work=25_000)[VOTES] is False, "25 s and 5 s until the look-up are not below 30 s"
     told = advice(Limits())[WHATEVER].says
     assert told.endswith("a transaction.timeout.ms below 15 s would do")
@@ -61,6 +61,13 @@ def test_without_a_transaction_a_lock_shorter_than_the_work_gives_the_record_up_
     assert not told.right
     assert "5 times, and is given up after 150 s" in told.says
     assert advice(Limits(lock=30_001, work=30_000))[DELIVERIES].right
+
+
+def test_a_delivery_limit_has_to_be_above_the_aborts_in_a_row() -> None:
+    told = advice(Limits(deliveries=2, aborts=2))[ABORTS]
+    assert not told.right
+    assert told.says.startswith("2 aborts use up 2 deliveries")
+    assert advice(Limits(deliveries=3, aborts=2))[ABORTS].right
 
 
 def test_what_a_broker_does_not_take_is_said() -> None:

@@ -7,9 +7,11 @@ import pytest
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
 from kipviz.studies.time_limits import (
+    BURNS,
     PINNED,
     STEP_MS,
     TAKES_BACK,
+    outlives,
     predicted,
     shortest,
     verdict,
@@ -31,6 +33,16 @@ def test_a_pinned_vote_asks_for_nothing() -> None:
 def test_what_never_commits_breaks_nothing() -> None:
     found = shortest(TAKES_BACK, 10_000, 40_000)
     assert (found.lock, found.commits) == (STEP_MS, False)
+
+
+def test_an_abort_uses_up_the_last_delivery_as_the_text_has_it() -> None:
+    assert outlives(BURNS, 1, 2)
+    assert not outlives(BURNS, 2, 2)
+
+
+@pytest.mark.thorough
+def test_the_rule_of_deliveries_agrees_with_every_cell() -> None:
+    assert {row[4] for row in answer(study("deliveries")).rows} == {"as the rule says"}
 
 
 @pytest.mark.thorough
