@@ -25,11 +25,12 @@ NOTHING = Scenario(
     "INVALID_TXN_STATE on restore, without any traffic",
     "A checkpoint is taken of a transaction in which nothing was written. The recovery commits what no "
     "broker has heard of.",
-    "FLINK-31363; KIP-98 EndTxnRequest",
+    "KIP-98 EndTxnRequest; FLINK-31363",
     SPEC.but(
         applications=(
             FLINK.but(program=programs.WRITE_NOTHING),
             COMMITTER.but(program=programs.RECOVER_BY_REFLECTION),
+            FLINK.but(name="app-3", group_id="restored", member_id="C3"),
         )
     ),
     (
@@ -48,10 +49,16 @@ NOTHING = Scenario(
             "commitTransaction(): InvalidTxnStateException",
             "For the coordinator my-txn is EMPTY: there is nothing to commit. A transaction that is "
             "committed already would be answered with another error.",
-            ("app-2 goes on", "quiet", "app-2 goes on"),
+            of("app-2", CALL),
+        ),
+        Beat(
+            "The way out: no commit of nothing",
+            "A job that notes down whether anything was written skips this commit. Its new writer asks for "
+            "an identity of its own, and goes on.",
+            (*of("app-3", FIRST_ROUND), *of("app-3", CALL)),
         ),
     ),
-    ("app-1", "app-2", "B1"),
+    ("app-1", "app-2", "app-3", "B1"),
     ("kafka",),
     Question(
         2,
@@ -76,7 +83,7 @@ MORE = Scenario(
     "More records are committed than the checkpoint holds",
     "The checkpointed transaction was committed, the next one has the same producer id and epoch, and "
     "the recovery commits that one.",
-    "FLINK-8132; KIP-890 Motivation, one epoch for each transaction",
+    "KIP-890 Motivation, one epoch for each transaction; FLINK-8132",
     SPEC.but(
         applications=(
             FLINK.but(program=programs.WRITE_ON),
@@ -133,7 +140,7 @@ BLOCKED = Scenario(
     "A topic is blocked after a successful recovery",
     "A job takes its names from a pool. The recovery ends the transaction that it knows of; a newer one "
     "under the same name is nobody's.",
-    "FLINK-40626",
+    "KIP-98 Read Committed: LSO; FLINK-40626",
     READING.but(
         applications=(
             FLINK.but(program=programs.WRITE_ON),
@@ -208,7 +215,7 @@ ROTATED = Scenario(
     "INVALID_PRODUCER_ID_MAPPING once in a blue moon, on restore",
     "The commit of the checkpoint's transaction used up the last epoch, and with its completion the name "
     "has another producer id. The checkpoint does not.",
-    "FLINK-40689; KIP-890 Epoch overflow",
+    "KIP-890 Epoch overflow; FLINK-40689",
     SPEC.but(
         transactions=(USED_UP,),
         applications=(
@@ -312,7 +319,7 @@ TOO_LATE = Scenario(
     "Everything is green, and data is missing",
     "The job was down for longer than transaction.timeout.ms. Its recovery commits a transaction that "
     "the coordinator has aborted, logs the error, and goes on.",
-    "FLINK-8086; KIP-98 transaction.timeout.ms",
+    "KIP-98 transaction.timeout.ms; FLINK-8086",
     READING.but(
         applications=(
             FLINK.but(program=session_programs.WRITER),
