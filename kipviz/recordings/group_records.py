@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kipviz.core.values import Value
+from kipviz.recordings.classic_group_records import read_group
 from kipviz.records.consumer_offsets import (
+    GROUP_METADATA,
     MEMBER_RECORDS,
     STABLE,
     UNRELEASED,
     UNREVOKED,
     GroupEpochRecord,
+    GroupTombstone,
     MemberRecord,
     MemberTombstone,
     SubscriptionRecord,
@@ -36,6 +39,8 @@ from kipviz.records.share_group_members import (
     ShareGroupTombstone,
 )
 
+# The key of a whole group of the classic protocol.
+CLASSIC = 2
 # MemberState, by its number in the log.
 MEMBER_STATES = {0: STABLE, 1: UNREVOKED, 2: UNRELEASED}
 # The keys whose tombstone means that a whole group is gone.
@@ -58,6 +63,9 @@ def said(kind: int, group: str, key: Fields, value: bytes | None) -> Value | Non
     Raises:
         FieldsError: if the record is damaged or has an unknown layout.
     """
+    if kind == CLASSIC:
+        key.end("the key")
+        return read_group(group, value) if value else GroupTombstone(group, GROUP_METADATA)
     if kind not in READ:
         return None
     member = key.string("the member") if kind in DELETED else ""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.recordings.group_records import READ
+from kipviz.recordings.group_records import CLASSIC, READ
 from kipviz.recordings.internal_topics import (
     GROUP_KINDS,
     LoggedGroupRecord,
@@ -200,7 +200,7 @@ def test_an_offset_belongs_to_a_producer_only_in_a_transactional_batch():
     assert (inside.producer_id, inside.producer_epoch) == (9, 1)
 
 
-NAMED_ONLY = [kind for kind in GROUP_KINDS if kind not in READ]
+NAMED_ONLY = [kind for kind in GROUP_KINDS if kind not in (CLASSIC, *READ)]
 
 
 @pytest.mark.parametrize("kind", NAMED_ONLY)
