@@ -252,6 +252,14 @@ KIP = Kip(
             test="brokers/test_share_administration.py::test_a_group_is_deleted_after_its_states",
         ),
         Row(
+            "State epoch of a group that is made again",
+            "Epochs begin anew with a group, so a leader of its former life is not fenced.",
+            MODELLED,
+            handler="brokers.share_coordinator.on_write",
+            scenario="kip-932-delete-undone",
+            test="scenarios/test_kip_932_operator.py::test_a_leader_that_outlives_a_deletion_takes_it_back",
+        ),
+        Row(
             "ShareGroupDescribe",
             "An operator asks who is in a group.",
             SIMPLIFIED,

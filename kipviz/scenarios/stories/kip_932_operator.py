@@ -288,4 +288,82 @@ DELETED = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (REWIND, FENCED, DELETED)
+UNDONE = Scenario(
+    "kip-932-delete-undone",
+    "A group is deleted, and its successor goes on where it stood",
+    "A deleted group is to begin anew. But epochs begin anew as well, and a leader that still has the old "
+    "state in memory is not fenced by a number that it had before.",
+    "KIP-932, DeleteShareGroupState and state epoch (what follows from it in 4.4.0 is our inference)",
+    operated(
+        worker("app-1", protocol="share", max_records=2),
+        worker("app-2", protocol="share", max_records=2),
+        operator(
+            catching(
+                Line(f"{TOOL} --delete", Call.DELETE_SHARE_GROUPS, target=SHARE_GROUP), describe()
+            )
+        ),
+        values=("a", "b", "c", "d"),
+    ),
+    (
+        Beat("app-1 joins, and gets 100 and 101", "State epoch 2, the group's first.", JOINS),
+        Beat(
+            "It accepts both, and polls again",
+            "Broker 5's start offset is 102. M1 holds 102 and 103, and works on them.",
+            (*commits("app-1"), "app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "M1 is not heard of, and the group is deleted",
+            "Broker 1 takes M1 out, and the empty group may be deleted: tombstones in both internal "
+            "topics. Broker 5 is told nothing; M1's connection and session live on.",
+            ("the session of M1 in g1 runs out at B1", "quiet", *OPERATES),
+        ),
+        Beat(
+            "app-2 founds the group anew",
+            "Group epoch 2, as every first member has it, and so state epoch 2. M2 is given src-0, and "
+            "asks Broker 5, which still has src-0 of g1 in memory: start offset 102, nothing is free.",
+            ("app-2 goes on", "quiet", BEATS.replace("app-1", "app-2"), "quiet"),
+        ),
+        Beat(
+            "app-1 is done",
+            "Broker 5 has it written with state epoch 2 and start offset 102. To Broker 7 that is the "
+            "present epoch: taken.",
+            commits("app-1"),
+        ),
+        Beat(
+            "--describe",
+            "The new group has nothing left to do. 100 and 101 were never delivered to it, and no error "
+            "was told to anybody: as if nothing had been deleted.",
+            OPERATES,
+        ),
+    ),
+    ("operator", "app-1", "B5", "B7"),
+    KAFKA,
+    Question(
+        4,
+        "The state of src-0 was deleted and made anew. Why is Broker 5's write not fenced?",
+        (
+            Choice(
+                "its state epoch is that of the new state",
+                True,
+                "Right: with the group its epoch is forgotten, and the next life counts from the start.",
+            ),
+            Choice(
+                "a share coordinator does not compare state epochs",
+                False,
+                "It does: after a reset, which raises the epoch, the same write is fenced.",
+            ),
+            Choice("Broker 5 has read the new state", False, "It had no reason to read again."),
+        ),
+    ),
+    watch=(
+        Watch(2, "What of the old group is left, and where? Look at Broker 5."),
+        Watch(4, "Compare the state epoch of the request with the one at Broker 7."),
+    ),
+    checkpoints=(
+        Checkpoint("saw the state of a share-partition deleted", "state deleted"),
+        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        MOVED_ON,
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (REWIND, FENCED, DELETED, UNDONE)

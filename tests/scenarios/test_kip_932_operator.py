@@ -1,0 +1,131 @@
+"""The stories of operators: what the model does, read from worlds and events and not from its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.clients.admin import Admin
+from kipviz.cluster.world import World
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved, ShareStateReset
+from kipviz.messages.share_state import WriteShareGroupStateResponse
+from kipviz.records.share_group_state import RecordState
+from tests.scenarios.story import after, first_step, nodes, played
+
+S = RecordState
+
+
+def state_of_g1(world: World) -> Any:
+    """What is durable of src-0 for g1; None where nothing is."""
+    key = f"g1:{world.image.topic_ids['src']}:0"
+    for role in world.roles.values():
+        if isinstance(role, ShareCoordinator) and key in role.states:
+            return role.states[key]
+    return None
+
+
+def offsets_told(world: World) -> list[tuple[int, int]]:
+    """The start offset and the lag that the operator was told last."""
+    admin = world.applications["operator"].others["admin"]
+    assert isinstance(admin, Admin)
+    return [(offset.start_offset, offset.lag) for offset in admin.share_offsets]
+
+
+def delivered(name: str, under: str, since: int = 0) -> list[int]:
+    """The offsets that were delivered from a step on, in their order."""
+    trace, _ = played(name, under)
+    return [
+        offset
+        for node in nodes(trace)[since:]
+        for event in node.events
+        if isinstance(event, RecordsMoved) and event.after is S.ACQUIRED
+        for offset in range(event.first, event.last + 1)
+    ]
+
+
+def test_a_reset_is_refused_while_somebody_is_in_the_group_and_then_begins_anew() -> None:
+    name = "kip-932-reset"
+    assert offsets_told(after(name, "kafka", "--describe: a lag that is behind")) == [(100, 1)]
+    trace, _ = played(name, "kafka")
+    refused = first_step(trace, CallReturned, call="alterShareGroupOffsets")
+    event = next(e for e in nodes(trace)[refused].events if isinstance(e, CallReturned))
+    assert event.raised == "AlterShareGroupOffsets: NON_EMPTY_GROUP"
+    assert offsets_told(after(name, "kafka", "--describe: all of it again")) == [(100, -1)]
+    reset = first_step(trace, ShareStateReset, start_offset=100)
+    assert delivered(name, "kafka", reset) == [100, 101]
+
+
+def test_a_leader_that_was_told_nothing_is_fenced_with_its_next_write() -> None:
+    trace, _ = played("kip-932-reset-fences", "kafka")
+    reset = first_step(trace, ShareStateReset)
+    fenced = next(
+        step
+        for step, node in enumerate(nodes(trace))
+        for e in node.events
+        if isinstance(e, MessageSent) and isinstance(e.message, WriteShareGroupStateResponse)
+        if e.message.error is Errors.FENCED_STATE_EPOCH
+    )
+    assert reset < fenced
+    assert delivered("kip-932-reset-fences", "kafka", fenced + 1)[-2:] == [100, 101]
+    world = nodes(trace)[-1].world
+    assert state_of_g1(world).batches == ()
+
+
+def test_a_deleted_group_comes_back_with_the_epochs_of_a_first_life() -> None:
+    name = "kip-932-delete-group"
+    assert state_of_g1(after(name, "kafka", "--delete")) is None
+    trace, _ = played(name, "kafka")
+    assert state_of_g1(nodes(trace)[-1].world).state_epoch == 2
+    gone = first_step(trace, ShareStateReset, state_epoch=-1)
+    assert delivered(name, "kafka", gone) == [100, 101]
+
+
+def test_a_leader_that_outlives_a_deletion_takes_it_back() -> None:
+    """Nobody fences it: the new state has the number of the old one."""
+    name = "kip-932-delete-undone"
+    trace, _ = played(name, "kafka")
+    gone = first_step(trace, ShareStateReset, state_epoch=-1)
+    assert delivered(name, "kafka", gone) == []
+    world = nodes(trace)[-1].world
+    assert (state_of_g1(world).state_epoch, state_of_g1(world).start_offset) == (2, 102)
+    assert offsets_told(world) == [(102, 0)]
+
+
+@pytest.mark.parametrize(("under", "waits"), [("repaired", False), ("finding-X13", True)])
+def test_a_reset_while_a_vote_is_pending_is_refused_or_leaves_a_record_waiting(under, waits):
+    trace, _ = played("kip-1289-small-reset", under)
+    world = nodes(trace)[-1].world
+    pending = [
+        record
+        for role in world.roles.values()
+        for share in (role.shares.values() if hasattr(role, "shares") else ())
+        for record in share.records.values()
+        if record.state is S.TX_PENDING
+    ]
+    assert bool(pending) is waits
+    resets = [e for n in nodes(trace) for e in n.events if isinstance(e, ShareStateReset)]
+    assert len(resets) == 1
+    committed = first_step(trace, CallReturned, call="commitTransaction")
+    assert (first_step(trace, ShareStateReset) < committed) is waits
+
+
+@pytest.mark.parametrize(("under", "staged"), [("repaired", True), ("finding-L", False)])
+def test_another_member_that_joins_takes_the_staging_along_or_does_not(under, staged):
+    trace, _ = played("kip-1289-small-members", under)
+    raised = [
+        e.raised
+        for node in nodes(trace)
+        for e in node.events
+        if isinstance(e, CallReturned) and e.application == "app-1" and e.raised
+    ]
+    assert raised == ([] if staged else ["TxnShareAcknowledge: STALE_MEMBER_EPOCH"])
+
+
+def test_the_letter_of_a_rejected_record_is_in_no_transaction() -> None:
+    trace, _ = played("kip-1289-small-letter", "repaired")
+    world = nodes(trace)[-1].world
+    (batch,) = world.logs["dlq.src-0"].batches
+    assert (batch.producer_id, batch.transactional) == (-1, False)
