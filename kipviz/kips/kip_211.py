@@ -17,6 +17,7 @@ KIP = Kip(
             scenario="kip-211-forgotten",
             test="brokers/test_group_retention.py::test_of_an_empty_group_everything_is_forgotten_and_of_offsets_alone_they_are",
             note="at any moment of an untimed clock; offsets of one group expire together",
+            page="26-classic-groups",
         ),
         Row(
             "A group with members keeps its offsets",
@@ -32,6 +33,7 @@ KIP = Kip(
             handler="brokers.group_retention.on_timer",
             scenario="kip-211-forgotten",
             test="brokers/test_group_retention.py::test_what_is_pending_stays_and_with_it_the_group",
+            page="26-classic-groups",
         ),
         Row(
             "Offsets of topics that no member subscribes to any more",
