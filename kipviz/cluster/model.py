@@ -316,7 +316,7 @@ class ClusterModel:
 
         seen = self._blocks_seen
         for keys, roles in world.roles.blocks():
-            known = seen.get(id(roles))
+            known = None if self.spec.settings.state_upkeep else seen.get(id(roles))
             if known is None:
                 known = (roles, self._of_block(world, keys, roles))
                 _note(seen, roles, known)
@@ -340,7 +340,8 @@ class ClusterModel:
                 loading.append(Load(*key))
                 continue
             known = self._roles_seen.get(key)
-            if known is None or known[0] is not role:
+            # What is to be pruned is a question to the log, which grows while the role stays the same.
+            if known is None or known[0] is not role or self.spec.settings.state_upkeep:
                 known = (role, self._timers(world, key, role))
                 self._roles_seen[key] = known
             due += [(field, actions) for field, actions in known[1].items() if actions]

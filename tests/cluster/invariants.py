@@ -183,7 +183,8 @@ def _of_share_step(before: SharePartition, after: SharePartition) -> Iterator[st
         if record.is_terminal and now is not None and now.state is not record.state:
             yield f"{after.partition}@{offset} left {record.state.name} for {now.state.name}"
         if now is None and not record.is_terminal and not record.ongoing:
-            settled = (S.TX_PENDING, S.ACQUIRED, S.AVAILABLE)
+            # A record that was given up is archived and left behind in one step.
+            settled = (S.TX_PENDING, S.ACQUIRED, S.AVAILABLE, S.ARCHIVING)
             if record.state not in settled:
                 yield f"{after.partition}@{offset} was {record.state.name} and is gone"
         handed_over = (
