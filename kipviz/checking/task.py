@@ -138,8 +138,10 @@ def model_of(task: Task) -> ClusterModel:
     Raises:
         ValueError: if the task names something that there is not.
     """
-    budget = profiles.faults(task.faults).budget
-    return scenario(task.scenario).model(design(task.design), budget)
+    chosen, budget = scenario(task.scenario), profiles.faults(task.faults).budget
+    if chosen.spec.clock.timed:  # such a clock has pauses of its own
+        budget = budget.but(pause=0)
+    return chosen.model(design(task.design), budget)
 
 
 def _dice(task: Task) -> Scheduler:

@@ -50,7 +50,7 @@ def _stages(app: ApplicationSpec) -> bool:
 
 
 def playable(stories: tuple[Scenario, ...], chosen: Design) -> Iterator[Scenario]:
-    """Those of the stories that a design has the means for, and whose clock takes every fault."""
+    """Those of the stories that a design has the means for."""
     for story in stories:
         try:
             model_of(Task(story.name, chosen.name, "hostile", 0))

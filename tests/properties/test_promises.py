@@ -254,7 +254,7 @@ def broken_by(name: str, seeds: range) -> set[str]:
             continue
         try:
             model_of(Task(story.name, name, "hostile", 0))
-        except ValueError:  # it is not for this design, or its clock takes no such faults
+        except ValueError:  # it is not for this design
             continue
         for seed in seeds:
             task = Task(story.name, name, "hostile", seed)
