@@ -10,9 +10,11 @@ NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-kernel-star
 	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
 # Two processes share the tests, a file at a time and in the order of tests/conftest.py.
 SIDE_BY_SIDE = --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+# The tests in which the protocol's floors are taken apart.
+COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab test check thorough lint format notebooks front bench set-up-run set-up-test set-up-front
+.PHONY: help lab test check coverage thorough lint format notebooks front bench set-up-run set-up-test set-up-front
 .NOTPARALLEL:
 
 help:
@@ -20,6 +22,7 @@ help:
 	@echo 'make test        run every check and every test'
 	@echo 'make check       run the part that takes a few minutes: no Spark, no browser, no notebooks'
 	@echo 'make thorough    make the searches that take minutes each, and that no other target makes'
+	@echo 'make coverage    see that the tests take every branch of the protocol'
 	@echo 'make format      put the code into the common format'
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
@@ -43,6 +46,9 @@ test: lint
 
 check: lint
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not spark and not browser and not slow' $(ARGS)
+
+coverage: set-up-test
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --cov -m 'not spark and not browser' $(COVERING) $(ARGS)
 
 thorough: set-up-test
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m thorough $(ARGS)

@@ -5,6 +5,8 @@ The wording is part of the contract: scripts, the command line and saved traces 
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from kipviz.clients.kinds import next_request
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.cluster.actions import (
@@ -100,6 +102,8 @@ def label(world: World, action: ClusterAction) -> str:
             return _of_hosts(action)
         case CrashClient(application=name) | StartClient(application=name):
             return f"{name} {'crashes' if isinstance(action, CrashClient) else 'starts'}"
+        case _:
+            assert_never(action)
 
 
 def _operated(
@@ -119,6 +123,8 @@ def _operated(
             return f"the ACL '{acl.words}' is created"
         case DeleteAcls(acl=acl):
             return f"the ACL '{acl.words}' is deleted"
+        case _:
+            assert_never(action)
 
 
 def _limit(world: World, action: GiveUp | DeliverLate | ExpireBatch | Tick | ReadLog) -> str:
@@ -135,6 +141,8 @@ def _limit(world: World, action: GiveUp | DeliverLate | ExpireBatch | Tick | Rea
             return f"late {name} arrives at {broker_host(broker)}"
         case ExpireBatch(source=source):
             return f"a batch of {source} expires"
+        case _:
+            assert_never(action)
 
 
 def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
@@ -147,6 +155,8 @@ def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
             return f"{one} and {other} are cut apart"
         case Heal(one=one, other=other):
             return f"{one} and {other} are joined"
+        case _:
+            assert_never(action)
 
 
 def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:

@@ -232,6 +232,7 @@ class _TallTable(Table[K, V]):
             raise _mixed(key, self._root.first) from None
         if root is self._root:
             return self
+        assert type(root) is _Branch  # only what hangs on a branch is ever a leaf
         if root.size <= BLOCK:
             return Table(
                 tuple(chain.from_iterable(leaf.keys for leaf in root.leaves())),
@@ -295,9 +296,6 @@ class _Leaf:
     @property
     def first(self) -> Any:
         return self.keys[0]
-
-    def leaves(self) -> Sequence["_Leaf"]:
-        return (self,)
 
     def set(self, key: Any, value: Any) -> tuple["_Leaf", ...]:
         keys, values, marks = self.keys, self.values, self.marks
@@ -376,7 +374,7 @@ class _Branch:
     def leaves(self) -> Sequence[_Leaf]:
         if type(self.children[0]) is _Leaf:
             return self.children  # type: ignore[return-value]  # of one depth: all are leaves
-        return [leaf for child in self.children for leaf in child.leaves()]
+        return [leaf for child in self.children for leaf in child.leaves()]  # type: ignore[union-attr]  # here branches
 
     def set(self, key: Any, value: Any) -> tuple["_Branch", ...]:
         at = bisect_right(self.cuts, key)

@@ -82,7 +82,7 @@ REQUESTS = {
     type(m).__name__: m
     for m in (
         InitProducerId("t"),
-        InitProducerId2Pc("t"),
+        InitProducerId2Pc("t", enable_2pc=True),
         AddPartitionsToTxn("t", 9, 0, ("out-0",)),
         AddOffsetsToTxn("t", 9, 0, "g"),
         EndTxn("t", 9, 0, committed=True),
@@ -185,6 +185,28 @@ def test_a_request_with_all_its_needs_goes_through_and_a_denial_stops_it(name):
 @pytest.mark.parametrize("name", a.NEEDS)
 def test_without_acls_everything_is_allowed(name):
     assert a.refusal(None, "app-1/producer", request(name)) is Errors.NONE
+
+
+def test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own():
+    """KIP-939: enable2Pc takes TWO_PHASE_COMMIT; the same request without it does not."""
+    assert a.needs_of(InitProducerId2Pc("t", enable_2pc=False)) == a.NEEDS["InitProducerId"]
+    assert a.needs_of(InitProducerId2Pc("t")) != a.NEEDS["InitProducerId"]
+
+
+def test_without_acls_no_topic_is_left_out():
+    assert a.kept_out(None, "app-1/consumer", REQUESTS["Metadata"]) == ()
+    assert a.kept_out((), "app-1/consumer", REQUESTS["Metadata"]) == ("out",)
+
+
+@pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
+def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
+    if name in {"WriteTxnMarkers", "ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
+        with pytest.raises(AssertionError, match="is for every broker"):
+            dispatch.not_here(request(name))
+        return
+    answer = dispatch.not_here(request(name))
+    assert type(answer).__name__ == f"{name.partition(',')[0]}Response"
+    assert answer.error in {Errors.NOT_COORDINATOR, Errors.NOT_LEADER_OR_FOLLOWER}
 
 
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])

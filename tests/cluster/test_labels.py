@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.cluster.actions import ExpireLock
+from kipviz.cluster.actions import Deliver, DeliverLate, ExpireLock, Send
 from kipviz.cluster.labels import label
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.scenarios.library import scenario
@@ -32,3 +32,14 @@ def test_a_lock_names_its_group_only_where_several_groups_share() -> None:
         world = model.initial()
         key = f"g1:{world.image.topic_ids['src']}:0"
         assert label(world, ExpireLock(5, key, 100)) == expected
+
+
+def test_what_is_not_there_any_more_still_has_a_name() -> None:
+    world = scenario("kip-1289-small").model(REPAIRED).initial()
+    assert (
+        label(world, Deliver("app-1/producer", 9, "request")) == "nothing (request) arrives at B9"
+    )
+    assert label(world, DeliverLate("app-1/producer", 9)) == "late nothing arrives at B9"
+    assert label(world, Send("app-1/consumer")) == "app-1/consumer sends nothing"
+    gone = "my-group:AAAAAAAAAAAAAAAAAAAAGg:0"
+    assert label(world, ExpireLock(5, gone, 100)) == f"the lock of {gone}@100 runs out"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, Placement, Remade, SessionSpec
 from kipviz.designs.catalogue import REPAIRED
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.library import scenario
 
 SPEC = scenario("kip-1289-small").spec
 APP = SPEC.applications[0]
+LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)
 
 
 def refused(spec: ClusterSpec) -> str:
@@ -82,6 +85,67 @@ def test_two_applications_of_one_name_are_refused() -> None:
                 f"member {APP.member_id} is twice in group {APP.group_id}: "
                 "every member has an id of its own"
             ),
+        ),
+        (
+            SPEC.but(transactions=(LEFT.but(state=TransactionState.DEAD),)),
+            "no log holds old-txn as DEAD",
+        ),
+        (
+            SPEC.but(transactions=(LEFT.but(producer_id=SPEC.first_producer_id),)),
+            (
+                "old-txn was left by a producer id below first_producer_id, which is "
+                f"{SPEC.first_producer_id}, not by {SPEC.first_producer_id}"
+            ),
+        ),
+        (
+            SPEC.but(txn_offset_commit=7),
+            "brokers know TxnOffsetCommit up to version 5 or 6, not 7",
+        ),
+        (
+            SPEC.but(remade=(Remade("nowhere", "AAAAAAAAAAAAAAAAAAAABw", ()),)),
+            "nowhere cannot be made again: there is no such topic",
+        ),
+        (
+            SPEC.but(transaction_version=1, applications=(APP.but(session=SessionSpec()),)),
+            "app-1 has a TransactionSession, which is modelled under transaction version 2, not 1",
+        ),
+        (
+            SPEC.but(applications=(APP.but(session=SessionSpec(("session",))),)),
+            "a producer of app-1 is not called 'session': that is its session's name",
+        ),
+        (
+            SPEC.but(applications=(APP.but(share=False, further_sources=("output-A-0",)),)),
+            "app-1 reads further partitions, which only a member of a share group can",
+        ),
+        (
+            SPEC.but(applications=(APP.but(offset_fetch_version=5),)),
+            "app-1 asks for offsets in version 6 to 10, not 5",
+        ),
+        (
+            SPEC.but(applications=(APP, APP.but(name="app-2", member_id="M9", protocol="share"))),
+            (
+                "app-1 and app-2 are in group "
+                f"{APP.group_id}: either all members of a group join it, by one protocol, or all "
+                "are in it before the run"
+            ),
+        ),
+        (
+            SPEC.but(applications=(APP.but(program=(Line("", Call.LIST_TRANSACTIONS),)),)),
+            "app-1 has no admin client: listTransactions() is not for it",
+        ),
+        (
+            SPEC.but(applications=(APP.but(admin=True),)),
+            "app-1 has an admin client alone: initTransactions() is not for it",
+        ),
+        (
+            SPEC.but(
+                applications=(
+                    APP.but(
+                        admin=True, program=(Line("", Call.LIST_TRANSACTIONS, target="epoch=9"),)
+                    ),
+                )
+            ),
+            "app-1: 'epoch=9' is no filter: state=Ongoing, producer=9, id=my-.* or duration=30000 are some",
         ),
     ],
 )

@@ -108,3 +108,49 @@ def test_a_branch_leaves_the_line_that_has_the_step_it_leaves():
 def test_a_step_takes_about_one_letter():
     steps = tuple(Taken(n % 3, n % 16) for n in range(3000))
     assert len(write(Link("", 0, bytes(8), 0, (Part(0, steps),)))) < 1.4 * 3000
+
+
+def sealed(*fields: bytes) -> str:
+    """A link with these fields and the checksum that fits them."""
+    body = b"".join(fields)
+    whole = zlib.crc32(body).to_bytes(4, "big") + body
+    return PREFIX + base64.urlsafe_b64encode(whole).decode().rstrip("=")
+
+
+HEAD, MARK, ONE_STEP = b"\x01h\x00", bytes(8), b"\x00\x01\x00\x01\x00"
+
+
+def test_a_link_made_by_hand_is_read():
+    assert read(sealed(HEAD, MARK, ONE_STEP, b"\x00\x00")).parts == (Part(0, (Taken(0, 0),)),)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (b"\x01\xff",),
+        (HEAD, MARK, b"\xff\xff\xff\xff\xff"),
+        (HEAD, MARK, b"\x00\x7f"),
+        (HEAD, MARK, b"\x00\x00\x00\x00"),
+        (HEAD, MARK, b"\x00\x01\x01\x01\x00", b"\x00\x00"),
+        (HEAD, MARK, b"\x02\x01\x00\x01\x00", b"\x00\x00"),
+        (HEAD, MARK, b"\x00\x02\x00\x02\x02\x01\x00", b"\x00\x00\x00"),
+        (HEAD, MARK, ONE_STEP, b"\x77\x00"),
+        (HEAD, MARK, ONE_STEP, b"\x00\xff"),
+        (HEAD, MARK, ONE_STEP, b"\x00\x00\x00"),
+    ],
+    ids=[
+        "letters that are none",
+        "a number without end",
+        "more parts than bytes",
+        "no part",
+        "a first part that begins later",
+        "a cursor behind the end",
+        "a part that begins where the one before ends",
+        "picks of an unknown width",
+        "a pick without end",
+        "bytes left over",
+    ],
+)
+def test_a_field_that_cannot_be_makes_a_link_a_damaged_one(fields):
+    with pytest.raises(BadLink, match="cut off or damaged"):
+        read(sealed(*fields))

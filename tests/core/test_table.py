@@ -251,3 +251,11 @@ def test_no_leaf_stays_sparse_after_many_removals():
     leaves = list(table._root.leaves())
     assert len(table) == 200
     assert len(leaves) <= 200 // (LEAF // 4) + 1
+
+
+@pytest.mark.parametrize("size", [*SIZES, 20_000])
+def test_the_blocks_of_a_table_are_its_entries_in_their_order(size):
+    table = Table.of({number: Row(number) for number in range(size)})
+    blocks = table.blocks()
+    assert [key for keys, _ in blocks for key in keys] == list(table.keys())
+    assert [value for _, values in blocks for value in values] == list(table.values())

@@ -190,6 +190,8 @@ def test_what_has_no_canonical_form_is_refused_with_the_place_where_it_sits(cont
     kind = type(content).__name__
     with pytest.raises(TypeError, match=f"a value holds a {kind}, which has no fingerprint: use"):
         fingerprint(content)
+    with pytest.raises(TypeError, match=f"Point.y holds a {kind}, which"):
+        fingerprint(Point(1, content))
     with pytest.raises(TypeError, match=f"Holder.content holds a {kind}, which"):
         fingerprint(Role("r", notes=(1, Holder((2, content)))))
     for inside in (Table.of({1: content}), Log.of([(content,)])):

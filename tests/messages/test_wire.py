@@ -25,6 +25,7 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
+    ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
@@ -68,7 +69,7 @@ def sent() -> tuple[tuple[Message, Encoded], ...]:
 
 def body(message: Message, around: Around = AROUND) -> dict[str, Any]:
     _, read, _ = read_message(
-        KINDS[type(message)].schema, message.spoken, bytes_of(message, around).data
+        KINDS[type(message)].schema, around.version_of(message), bytes_of(message, around).data
     )
     return read
 
@@ -193,6 +194,33 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
             assert found["Responses"] == ()
         else:
             assert found["Responses"][0]["Partitions"][0]["ErrorCode"] == answer.error
+
+
+def test_offsets_are_asked_for_by_one_group_before_version_8_and_by_several_after() -> None:
+    for version in (6, 7, 8, 9, 10):
+        fetch = OffsetFetch("g", "src-0", require_stable=True, version=version)
+        asked = body(fetch)
+        (topic,) = (asked if version < 8 else asked["Groups"][0])["Topics"]
+        assert topic.get("Name" if version < 10 else "TopicId") == ("src", TOPIC_ID)[version >= 10]
+        assert asked.get("RequireStable", False) == (version >= 7)
+        around = AROUND.but(request=fetch)
+        found = body(OffsetFetchResponse(Errors.NONE, "src-0", 7), around)
+        (told,) = (found if version < 8 else found["Groups"][0])["Topics"]
+        assert told["Partitions"][0]["CommittedOffset"] == 7
+        whole = body(OffsetFetchResponse(Errors.NOT_COORDINATOR, "src-0"), around)
+        assert (whole if version < 8 else whole["Groups"][0])["ErrorCode"] == Errors.NOT_COORDINATOR
+
+
+def test_a_share_fetch_of_no_record_waits_for_none() -> None:
+    asked = body(ShareFetch("g", "m", 1, "src-0", 0))
+    assert (asked["MaxWaitMs"], asked["MinBytes"], asked["MaxBytes"]) == (0, 0, 0)
+
+
+def test_a_topic_that_may_not_be_read_stands_in_an_answer_that_else_serves() -> None:
+    answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("out-0",))
+    served, refused = body(answer)["Responses"]
+    assert served["Partitions"][0]["ErrorCode"] == Errors.NONE
+    assert refused["Partitions"][0]["ErrorCode"] == Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_a_renewal_is_announced() -> None:

@@ -69,6 +69,7 @@ def test_make_alone_names_every_command(checkout):
         "lab",
         "test",
         "check",
+        "coverage",
         "thorough",
         "format",
         "notebooks",

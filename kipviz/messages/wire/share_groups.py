@@ -358,6 +358,7 @@ def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
         error = {
             "PartitionIndex": index_of(refused),
             "ErrorCode": Errors.TOPIC_AUTHORIZATION_FAILED,
+            "Records": batch_of(()),
         }
         told += around.by_topic_id(refused, "Partitions", **error)
     return {"ErrorCode": Errors.NONE, "Responses": told}
