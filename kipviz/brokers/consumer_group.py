@@ -10,6 +10,8 @@ NOT MODELLED: several topics in a subscription, regular expressions, static memb
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
@@ -92,6 +94,8 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
                 assigned=record.assigned,
                 revoking=record.revoking,
             )
+        case _:
+            assert_never(record)
     return group.but(members=group.members.set(record.member_id, known))
 
 

@@ -331,7 +331,8 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
             me = me.but(states=me.states.without(record.key))
         elif isinstance(record, ShareUpdateRecord):
             me = _replay_update(me, record)
-        elif isinstance(record, ShareStagedRecord):
+        else:
+            assert isinstance(record, ShareStagedRecord), record
             me = _replay_vote(me, record, batch)
     return me
 

@@ -99,12 +99,11 @@ def _finished(me: SharePartition, because: str) -> Copying:
     letter, records, events = me.dead_letters[0], me.records, []
     finished = []
     for offset in range(letter.first, letter.last + 1):
-        before = records.get(offset)
-        if before is not None and before.state is S.ARCHIVING:
-            after = before.unstaged(S.ARCHIVED, cause="")
-            records = records.set(offset, after)
-            finished.append(offset)
-            events.append(moved(me, offset, before, after, because))
+        before = records[offset]
+        after = before.unstaged(S.ARCHIVED, cause="")
+        records = records.set(offset, after)
+        finished.append(offset)
+        events.append(moved(me, offset, before, after, because))
     left = me.but(records=records, dead_letters=me.dead_letters[1:])
     return Copying(Effects(left, events=tuple(events)), tuple(finished))
 
