@@ -227,7 +227,7 @@ def on_leave_group(
     name = request.member_id
     if group is None:
         return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
-    if name == NO_MEMBER and request.instance_id:
+    if name == NO_MEMBER:
         name = classic_group.holder_of(group, request.instance_id)
     error = Errors.NONE
     if name not in group.pending:

@@ -306,6 +306,34 @@ def test_a_member_that_leaves_is_missed_by_nobody(desk):
     assert twice.member_error is Errors.UNKNOWN_MEMBER_ID
 
 
+def test_a_name_that_nobody_came_back_with_can_leave_too(desk):
+    ask_to_join(desk, "", "C1")
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
+    assert left == LeaveGroupResponse(Errors.NONE, "C1.1")
+    assert (group(desk).state, group(desk).pending) == (S.EMPTY, ())
+
+
+def test_who_leaves_and_says_neither_an_id_nor_a_name_is_unknown(desk):
+    alone(desk)
+    nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", ""))
+    assert nobody.member_error is Errors.UNKNOWN_MEMBER_ID
+    assert tuple(group(desk).members) == ("C1.1",)
+
+
+def test_when_the_last_one_that_a_rebalance_waits_for_leaves_the_next_generation_begins(desk):
+    alone(desk)
+    second(desk)
+    assert answered(desk, "C2.2/join") is None
+    desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
+    assert (group(desk).state, group(desk).generation) == (S.COMPLETING_REBALANCE, 2)
+    told = answered(desk, "C2.2/join")
+    assert (told.generation, told.leader, told.members) == (
+        2,
+        "C2.2",
+        (Subscribed("C2.2", FRESH),),
+    )
+
+
 def test_the_last_one_that_leaves_leaves_an_empty_group_in_the_log(desk):
     alone(desk)
     desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
@@ -343,6 +371,32 @@ def test_who_waits_is_told_when_the_coordinator_moves(desk):
     moved = Errors.NOT_COORDINATOR
     assert answered(desk, "C2.2/join") == JoinGroupResponse(moved, "C2.2")
     assert classic.refusal(Heartbeat("g", 1, "C1.1"), moved) == HeartbeatResponse(moved)
+
+
+def test_who_waits_for_its_assignment_is_told_when_the_coordinator_moves(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    assert sync(desk, "C2.2", 2) is None
+    desk.do(gc.on_resigned(desk.role, desk.on))
+    assert answered(desk, "C2.2/sync") == SyncGroupResponse(Errors.NOT_COORDINATOR)
+
+
+def test_a_coordinator_that_cannot_store_an_assignment_is_out(desk):
+    """Whoever waits was told when it resigned; what comes back afterwards finds nobody."""
+    desk.instant = False
+    ask_to_join(desk, "", "C1")
+    ask_to_join(desk, "C1.1")
+    over(desk)
+    sync(desk, "C1.1", 1, ("C1.1", ("src-0", "src-1")))
+    desk.do(gc.on_resigned(desk.role, desk.on))
+    assert answered(desk, "C1.1/sync") == SyncGroupResponse(Errors.NOT_COORDINATOR)
+    (stored,) = [call.message for call in desk.local]
+    assert stored.error is Errors.NOT_LEADER_OR_FOLLOWER
+    before = len(desk.replies)
+    desk.do(classic.on_group_stored(desk.role, stored, desk.on))
+    assert desk.role is None
+    assert len(desk.replies) == before
 
 
 def committed(desk, name, generation):
