@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import share_coordinator as sc
-from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.brokers.share_coordinator import ShareCoordinator
@@ -253,6 +253,14 @@ def test_a_vote_of_an_epoch_that_is_over_asks_nobody():
     mark(desk)
     assert stage(desk, (1, 1, ACCEPT, 1)).error is Errors.INVALID_PRODUCER_EPOCH
     assert len(desk.requests) == 1
+
+
+def test_a_vote_whose_transaction_has_no_coordinator_now_is_refused_at_once():
+    desk = initialised()
+    desk.leaders[HOME] = NOBODY
+    assert stage(desk, (0, 1, ACCEPT, 1)).error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert not desk.requests
+    assert desk.role.enlisting == ()
 
 
 def test_a_vote_that_is_asked_for_twice_is_kept_once_and_answered_when_replicated():

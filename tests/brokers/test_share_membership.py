@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import share_coordinator as sc
 from kipviz.brokers import share_membership
+from kipviz.brokers.context import NOBODY
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_coordinator import ShareCoordinator
@@ -94,6 +95,27 @@ def test_a_state_that_could_not_be_made_is_asked_for_with_the_next_heartbeat():
     group.requests = []
     group.beats("M1", 2)
     assert len(group.requests) == 1
+
+
+def test_a_state_that_no_share_coordinator_leads_is_asked_for_when_one_does():
+    group = Group()
+    home = f"__share_group_state-{partition_for(KEYS[1], 50)}"
+    group.leaders[home] = NOBODY
+    group.joins("M1")
+    assert [r.message.key for r in group.requests] == [KEYS[0]]
+    assert group.group.initializing == ("src-0",)
+    group.initialized()
+    group.leaders[home] = 7
+    group.beats("M1", 2)
+    assert [r.message.key for r in group.requests] == [KEYS[1]]
+
+
+def test_a_state_that_nobody_waits_for_any_more_is_not_noted():
+    group = running(["M1"])
+    before, written = group.role, group.written(HERE)
+    answer = InitializeShareGroupStateResponse(Errors.NONE, KEYS[0])
+    group.do(gc.on_initialized(group.role, answer, group.on))
+    assert (group.role, group.written(HERE)) == (before, written)
 
 
 @pytest.mark.parametrize(

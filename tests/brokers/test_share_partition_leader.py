@@ -9,13 +9,16 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import share_partition_leader as spl
-from kipviz.brokers.context import NOBODY
-from kipviz.brokers.partition_log import append, replicate
+from kipviz.brokers.context import NOBODY, ReplyTo
+from kipviz.brokers.local import FetchFurther
+from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
+    ShareFetch,
+    ShareFetchResponse,
 )
 from kipviz.messages.share_state import (
     PendingBatch,
@@ -28,7 +31,10 @@ from kipviz.messages.share_state import (
 )
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import Batch
+from kipviz.records.placement import partition_for
+from kipviz.records.share_group_members import ShareGroupAssignmentRecord, ShareGroupEpochRecord
 from kipviz.records.share_group_state import StagedBatch
+from tests.brokers.desk import TOPIC_IDS
 from tests.brokers.share_place import (
     ACCEPT,
     ACK,
@@ -37,6 +43,7 @@ from tests.brokers.share_place import (
     AVL,
     BY_GROUP,
     GAP,
+    HOME,
     KEY,
     REJECT,
     RELEASE,
@@ -47,6 +54,9 @@ from tests.brokers.share_place import (
     durable,
     said,
 )
+
+MEMBERS = f"__consumer_offsets-{partition_for('g1', 50)}"
+TO_OTHER = ReplyTo("M1/other", 1, 0)
 
 # -- loading ------------------------------------------------------------------------------------
 
@@ -150,6 +160,39 @@ def test_another_member_cannot_acknowledge_and_the_owner_cannot_twice():
     assert place.acknowledge("M2", said(0, 0)).error is Errors.INVALID_RECORD_STATE
     assert place.acknowledge("M1", said(0, 0)) is None
     assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+
+
+def test_where_nothing_is_in_flight_nothing_can_be_acknowledged():
+    place = SharePlace().loaded()
+    assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    assert not place.writes
+
+
+def test_an_acknowledgement_reaches_over_offsets_that_the_log_never_had():
+    place = SharePlace(batches=((0, 1),)).loaded()
+    place.fetch("M1", 2)
+    place.grow((0, 1), (5, 6))
+    place.fetch("M1", 2)
+    assert tuple(place.share.records) == (0, 1, 5, 6)
+    assert place.acknowledge("M1", said(0, 6)) is None
+    place.coordinator()
+    assert place.last.error is Errors.NONE
+    assert place.share.start_offset == 7
+
+
+def test_what_a_member_held_below_the_log_s_start_is_forgotten_when_the_start_moves_on():
+    place = SharePlace(last=2).loaded()
+    place.fetch("M1", 3)
+    place.delete_up_to(2)
+    place.expire(0)
+    place.coordinator()
+    assert place.states(0, 2) == [ARCH, ARCH, AVL]
+    assert place.share.start_offset == 2
+    place.fetch("M1", 1)
+    place.acknowledge("M1", said(2, 2))
+    place.coordinator()
+    assert place.share.start_offset == 3
+    assert not len(place.share.records)
 
 
 def test_each_type_becomes_what_it_says_and_one_write_carries_them_all():
@@ -519,6 +562,68 @@ def test_an_answer_for_a_share_partition_that_was_dropped_is_not_taken_for_its_s
     assert acquired(place) == [(1, 2, 1)]
 
 
+def test_a_write_that_fails_after_the_leadership_is_lost_is_told_and_moves_no_record():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 1))
+    place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
+    seen = len(place.events)
+    place.refuses(Errors.GROUP_ID_NOT_FOUND)
+    assert place.last.error is Errors.GROUP_ID_NOT_FOUND
+    assert len(place.events) == seen
+    assert not len(place.role.leaving)
+
+
+def test_a_write_of_a_dropped_share_partition_waits_for_a_coordinator_too():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    place.leaders[STATE] = NOBODY
+    place.acknowledge("M1", said(0, 1))
+    place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
+    assert not place.writes
+    place.leaders[STATE] = 7
+    place.do(spl.on_image_changed(place.role, place.on))
+    assert len(place.writes) == 1
+    place.coordinator()
+    assert place.last.error is Errors.NONE
+    assert not len(place.role.leaving)
+
+
+def test_an_answer_that_nobody_waits_for_any_more_changes_nothing():
+    place = SharePlace().loaded()
+    answer = WriteShareGroupStateResponse(Errors.NONE, KEY)
+    before, asked = place.role, len(place.requests)
+    place.do(spl.on_state_answered(place.role, KEY, "8", answer, place.on))
+    place.do(spl.on_state_lost(place.role, KEY, "8", place.on))
+    assert (place.role, len(place.requests)) == (before, asked)
+
+
+def test_a_fetch_that_goes_on_where_another_broker_leads_is_sent_there():
+    place = SharePlace().loaded()
+    place.leaders["src-0"] = 2
+    to, request = ReplyTo("M1/consumer", 1, 0), ShareFetch("g1", "M1", 1, "src-0", 1)
+    place.do(spl.on_fetch_further(place.role, FetchFurther(request, to), place.on))
+    assert place.answer_to(to) == ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+
+
+def test_a_member_that_goes_leaves_the_share_partitions_of_other_groups_alone():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    other = f"g2:{TOPIC_IDS['src']}:0"
+    place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
+    opening = ShareFetch("g2", "M1", 0, "src-0", 2)
+    place.ask(spl.on_share_fetch, opening, "M1/other")
+    loaded = ReadShareGroupStateResponse(Errors.NONE, other, 3, 0)
+    place.do(spl.on_state_answered(place.role, other, "0", loaded, place.on))
+    place.do(spl.on_share_fetch(place.role, opening.but(session_epoch=1), TO_OTHER, place.on))
+    kept = place.role.shares[other]
+    assert kept.records[0].member_id == "M1"
+    place.fetch("M2", 0)
+    place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    assert place.states(0, 1) == [AVL, AVL]
+    assert place.role.shares[other] == kept
+
+
 # -- staging (KIP-1289) -------------------------------------------------------------------------
 
 
@@ -557,6 +662,28 @@ def test_one_record_that_cannot_be_staged_stops_them_all():
     place.fetch("M2", 1)
     assert place.stage("M1", said(2, 3)).error is Errors.INVALID_RECORD_STATE
     assert place.states(2, 3) == [ACQ, ACQ]
+
+
+def test_a_staging_for_a_partition_that_another_broker_leads_is_sent_there():
+    place = held()
+    place.leaders["src-0"] = 2
+    assert place.stage("M1", said(0, 0)).error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert place.states(0, 0) == [ACQ]
+
+
+def test_only_what_the_log_says_of_the_group_itself_is_held_against_the_member_s_epoch():
+    place = held("repaired+member_epoch=the_current_one")
+    place.leaders[MEMBERS] = 1
+    log = PartitionLog(MEMBERS)
+    for name, epoch in (("g1", 2), ("g2", 7)):
+        records = (
+            ShareGroupEpochRecord(name, epoch),
+            ShareGroupAssignmentRecord(name, "M1", epoch, epoch - 1, ("src-0",)),
+        )
+        log = append(log, Batch(log.end_offset, records))
+    place.logs[MEMBERS] = replicate(log)
+    assert place.stage("M1", said(0, 0)) is None
+    assert place.sent(TxnWriteShareGroupState)
 
 
 def test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_its_member():
@@ -669,4 +796,11 @@ def test_as_written_a_refused_enlistment_stages_nothing(error, seen):
     place.stage("M1", said(0, 0))
     as_written_enlisted(place, error)
     assert place.last.error is seen
+    assert place.states(0, 0) == [ACQ]
+
+
+def test_as_written_a_staging_whose_transaction_has_no_coordinator_now_is_refused_at_once():
+    place = held("as-written")
+    place.leaders[HOME] = NOBODY
+    assert place.stage("M1", said(0, 0)).error is Errors.COORDINATOR_NOT_AVAILABLE
     assert place.states(0, 0) == [ACQ]
