@@ -8,7 +8,8 @@ from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import replicate
+from kipviz.brokers.partition_log import append, replicate
+from kipviz.brokers.transaction_append import unheard
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
@@ -20,8 +21,8 @@ from kipviz.messages.transactions import (
     PartitionResult,
     WriteTxnMarkersResponse,
 )
-from kipviz.records.batches import DataRecord
-from kipviz.records.transaction_state import TransactionState
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.transaction_state import Tombstone, TransactionState
 from tests.brokers.desk import Desk
 
 S = TransactionState
@@ -161,6 +162,20 @@ def test_a_decision_that_was_overtaken_in_the_log_is_none(desk):
     next_one.do(tc.on_loaded(next_one.role, next_one.on))
     assert next_one.events == []
     assert known(next_one).state is S.PREPARE_ABORT
+
+
+def test_a_given_up_decision_of_a_transactional_id_that_was_forgotten_since_is_no_news(desk):
+    init(desk)
+    add(desk)
+    desk.instant = False
+    end(desk)
+    give_up(desk)
+    log = desk.logs[HOME]
+    assert [type(event).__name__ for event in unheard(log)] == [
+        "TransactionMoved",
+        "TransactionDecided",
+    ]
+    assert unheard(append(log, Batch(log.end_offset, (Tombstone("t"),)))) == ()
 
 
 @pytest.mark.parametrize(("version", "epochs"), [(1, [1, 1]), (2, [0, 0])])

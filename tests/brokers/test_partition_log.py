@@ -17,7 +17,7 @@ from kipviz.brokers.partition_log import (
     rebuild,
     replicate,
 )
-from kipviz.designs.catalogue import REPAIRED
+from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 
@@ -154,6 +154,13 @@ def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_o
     assert duplicate_of(log, data(log, first=2), RULES).base_offset == 2
     assert duplicate_of(log, data(log, first=1), RULES) is None
     assert may(log, data(log, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_log_that_ignores_sequences_recognises_no_duplicate():
+    careless = design("repaired+sequence_check=sequences_are_ignored").broker_rules()
+    log = append(PartitionLog("a-0"), data(PartitionLog("a-0")))
+    assert duplicate_of(log, data(log), RULES) is not None
+    assert duplicate_of(log, data(log), careless) is None
 
 
 def test_a_sequence_wraps_behind_the_largest_int():

@@ -198,6 +198,19 @@ def test_markers_on_a_broken_connection_are_sent_again_and_only_they(ongoing):
     assert [r.message.partitions for r in ongoing.requests[3:]] == [("out-1",)]
 
 
+def test_markers_that_an_earlier_coordinator_on_this_broker_lost_are_not_sent_again(ongoing):
+    end(ongoing, 9, 0)
+    sent, lost = len(ongoing.requests), ongoing.sent(WriteTxnMarkers)[0]
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "1 t", ongoing.on))
+    assert len(ongoing.requests) == sent
+
+
+def test_a_new_image_changes_nothing_for_a_transaction_that_waits_for_none(ongoing):
+    before, asked, logged = ongoing.role, len(ongoing.requests), states(ongoing)
+    ongoing.do(tc.on_image_changed(ongoing.role, ongoing.on))
+    assert (ongoing.role, len(ongoing.requests), states(ongoing)) == (before, asked, logged)
+
+
 def test_an_abort_of_a_transaction_that_never_reached_the_coordinator_completes_at_once(desk):
     """TMT.testTransitFromEmptyToPrepareAbortInV2."""
     init(desk)

@@ -219,3 +219,17 @@ def test_pull_request_22704_logs_nothing_and_leaves_the_old_owner_in_power():
 def test_a_producer_without_two_phase_commit_is_answered_in_its_own_version():
     answer = at_desk().ask(tc.on_init_producer_id, InitProducerId("t"))
     assert type(answer).__name__ == "InitProducerIdResponse"
+
+
+def test_below_transaction_version_2_a_kept_transaction_leaves_the_identity_that_ended_it():
+    """Kept before the downgrade: the answer of the older version could not tell another identity."""
+    desk = opened()
+    assert ids(init(desk, keep=True)) == ((9, 1), (9, 0))
+    features = desk.on.image.features.but(transaction_version=1)
+    desk.image = {"features": features}
+    older = EndTxn("t", 9, 1, True, 4)
+    assert desk.ask(tc.on_end_txn, older).error is Errors.NONE
+    (marker,) = desk.sent(WriteTxnMarkers)
+    assert (marker.producer_id, marker.producer_epoch) == (9, 0)
+    mark(desk)
+    assert states(desk)[-1] == (S.COMPLETE_COMMIT, 9, 1, -1, -1)
