@@ -17,6 +17,7 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.errors import Errors
+from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
 from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
@@ -197,3 +198,43 @@ def test_an_unknown_name_is_an_error_of_describe():
 
 def test_the_next_life_knows_the_brokers_and_nothing_else():
     assert admin.restarted(looked(OPEN), 2) == ME
+
+
+@pytest.mark.parametrize("text", ["g1 =100", "g1 src-0", "g1 src-0=-1", "g1 src-0=100 src-1=x"])
+def test_a_word_that_is_no_start_of_a_partition_is_refused_with_one_that_is(text):
+    with pytest.raises(ValueError, match="is no start of a partition: src-0=100 is one"):
+        admin.starts_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "g1"])
+def test_a_group_has_to_begin_somewhere(text):
+    with pytest.raises(ValueError, match="says no group and where it is to begin"):
+        admin.starts_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "g1", "g1 src out"])
+def test_a_group_forgets_where_it_stands_in_one_topic_at_a_time(text):
+    with pytest.raises(ValueError, match=f"{text!r} is no group and topic: 'g1 src' is"):
+        admin.topic_offsets_of(text)
+
+
+@pytest.mark.parametrize(
+    ("whole", "of_topic", "raised"),
+    [
+        (Errors.NONE, Errors.NONE, ""),
+        (Errors.NON_EMPTY_GROUP, Errors.NONE, "NON_EMPTY_GROUP"),
+        (Errors.NONE, Errors.UNKNOWN_TOPIC_OR_PARTITION, "UNKNOWN_TOPIC_OR_PARTITION"),
+    ],
+)
+def test_what_is_wrong_with_the_topic_alone_fails_the_call_as_well(whole, of_topic, raised):
+    answer = DeleteShareGroupOffsetsResponse(whole, "g1", "src", of_topic)
+    request, me = told(admin.delete_share_group_offsets(ME, "g1 src"), answer)
+    assert request == DeleteShareGroupOffsets("g1", "src")
+    assert (me.done, me.error) == (True, f"DeleteShareGroupOffsets: {raised}" if raised else "")
+
+
+def test_an_answer_to_what_was_on_a_broken_connection_changes_nothing():
+    me = admin.describe_transactions(ME, "t")
+    me, _ = admin.sent(me, admin.next_request(me), 1)
+    me = admin.on_disconnected(me, 1)
+    assert admin.on_response(me, described("out-0")) == me

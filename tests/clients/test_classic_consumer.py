@@ -218,3 +218,40 @@ def test_heartbeats_are_sent_in_a_generation_only():
 def test_every_state_is_reached_from_another_one_and_the_next_life_has_no_name():
     assert {after for may in TRANSITIONS.values() for after in may} == set(S)
     assert classic.restarted(stable(), 2) == fresh()
+
+
+def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
+    me, _ = joining()
+    gone = classic.unsubscribe(me)
+    assert gone.leaving == LeaveGroup("g", "C1.1")
+    after = classic.on_response(gone, JoinGroupResponse(E.NONE, "C1.1", 1, "C1.1"))
+    assert (after.state, after.member_epoch, after.member_id) == (S.UNJOINED, -1, "")
+    me, _ = syncing(7)
+    assert me.member_epoch == 7, "the generation stands for the epoch"
+    gone = classic.unsubscribe(me)
+    after = classic.on_response(gone, SyncGroupResponse(E.NONE, BOTH))
+    assert (after.state, after.owned, after.on_wire) == (S.UNJOINED, (), None)
+    assert after.to_send == LeaveGroup("g", "C1.1")
+
+
+@pytest.mark.parametrize(
+    ("answer", "raised"),
+    [
+        (
+            OffsetFetchResponse(E.GROUP_AUTHORIZATION_FAILED, "src-0"),
+            "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
+        ),
+        (
+            FetchResponse(E.TOPIC_AUTHORIZATION_FAILED, "src-0", (), -1),
+            "Fetch: TOPIC_AUTHORIZATION_FAILED",
+        ),
+    ],
+)
+def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(answer, raised):
+    me = stable()
+    if isinstance(answer, FetchResponse):
+        me = me.but(positions=me.positions.set("src-0", 5).set("src-1", 7))
+    me, _ = send(me)
+    me = classic.on_response(me, answer)
+    assert (me.done, me.polling, me.error) == (True, False, raised)
+    assert (me.state, me.generation, me.owned) == (S.STABLE, 1, BOTH)

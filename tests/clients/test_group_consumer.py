@@ -174,3 +174,57 @@ def test_every_state_can_be_reached_from_the_first():
     while todo:
         todo += [s for s in TRANSITIONS[todo.pop()] if s not in seen and not seen.add(s)]
     assert seen == set(MemberState)
+
+
+def test_what_would_go_next_can_be_looked_at_before_it_goes():
+    assert fresh().to_send is None
+    assert joined(*BOTH).to_send == OffsetFetch("g", "src-0", member_id="C1", member_epoch=2)
+
+
+@pytest.mark.parametrize(
+    ("me", "answer", "raised"),
+    [
+        (
+            joined(*BOTH),
+            OffsetFetchResponse(Errors.GROUP_AUTHORIZATION_FAILED, "src-0"),
+            "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
+        ),
+        (
+            reading(*BOTH),
+            FetchResponse(Errors.TOPIC_AUTHORIZATION_FAILED, "src-0", (), -1),
+            "Fetch: TOPIC_AUTHORIZATION_FAILED",
+        ),
+    ],
+)
+def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(me, answer, raised):
+    me, _ = send(me)
+    me = member.on_response(me, answer)
+    assert (me.done, me.polling, me.error) == (True, False, raised)
+    assert (me.state, me.member_epoch, me.owned) == (S.STABLE, 2, BOTH)
+
+
+def test_the_last_heartbeat_is_repeated_until_a_coordinator_has_taken_it():
+    me, bye = send(member.unsubscribe(joined(*BOTH)))
+    assert bye.member_epoch == -1
+    me = member.on_response(
+        me, ConsumerGroupHeartbeatResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, "C1", 2)
+    )
+    assert (me.state, me.done) == (S.LEAVING, False)
+    me, again = send(me)
+    assert again == bye
+    me = member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
+    assert (me.state, me.done) == (S.UNSUBSCRIBED, True)
+
+
+@pytest.mark.parametrize(("version", "stable"), [(6, False), (7, True), (8, True)])
+def test_below_version_9_offsets_are_asked_for_in_nobodys_name(version, stable):
+    _, request = send(joined("src-0", offset_fetch_version=version))
+    assert request == OffsetFetch("g", "src-0", stable, version=version)
+
+
+def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
+    me, request = send(joined(*BOTH))
+    me = me.but(owned=("src-1",))
+    me = member.on_response(me, OffsetFetchResponse(Errors.NONE, request.partition, 5))
+    assert "src-0" not in me.positions
+    assert send(me)[1].partition == "src-1"

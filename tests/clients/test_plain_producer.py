@@ -182,3 +182,25 @@ def test_the_next_process_is_nobody_that_anyone_knows():
     me, _ = all_out(ready())
     fresh = clients.restarted(me, 2)
     assert (fresh.producer_id, fresh.batches, fresh.max_in_flight) == (-1, (), 5)
+
+
+def test_a_coordinator_that_cannot_answer_yet_is_asked_again_for_an_identity():
+    me, asked = out(producer())
+    me = clients.on_response(me, InitProducerIdResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS))
+    assert (me.state, me.failed, me.error) == (ProducerState.UNINITIALIZED, (), "")
+    assert out(me)[1] == asked
+
+
+def test_an_answer_to_a_batch_that_is_not_on_the_way_changes_nothing():
+    me, _ = all_out(ready(max_in_flight=1))
+    me = clients.on_disconnected(me, 1)
+    assert answer(me, 0) == me
+    assert answer(me, 0, Errors.TOPIC_AUTHORIZATION_FAILED) == me
+
+
+def test_an_error_that_is_fatal_loses_every_batch_and_sends_nothing_more():
+    me, _ = all_out(ready(max_in_flight=2))
+    me = answer(me, 0, Errors.PRODUCER_FENCED)
+    assert (me.state, me.error) == (ProducerState.FATAL_ERROR, "Produce: PRODUCER_FENCED")
+    assert me.failed == tuple("abcdefg")
+    assert clients.next_request(me) is None

@@ -244,3 +244,24 @@ def test_no_transition_is_made_that_the_table_does_not_have(state, target):
     else:
         with pytest.raises(AssertionError):
             p._to(me, target)
+
+
+def test_an_answer_to_what_is_not_on_the_way_changes_nothing():
+    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True)
+    _, me = sends(me)
+    me = produced(me)
+    assert produced(me) == me, "the batch is through"
+    _, me = sends(me)
+    me = p.on_disconnected(me, 1)
+    assert p.on_response(me, EndTxnResponse(Errors.NONE, 12, 0)) == me
+
+
+def test_a_batch_that_expires_while_the_transaction_is_aborted_is_only_given_up():
+    me = p.send(begun(), "out-0", RECORD)
+    _, me = sends(me)
+    me = p.end_transaction(me, committed=False)
+    me = me.but(batches=tuple(b.but(broker=-1) for b in me.batches))
+    me = p.expired(me)
+    assert (me.state, me.error, me.batches) == (S.ABORTING_TRANSACTION, "", ())
+    request, _ = sends(me)
+    assert request == EndTxn("t", 9, 0, committed=False)

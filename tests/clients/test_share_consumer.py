@@ -184,3 +184,24 @@ def test_commit_sync_without_a_session_or_without_anything_to_say_asks_nobody():
     assert lost.acknowledge_error is Errors.NETWORK_EXCEPTION
     nothing = sc.commit_sync(delivered(consumer(explicit=True), 0))
     assert (nothing.done, nothing.to_send, nothing.acknowledge_error) == (True, None, Errors.NONE)
+
+
+def test_a_member_tells_the_broker_of_its_gaps_before_it_asks_the_next_one():
+    assigned = ("src-0", "src-1")
+    me = consumer().but(member=True, assigned=assigned)
+    first, me = sends(sc.poll(me, accept_all))
+    me = answered(me, gaps=(0, 1))
+    assert (me.done, me.gaps, me.resting) == (False, (), False)
+    again, _ = sends(me)
+    assert (again.partition, again.session_epoch) == (first.partition, 1)
+    assert again.acknowledgements == (AcknowledgementBatch(0, 1, GAP),)
+
+
+def test_an_asynchronous_commit_that_was_not_sent_is_lost_with_its_session():
+    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
+    me = sc.on_disconnected(me, 5)
+    assert (me.committing, me.session_epoch, sc.next_request(me)) == ((), 0, None)
+    (told,) = me.completed
+    assert told.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
+    assert told.error is Errors.NETWORK_EXCEPTION
