@@ -7,11 +7,21 @@ import pytest
 from kipviz.clients import application as app
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import EVERY_PARTITION
+from kipviz.clients.classic_consumer import ClassicConsumer
+from kipviz.clients.classic_consumer import MemberState as ClassicState
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.group_consumer import MemberState as GroupState
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.messages.classic_groups import LeaveGroup
 from kipviz.messages.events import CallReturned, CallStarted
+from kipviz.messages.groups import GroupOffset
+from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
 from kipviz.scenarios.programs import GROUP_LOOP, SHARE_LOOP
@@ -148,3 +158,48 @@ def test_a_program_that_runs_past_its_last_line_has_ended():
     me, _ = step(process(C.BEGIN_TRANSACTION))
     assert me.ended == "it ran to its last line"
     assert thread.why_no_step(me) == "the program of app-1 has ended: it ran to its last line"
+
+
+def classic_member():
+    """A member of a classic group that has read up to two positions."""
+    me = ClassicConsumer("app-1/consumer", "g1", "C1", "src", "src-0", 10, ("src-0", "src-1"))
+    me = me.but(state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3))
+    return me.but(owned=me.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7}))
+
+
+AT = (GroupOffset("src-0", 102), GroupOffset("src-1", 7))
+
+
+def test_the_offsets_of_every_partition_of_a_member_go_into_its_transaction():
+    line = Line("send offsets", C.SEND_OFFSETS, target=EVERY_PARTITION, metadata=True)
+    me = process(line, C.POLL, state=S.IN_TRANSACTION, consumer=classic_member(), records=RECORDS)
+    (request,) = step(me)[0].producer.queue
+    assert (request.offsets, request.member_id, request.member_epoch) == (AT, "C1.1", 3)
+
+
+def test_a_member_of_a_classic_group_commits_every_position_and_leaves():
+    me, _ = step(process(C.COMMIT_SYNC, C.UNSUBSCRIBE, consumer=classic_member()))
+    assert (me.waiting, me.consumer.done, me.consumer.committing) == (True, False, AT)
+    me = process(C.UNSUBSCRIBE, C.POLL, consumer=classic_member(), records=RECORDS)
+    me, _ = step(me)
+    assert me.consumer.leaving == LeaveGroup("g1", "C1.1")
+    assert (me.records, me.consumer.owned, me.consumer.done) == ((), (), True)
+
+
+def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_is_gone():
+    consumer = GroupConsumer("app-1/consumer", "g1", "C1", "src", "src-0", 10)
+    consumer = consumer.but(
+        state=GroupState.STABLE, member_epoch=3, owned=("src-0",), told=("src-0",)
+    )
+    me, _ = step(process(C.UNSUBSCRIBE, C.POLL, consumer=consumer, records=RECORDS))
+    assert (me.waiting, me.consumer.done, me.records) == (True, False, ())
+    assert me.consumer.to_send == ConsumerGroupHeartbeat("g1", "C1", -1)
+
+
+@pytest.mark.parametrize("call", [C.BEGIN_TRANSACTION, C.COMMIT_TRANSACTION, C.INIT_TRANSACTIONS])
+def test_a_producer_without_a_transactional_id_has_no_transactions(call):
+    me, _ = step(process(call, C.SEND, producer=PlainProducer("app-1/producer", "")))
+    assert me.ended == (
+        f"{call.value}() threw IllegalStateException: "
+        f"{call.value}() on a non-transactional producer"
+    )

@@ -259,3 +259,13 @@ def test_the_blocks_of_a_table_are_its_entries_in_their_order(size):
     blocks = table.blocks()
     assert [key for keys, _ in blocks for key in keys] == list(table.keys())
     assert [value for _, values in blocks for value in values] == list(table.values())
+
+
+def test_a_long_table_is_equal_to_one_of_the_same_entries_and_to_nothing_else():
+    pairs = {number: number for number in range(2 * BLOCK)}
+    table = Table.of(pairs)
+    assert operator.eq(table, table)
+    assert table == by_steps(reversed(pairs.items()))
+    assert hash(table) == hash(by_steps(reversed(pairs.items())))
+    assert table not in (pairs, table.without(0), table.set(0, 1), Table.of({0: 0}), Table.of())
+    assert Table.of({0: 0}) != table
