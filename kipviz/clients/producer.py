@@ -478,6 +478,7 @@ def restarted(me: Producer, life: int) -> Producer:
 
 # What is due of itself, and what happens then.
 timers = producer_timers.timers
+running = producer_timers.running
 on_timer = producer_timers.on_timer
 
 

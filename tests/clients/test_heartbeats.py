@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients import kinds
 from kipviz.clients import producer as p
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_timers import INTERVAL
 from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.transactions import EndTxn
@@ -73,3 +75,10 @@ def test_a_producer_hears_from_its_heartbeat_that_it_is_fenced(error, state):
     me = p.on_response(me, TxnHeartbeatResponse(error))
     assert me.state is state
     assert (p.next_request(me) == beat) == (state is S.IN_TRANSACTION)
+
+
+def test_the_next_interval_begins_with_a_heartbeat_and_not_with_its_answer():
+    me, _ = written()
+    me, _ = asks(p.on_timer(me, INTERVAL))
+    assert (kinds.timers(me), kinds.running(me)) == ((), (INTERVAL,))
+    assert kinds.running(p.end_transaction(me, committed=True)) == ()

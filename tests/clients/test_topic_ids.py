@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients import kinds, topic_ids
 from kipviz.clients import producer as client
-from kipviz.clients import topic_ids
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.topic_ids import TopicIds
 from kipviz.messages.errors import Errors
@@ -132,3 +132,17 @@ def test_the_next_life_of_the_process_knows_no_ids():
 
 def test_who_does_not_look_topics_up_sets_no_timer():
     assert client.timers(started(looks_up=False).but(state=ProducerState.READY)) == ()
+
+
+def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
+    waiting = (topic_ids.BACK_OFF, topic_ids.MAX_BLOCK)
+    me, _ = send(staging(started(SRC)))
+    assert (kinds.timers(me), kinds.running(me)) == ((), (topic_ids.MAX_BLOCK,))
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    assert kinds.timers(me) == kinds.running(me) == waiting
+    me, _ = send(client.on_timer(me, topic_ids.BACK_OFF))
+    assert (kinds.timers(me), kinds.running(me)) == ((), (topic_ids.MAX_BLOCK,))
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    assert kinds.running(me) == ()
+    me, _ = send(staging(started(looks_up=False)))
+    assert kinds.running(me) == (), "who looks nothing up does not wait here"

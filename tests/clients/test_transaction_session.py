@@ -300,3 +300,22 @@ def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
     _, fenced = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.PRODUCER_FENCED))
     assert fenced.session.state_name == "FATAL_ERROR"
     assert fenced.producer.state is S.FATAL_ERROR
+
+
+def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_sent() -> None:
+    """KIP-1310 2.1."""
+    lines = (on_session(C.ADD_PARTITIONS), on_session(C.HEARTBEAT), on_session(C.CLOSE))
+    me = initialized(on_session(C.BEGIN_TRANSACTION), *lines)
+    me = me.with_client(me.session.but(heartbeat_interval_ms=5_000))
+    me, _ = step(me)
+    assert not me.session.transaction_started
+    me, raised = step(me)
+    assert (me.session.transaction_started, raised) == (True, [""])
+    assert s.next_request(me.session) is None  # no client sends AddPartitionsToTxn
+    me, raised = step(me)
+    assert raised == [""]
+    request, me = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
+    assert request == TxnHeartbeat("t", 9, 4)
+    assert s.running(me.session) == (INTERVAL,)
+    me, _ = step(me)
+    assert s.running(me.session) == ()
