@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from kipviz.messages.classic_groups import Assigned, JoinGroup, SyncGroup, SyncGroupResponse
+from kipviz.messages.classic_groups import (
+    Assigned,
+    JoinGroup,
+    LeaveGroup,
+    LeaveGroupResponse,
+    SyncGroup,
+    SyncGroupResponse,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.groups import (
@@ -20,6 +27,7 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce
+from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -31,7 +39,13 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+)
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.classic_groups import ASSIGNMENT
 from kipviz.messages.wire.codec import Encoded, WireError, decode, encode
@@ -440,3 +454,54 @@ def test_an_assignment_goes_there_and_back_between_two_versions_of_a_string() ->
     assert known["AssignedPartitions"] == ({"Topic": "src", "Partitions": (0, 1)},)
     nothing = bytes_of(SyncGroupResponse(Errors.ILLEGAL_GENERATION), AROUND)
     assert read_message(KINDS[SyncGroupResponse].schema, 5, nothing.data)[1]["Assignment"] == b""
+
+
+@pytest.mark.parametrize("name", ["", "static"])
+def test_who_leaves_a_classic_group_is_named_in_the_question_and_in_the_answer(name: str) -> None:
+    asked = LeaveGroup("g", "C1.1", name)
+    found = body(asked)
+    assert found["GroupId"] == "g"
+    (member,) = found["Members"]
+    assert (member["MemberId"], member["GroupInstanceId"]) == ("C1.1", name or None)
+    left = LeaveGroupResponse(Errors.NONE, "C1.1", Errors.UNKNOWN_MEMBER_ID)
+    found = body(left, AROUND.but(request=asked))
+    (member,) = found["Members"]
+    assert (member["MemberId"], member["GroupInstanceId"]) == ("C1.1", name or None)
+    assert (found["ErrorCode"], member["ErrorCode"]) == (Errors.NONE, Errors.UNKNOWN_MEMBER_ID)
+    assert body(left)["Members"][0]["GroupInstanceId"] is None, "nobody knows the question"
+    whole = body(LeaveGroupResponse(Errors.NOT_COORDINATOR))
+    assert (whole["ErrorCode"], whole["Members"]) == (Errors.NOT_COORDINATOR, ())
+
+
+def test_a_share_group_that_forgets_a_topic_is_told_its_name_and_answers_with_its_id() -> None:
+    asked = body(DeleteShareGroupOffsets("g", "src"))
+    assert (asked["GroupId"], asked["Topics"]) == ("g", ({"TopicName": "src"},))
+    wrong = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    found = body(DeleteShareGroupOffsetsResponse(Errors.NONE, "g", "src", wrong))
+    (topic,) = found["Responses"]
+    assert (topic["TopicName"], topic["TopicId"], topic["ErrorCode"]) == ("src", TOPIC_ID, wrong)
+    found = body(DeleteShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g", "src"))
+    assert (found["ErrorCode"], found["Responses"]) == (Errors.NON_EMPTY_GROUP, ())
+
+
+def test_an_older_client_gets_the_answers_of_its_version() -> None:
+    old = AROUND.but(request=END.but(version=4))
+    found = body(EndTxnResponse(Errors.NONE), old)
+    assert "ProducerId" not in found, "it keeps the identity that it has"
+    assert body(EndTxnResponse(Errors.NONE, 9, 2))["ProducerEpoch"] == 2
+    asked = AddPartitionsToTxn("t", 9, 0, ("a-0", "a-1"), version=3)
+    answer = AddPartitionsToTxnResponse(
+        Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "a-1"), ("a-1",)
+    )
+    (topic,) = body(answer, AROUND.but(request=asked))["ResultsByTopicV3AndBelow"]
+    assert [p["PartitionErrorCode"] for p in topic["ResultsByPartition"]] == [
+        Errors.TOPIC_AUTHORIZATION_FAILED,
+        Errors.OPERATION_NOT_ATTEMPTED,
+    ]
+
+
+def test_bytes_that_nobody_gave_are_none_at_all_or_empty() -> None:
+    assert Field("Metadata", "bytes").empty == b""
+    assert Field("UserData", "bytes", default="null", nullable="0+").empty is None
+    schema = Schema("S", -1, "0", "", (Field("Metadata", "bytes"),))
+    assert encode(schema, 0, {}).data == bytes(4)
