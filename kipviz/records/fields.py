@@ -58,7 +58,7 @@ class Fields:
             if byte < 0x80:  # the highest bit says that more follows
                 break
             shift += 7
-            if shift >= bits + 6:
+            if shift >= bits:
                 raise FieldsError(start, f"{what} is no number of {bits} bits")
         if value >= 1 << bits:
             raise FieldsError(start, f"{what} is no number of {bits} bits")
