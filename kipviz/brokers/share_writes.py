@@ -19,6 +19,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     LOCK_RAN_OUT,
+    NOT_IN_LOG,
     SESSION_CLOSED,
     WRITE_FAILED,
     LockRenewed,
@@ -455,9 +456,7 @@ def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Cont
         (o, p.producer_id) for p in answer.pending for o in range(p.staged.first, p.staged.last + 1)
     }
     durable = {
-        o: b
-        for b in answer.batches
-        for o in range(max(b.first, me.start_offset), min(b.last + 1, me.next_offset))
+        o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))
     }
     events, records = [], me.records
     for offset, before in share_partition.pending_cells(me):
@@ -471,7 +470,13 @@ def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Cont
         after = (
             on.rules.abort_target(before) if freed else before.unstaged(found.state, cause=cause)
         )
-        records = records.set(offset, after)
-        events.append(moved(me, offset, before, after, "the share coordinator knows the outcome"))
+        because = "the share coordinator knows the outcome"
+        if offset < me.start_offset:  # deleted from the log while it was staged (finding X17)
+            records = records.without(offset)
+            if freed:
+                after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG
+        else:
+            records = records.set(offset, after)
+        events.append(moved(me, offset, before, after, because))
     me = share_partition.advance_start(me.but(records=records))
     return Effects(me, events=tuple(events))

@@ -387,6 +387,15 @@ KIP = Kip(
             page="30-kip-932-share-groups",
         ),
         Row(
+            "Retention: a record is deleted while it is staged",
+            "The start offset follows the log, and the outcome finds no record.",
+            MODELLED,
+            handler="brokers.share_partition.log_start_moved",
+            scenario="kip-1289-small-deleted",
+            test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned",
+            page="30-kip-932-share-groups",
+        ),
+        Row(
             "Motivation, 3: REJECT and the dead-letter queue",
             "The letter of a rejected record is written after the commit, in nobody's transaction.",
             MODELLED,

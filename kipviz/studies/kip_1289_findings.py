@@ -327,9 +327,10 @@ FINDINGS: tuple[Finding, ...] = (
         "X17",
         "Nothing is said of records that are deleted while they are staged.",
         "not mentioned in the KIP",
-        "The start offset cannot pass a vote below the log's start until its marker comes.",
-        because="in the repaired design the vote keeps its record until the marker, as P shows; "
-        "the text has no rule to compare with",
+        "The start offset passes the vote; an abort then gives back a record that nobody can be given.",
+        "repaired",
+        "kip-1289-small-deleted",
+        look=looks.staged_before_the_start,
     ),
     Finding(
         "X18",

@@ -47,6 +47,15 @@ def waits_behind_a_vote(world: World, events: Sequence[Event]) -> bool:
     return False
 
 
+def staged_before_the_start(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a record is staged that the start offset has passed, because its log was deleted."""
+    return any(
+        record.state is S.TX_PENDING and offset < share.start_offset
+        for share in _shares(world)
+        for offset, record in share.records.items()
+    )
+
+
 def whole_batch_refused(world: World, events: Sequence[Event]) -> bool:
     """Say whether a poll's acknowledgements were just refused, all for the sake of a staged one."""
     return any(

@@ -6,18 +6,21 @@ import pytest
 
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.share_partition import SharePartition
 from kipviz.cluster.actions import DeleteRecords, MoveLeader
 from kipviz.cluster.labels import label
 from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import LogPruned
+from kipviz.messages.events import LogPruned, RecordsMoved
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
-from kipviz.scenarios.programs import SHARE_LOOP
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.programs import SHARE_ABORT, SHARE_LOOP
 from kipviz.scenarios.script import follow
 from tests.cluster.invariants import wrong_between, wrong_in
-from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
+from tests.cluster.small_clusters import EVERYTHING, FIRST_OFFSET, model_of, small_spec, steps_of
 
 RULES = REPAIRED.broker_rules()
 
@@ -26,6 +29,10 @@ def put(log: PartitionLog, pid: int, sequence: int, control: str = "", epoch: in
     records = () if control else (DataRecord(f"{pid}:{sequence}"),)
     batch = Batch(log.end_offset, records, pid, epoch, sequence, True, control)
     return logs.append(log, batch)
+
+
+def shares_of(world: World) -> tuple[SharePartition, ...]:
+    return world.roles[5, "share_partition_leader", ""].shares.values()
 
 
 def open_at_0() -> PartitionLog:
@@ -102,10 +109,43 @@ def test_a_share_partition_starts_where_the_log_does():
         trace = follow(trace, model, instruction, "")
     for _ in range(2):
         trace = trace.take(DeleteRecords("src-0"))
-    (share,) = trace.world.roles[5, "share_partition_leader", ""].shares.values()
+    (share,) = shares_of(trace.world)
     assert share.start_offset == 102
     trace = trace.take(MoveLeader("src-0", 3))
     assert trace.world.logs["src-0"].start_offset == 102
+
+
+@pytest.mark.parametrize(
+    ("program", "becomes"), [(SHARE_LOOP, "ACKNOWLEDGED"), (SHARE_ABORT, "ARCHIVED")]
+)
+def test_a_record_that_is_deleted_while_it_is_staged_leaves_nothing_behind(program, becomes):
+    """Finding X17: its outcome is told, and nobody is given it again."""
+    budget = FaultBudget(delete_records=1)
+    model = model_of(small_spec("share", program=program, max_records=1, budget=budget))
+    trace = Trace.start(model, ())
+    for instruction in ("app-1 goes on", "quiet") * 7:
+        trace = follow(trace, model, instruction, "")
+    trace = trace.take(DeleteRecords("src-0"))
+    (share,) = shares_of(trace.world)
+    assert (share.start_offset, share.records.get(FIRST_OFFSET).state) == (
+        FIRST_OFFSET + 1,
+        RecordState.TX_PENDING,
+    )
+    for instruction in (
+        "app-1 goes on",
+        "quiet",
+        "app-1 goes on",
+        "maybe B5 refreshes src-0",
+        "quiet",
+    ):
+        trace = follow(trace, model, instruction, "")
+    (share,) = shares_of(trace.world)
+    assert FIRST_OFFSET not in share.records
+    events = (e for node in trace.line for e in trace.node(node).events)
+    moves = [
+        e.after.name for e in events if isinstance(e, RecordsMoved) and e.first == FIRST_OFFSET
+    ]
+    assert moves[-1] == becomes
 
 
 @pytest.mark.parametrize("flow", ["share", "group"])

@@ -17,7 +17,7 @@ from kipviz.scenarios.stories.beats import BEGIN
 from kipviz.scenarios.stories.kip_664 import operator
 from kipviz.scenarios.stories.kip_932_operator import RESET, catching, reset
 from kipviz.scenarios.stories.kip_1289 import SMALL
-from kipviz.scenarios.stories.kip_1289_findings import SMALL_REJECT, TOGETHER
+from kipviz.scenarios.stories.kip_1289_findings import SMALL_ABORT, SMALL_REJECT, TOGETHER
 from kipviz.scenarios.stories.setting import (
     PLAYGROUND,
     SHARE_GROUP,
@@ -394,6 +394,68 @@ SMALL_LETTER = SMALL_REJECT.but(
     checkpoints=(SAW_STAGED, TOOK_CRASH),
 )
 
+SMALL_DELETED = SMALL_ABORT.but(
+    name="kip-1289-small-deleted",
+    title="A record is deleted while it is staged",
+    sentence="Retention, or an operator, deletes the front of the source. A record of it is staged.",
+    clause="KIP-1289, which does not mention it (finding X17); KIP-932, Log retention",
+    spec=SMALL_ABORT.spec.but(
+        records=(("src-0", 100, ("a", "b")),), budget=PLAYGROUND.but(delete_records=1)
+    ),
+    beats=(
+        *SMALL_ABORT.beats[:6],
+        Beat(
+            "The front of src-0 is deleted",
+            "The start offset follows the log to 101. Record 100 is not free, so it stays in Broker 5's "
+            "memory: in front of the start, and TX_PENDING.",
+            ("the oldest batch of src-0 is deleted", "quiet"),
+        ),
+        *SMALL_ABORT.beats[6:9],
+        Beat(
+            "The outcome comes too late",
+            "The abort gives record 100 back, and there is no record 100: it ends ARCHIVED, processed by "
+            "nobody.",
+            ("maybe B5 refreshes src-0", "quiet"),
+        ),
+        Beat(
+            "consumer.poll(): not what was aborted",
+            "The application expects what it aborted and gets offset 101.",
+            ("app-1 goes on", "quiet"),
+        ),
+    ),
+    designs=("repaired",),
+    question=Question(
+        6,
+        "Record 100 is deleted from the log while it is staged, and the transaction aborts. What does "
+        "the next poll() bring?",
+        (
+            Choice(
+                "record 100 again",
+                False,
+                "A share-partition delivers what the log has, and the log begins at 101.",
+            ),
+            Choice(
+                "record 101",
+                True,
+                "Right: no rule keeps a log from deleting what a transaction has staged.",
+            ),
+            Choice(
+                "nothing: the vote holds the start offset back",
+                False,
+                "The start offset is never in front of the log's; only the vote stays behind.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(6, "Where is the start offset now, and where is the vote?"),
+        Watch(10, "What becomes of a record whose outcome comes after its log has gone on?"),
+    ),
+    checkpoints=(
+        SAW_STAGED,
+        Checkpoint("saw the front of a log deleted", "log pruned"),
+    ),
+)
+
 STORIES: tuple[Scenario, ...] = (
     SMALL_RESET,
     RESET_TOGETHER,
@@ -401,4 +463,5 @@ STORIES: tuple[Scenario, ...] = (
     SMALL_BY_HAND,
     SMALL_PRUNED,
     SMALL_LETTER,
+    SMALL_DELETED,
 )
