@@ -174,10 +174,7 @@ def of_application(app: Application, connections: Connections) -> Card:
             ]
         )
     producer, consumer = app.producer, app.consumer
-    kind, session = "KafkaConsumer", ""
-    if isinstance(consumer, ShareConsumer):
-        kind, session = "KafkaShareConsumer", f", share session {consumer.session_epoch}"
-    member = f"{consumer.member_id}, member epoch {consumer.member_epoch}{session}"
+    kind, member = _member(consumer)
     return _tree(
         [
             *top,
@@ -271,6 +268,17 @@ def _traffic(connection: Connection) -> str:
 
 def _names(envelopes: tuple[Envelope, ...]) -> str:
     return ", ".join(type(e.message).__name__ for e in envelopes)
+
+
+def _member(consumer: Any) -> tuple[str, str]:
+    """Give the class of a consumer and what it is in its group."""
+    if isinstance(consumer, ClassicConsumer):
+        named = consumer.member_id or "no member id yet"
+        return "KafkaConsumer", f"{named}, generation {number(consumer.generation)}"
+    known = f"{consumer.member_id}, member epoch {consumer.member_epoch}"
+    if isinstance(consumer, ShareConsumer):
+        return "KafkaShareConsumer", f"{known}, share session {consumer.session_epoch}"
+    return "KafkaConsumer", known
 
 
 def _tree(rows: list[Owned]) -> Card:

@@ -232,3 +232,15 @@ def test_counters_add_up_what_has_happened_and_are_not_in_the_world() -> None:
     assert done["requests sent · WriteTxnMarkers"]["value"] == 2
     expired = at("The lock runs out", "kip-1289-lock-expiry", "as-written")["metrics"]
     assert expired[metrics.EXPIRED]["value"] == 1
+
+
+def test_a_consumer_of_the_classic_protocol_has_a_generation_once_it_has_joined() -> None:
+    trace, _ = played("kip-62-rebalance", "kafka")
+    cards, told = Cards(trace.model), []
+    for node in nodes(trace):
+        cards.observe(node.world, node.events)
+        owned = cards.snapshot(node.world)["owns:app-1"].values()
+        told += [cells["value"] for cells in owned if cells["label"] == "KafkaConsumer"]
+    assert told[0] == "no member id yet, generation none"
+    assert "C1.1, generation 2" in told
+    assert not any("member epoch" in words for words in told)
