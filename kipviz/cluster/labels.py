@@ -203,3 +203,5 @@ def _timer(action: RunOut | DelayOver | ClientTimer) -> str:
             return f"{delay} is over at {broker_host(broker)}"
         case ClientTimer(source=source, timer=timer):
             return f"{timer} of {source} is over"
+        case _:
+            assert_never(action)

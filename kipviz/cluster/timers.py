@@ -264,8 +264,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         for client in app.clients if app.alive else ():
             for timer in running(client):
                 takes = _of_client(spec, client, timer)
-                if takes is not None:
-                    yield Deadline(CLIENT, (client.source, timer), takes, _late(takes, pause))
+                yield Deadline(CLIENT, (client.source, timer), takes, _late(takes, pause))
             if isinstance(client, Producer) and gives_batches_up(spec):
                 left = spec.durations.delivery_timeout_ms
                 for batch in client.batches:
@@ -283,8 +282,8 @@ def _late(left: int, pause: int) -> int:
     return left + pause if pause >= 0 else NEVER
 
 
-def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int | None:
-    """Give how long a timer of a client takes that begins now; None for one that has no duration."""
+def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
+    """Give how long a timer of a client takes that begins now."""
     durations = spec.durations
     if timer == group_reading.HEARTBEAT:
         if isinstance(client, Producer | TransactionSession):
@@ -302,4 +301,4 @@ def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int | None:
         group_reading.FETCH_WAIT: durations.fetch_max_wait_ms,
         topic_ids.MAX_BLOCK: durations.max_block_ms,
         topic_ids.MAX_IDLE: durations.metadata_max_idle_ms,
-    }.get(timer)
+    }[timer]

@@ -82,6 +82,21 @@ def test_a_clock_that_cannot_be_is_refused_in_one_sentence(clock: tuple, sentenc
         timed(Clock(*clock))
 
 
+@pytest.mark.parametrize(
+    ("clock", "words"),
+    [
+        (Clock(), "untimed"),
+        (Clock("timed"), "timed (every tick, free delays)"),
+        (
+            Clock("timed", 200, "next", 1_000),
+            "timed (tick by deadline, delays up to 200 ms, pauses up to 1 s)",
+        ),
+    ],
+)
+def test_a_verdict_says_what_bounds_the_clock_keeps(clock: Clock, words: str) -> None:
+    assert clock.words == words
+
+
 # -- the model -----------------------------------------------------------------------------------
 
 

@@ -7,7 +7,15 @@ import pytest
 from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, Placement, Remade, SessionSpec
+from kipviz.cluster.spec import (
+    BadSpec,
+    ClusterSpec,
+    FaultBudget,
+    Placement,
+    PlainSpec,
+    Remade,
+    SessionSpec,
+)
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.library import scenario
@@ -146,6 +154,41 @@ def test_two_applications_of_one_name_are_refused() -> None:
                 )
             ),
             "app-1: 'epoch=9' is no filter: state=Ongoing, producer=9, id=my-.* or duration=30000 are some",
+        ),
+        (
+            SPEC.but(inter_broker_protocol=2),
+            "inter_broker_protocol is 0 (below KIP-447) or 1, not 2",
+        ),
+        (
+            SPEC.but(min_insync_replicas=(("nowhere", 2),)),
+            "min.insync.replicas is 1 or more, of a topic that there is, not 2 of nowhere",
+        ),
+        (
+            SPEC.but(min_insync_replicas=(("src", 0),)),
+            "min.insync.replicas is 1 or more, of a topic that there is, not 0 of src",
+        ),
+        (
+            SPEC.but(applications=(APP.but(two_phase_commit=True, transaction_timeout_ms=10_000),)),
+            (
+                "app-1 takes part in a two-phase commit, which has no time limit: "
+                "leave transaction_timeout_ms as it is"
+            ),
+        ),
+        (
+            SPEC.but(applications=(APP.but(instance_id="i1"),)),
+            "app-1 has the instance id i1: static members are modelled for protocol 'classic'",
+        ),
+        (
+            SPEC.but(
+                applications=(APP.but(transactional_id="", plain=PlainSpec(max_in_flight=0)),)
+            ),
+            "app-1 has at least one batch in flight, not 0",
+        ),
+        (
+            SPEC.but(
+                applications=(APP.but(admin=True, program=(Line("", Call.DELETE_SHARE_GROUPS),)),)
+            ),
+            "app-1: deleteShareGroups() needs the id of a share group",
         ),
     ],
 )
