@@ -157,3 +157,12 @@ def test_two_models_of_one_cluster_do_not_take_each_others_memory():
         other = free.enabled(world)
         assert first == tuple(a for a in other if pinned.why_not(world, a) is None)
         assert pinned.enabled(world) == first
+
+
+def test_a_model_travels_without_what_it_remembers():
+    model = model_of(small_spec(budget=EVERYTHING))
+    fresh = pickle.dumps(model)
+    worlds = [world for world, _, _ in steps_of(model, 3, 40)]
+    assert pickle.dumps(model) == fresh
+    away = pickle.loads(fresh)
+    assert [away.enabled(world) for world in worlds] == [model.enabled(world) for world in worlds]

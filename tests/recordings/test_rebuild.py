@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,6 +48,16 @@ def cut(folder: Path, into: Path, **kept: int) -> Path:
         (into / partition.name).mkdir(parents=True)
         (into / partition.name / "00000000000000000000.log").write_bytes(data[:end])
     return into
+
+
+def test_rebuilt_logs_travel_with_all_that_is_to_be_read() -> None:
+    model, nodes = rebuilt(RELEASE / "commit-and-abort")
+    away = pickle.loads(pickle.dumps(model))
+    world = away.initial()
+    for node in nodes[1:]:
+        (action,) = away.enabled(world)
+        world = away.step(world, action).world
+        assert world == node.world
 
 
 # -- what the logs say is what the world is ------------------------------------------------------
