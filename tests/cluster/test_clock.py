@@ -194,11 +194,22 @@ def test_a_bounded_delay_makes_time_wait_for_the_wire() -> None:
     assert "and time does not pass it by" in str(model.why_not(world, Tick()))
 
 
+@pytest.mark.parametrize("replication", ["instant", "stepwise"])
 @pytest.mark.parametrize(
-    "clock", [Clock("timed"), Clock("timed", 5_000), Clock("timed", 0, "next")]
+    "clock",
+    [
+        Clock("timed"),
+        Clock("timed", 5_000),
+        Clock("timed", 0, "next"),
+        Clock("timed", 5_000, "next", 1_000, 5_000),
+    ],
 )
-def test_deadlines_stand_in_one_order_and_stay_within_their_bounds(clock: Clock) -> None:
-    model = timed(clock, EVERYTHING)
+def test_deadlines_stand_in_one_order_and_stay_within_their_bounds(
+    clock: Clock, replication: str
+) -> None:
+    spec = small_spec("share", budget=EVERYTHING, max_records=1, replication=replication)
+    chosen = design("repaired")
+    model = ClusterModel(spec.but(clock=clock), chosen.broker_rules(), chosen.client_rules())
     ticks = 0
     for seed in range(4):
         for _, action, outcome in steps_of(model, seed, 150):
