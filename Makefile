@@ -22,7 +22,7 @@ help:
 	@echo 'make test        run every check and every test'
 	@echo 'make check       run the part that takes a few minutes: no Spark, no browser, no notebooks'
 	@echo 'make thorough    make the searches that take minutes each, and that no other target makes'
-	@echo 'make coverage    see that the tests take every branch of the protocol'
+	@echo 'make coverage    see which branches of the protocol no test takes'
 	@echo 'make format      put the code into the common format'
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
