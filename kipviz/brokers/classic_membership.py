@@ -15,7 +15,7 @@ from kipviz.brokers import classic_group
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.group_writes import HEARD_NO_MORE
+from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
 from kipviz.brokers.local import GroupStored
 from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
 from kipviz.core.model import Event
@@ -307,13 +307,13 @@ def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
     for group_id, group in me.classic_groups.items():
         for name, member in group.members.items():
             if member.is_new or not member.waits:
-                found[f"the session of {name} in {group_id}"] = (group_id, "session", name)
+                found[session_of(name, group_id)] = (group_id, "session", name)
         for name in group.pending:
-            found[f"the session of {name} in {group_id}"] = (group_id, "session", name)
+            found[session_of(name, group_id)] = (group_id, "session", name)
         if group.state is S.PREPARING_REBALANCE and not group.is_first:
-            found[f"the rebalance time-out of {group_id}"] = (group_id, "rebalance", "")
+            found[f"{REBALANCE}{group_id}"] = (group_id, "rebalance", "")
         if group.unsynced and group.state in (S.COMPLETING_REBALANCE, S.STABLE):
-            found[f"the sync time-out of {group_id}"] = (group_id, "sync", "")
+            found[f"{SYNC}{group_id}"] = (group_id, "sync", "")
     return found
 
 

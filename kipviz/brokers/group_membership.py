@@ -11,7 +11,7 @@ from kipviz.brokers import consumer_group
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.group_writes import HEARD_NO_MORE, target_waits, written
+from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, session_of, target_waits, written
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -113,9 +113,9 @@ def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
     found = {}
     for group_id, group in me.groups.items():
         for name, member in group.members.items():
-            found[f"the session of {name} in {group_id}"] = (group_id, name, HEARD_NO_MORE)
+            found[session_of(name, group_id)] = (group_id, name, HEARD_NO_MORE)
             if member.state == UNREVOKED:
-                timer = f"the rebalance time-out of {name} in {group_id}"
+                timer = f"{REBALANCE}{name} in {group_id}"
                 found[timer] = (group_id, name, DID_NOT_REVOKE)
     return found
 

@@ -181,11 +181,7 @@ def on_delete_share_group_offsets(
     """
     group_id, topic = request.group_id, request.topic
     group = me.share_groups.get(group_id)
-    error = _unavailable(me, group_id)
-    if error is Errors.NONE and group is None:
-        error = Errors.GROUP_ID_NOT_FOUND
-    elif error is Errors.NONE and group is not None and len(group.members):
-        error = Errors.NON_EMPTY_GROUP
+    error = _undeletable(me, group_id)
     if group is None or error is not Errors.NONE:
         return _refused(me, request, reply_to, error)
     here = tuple(p for p in group.initialized if topic_of(p) == topic)
@@ -213,11 +209,7 @@ def on_delete_groups(
     """
     group_id = request.group_id
     group = me.share_groups.get(group_id)
-    error = _unavailable(me, group_id)
-    if error is Errors.NONE and group is None:
-        error = Errors.GROUP_ID_NOT_FOUND
-    elif error is Errors.NONE and group is not None and len(group.members):
-        error = Errors.NON_EMPTY_GROUP
+    error = _undeletable(me, group_id)
     if group is None or error is not Errors.NONE:
         return _refused(me, request, reply_to, error)
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
@@ -267,6 +259,16 @@ def refusal_of(request: Message, error: Errors) -> Message:
 
 
 # -- pieces ------------------------------------------------------------------------------------
+
+
+def _undeletable(me: GroupCoordinator, group_id: str) -> Errors:
+    """Say why nothing of a group can be deleted: it is not there, or somebody is in it."""
+    error, group = _unavailable(me, group_id), me.share_groups.get(group_id)
+    if error is not Errors.NONE:
+        return error
+    if group is None:
+        return Errors.GROUP_ID_NOT_FOUND
+    return Errors.NON_EMPTY_GROUP if len(group.members) else Errors.NONE
 
 
 def _unavailable(me: GroupCoordinator, group_id: str) -> Errors:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from kipviz.brokers import share_group
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.group_writes import HEARD_NO_MORE, target_waits, written
+from kipviz.brokers.group_writes import HEARD_NO_MORE, session_of, target_waits, written
 from kipviz.brokers.share_group import ShareGroup, ShareMember
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -129,7 +129,7 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
 def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
     """Give the (group, member) of every session timer, by its name."""
     return {
-        f"the session of {name} in {group_id}": (group_id, name)
+        session_of(name, group_id): (group_id, name)
         for group_id, group in me.share_groups.items()
         for name in group.members
     }

@@ -277,6 +277,11 @@ class StartClient(Action, frozen=True):
     application: str
 
 
+# What an operator does to a running cluster.
+Operated: TypeAlias = (
+    RemakeTopic | DeleteRecords | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls
+)
+
 ClusterAction: TypeAlias = (
     Step
     | Send

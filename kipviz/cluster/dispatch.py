@@ -307,7 +307,7 @@ def not_here(message: Message) -> Message:
                 message.producer_epoch,
                 message.partitions,
             )
-        case AddOffsetsToTxn() | EndTxn() | TxnHeartbeat() | TxnOffsetCommit() | OffsetCommit():
+        case _ if type(message) in ONLY_AN_ERROR:
             return ONLY_AN_ERROR[type(message)](Errors.NOT_COORDINATOR)
         case Metadata():
             return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)

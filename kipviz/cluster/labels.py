@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Operated,
     Pause,
     ReadLog,
     Refresh,
@@ -106,9 +107,7 @@ def label(world: World, action: ClusterAction) -> str:
             assert_never(action)
 
 
-def _operated(
-    action: RemakeTopic | DeleteRecords | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
-) -> str:
+def _operated(action: Operated) -> str:
     """Name what an operator does."""
     match action:
         case DeleteRecords(partition=partition):

@@ -22,6 +22,7 @@ from kipviz.brokers import transaction_liveness
 from kipviz.brokers.classic_membership import FIRST_GENERATION
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_writes import REBALANCE, SESSION, SYNC, session_of
 from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
@@ -150,7 +151,7 @@ def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
     if isinstance(message, TxnHeartbeat):
         timer = f"{transaction_liveness.TIMER}{message.transactional_id}"
     else:
-        timer = f"the session of {message.member_id} in {message.group_id}"
+        timer = session_of(message.member_id, message.group_id)
     yield TIMER, (*key, timer)
 
 
@@ -185,7 +186,7 @@ def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
             for member, now in group.members.items():
                 earlier = known.members.get(member)
                 if earlier is not None and earlier.waits and not now.waits:
-                    yield TIMER, (*key, f"the session of {member} in {name}")
+                    yield TIMER, (*key, session_of(member, name))
 
 
 # -- brokers -------------------------------------------------------------------------------------
@@ -245,9 +246,9 @@ def _left(spec: ClusterSpec, role: Any, timer: str) -> int | None:
         return INTERVALS * int(role.transactions[name].heartbeat_interval_ms)
     if timer.startswith(APPENDS):
         return int(append_of(timer, role.waiting).record.timeout_ms)
-    if timer.startswith(("the rebalance time-out of ", "the sync time-out of ")):
+    if timer.startswith((REBALANCE, SYNC)):
         return durations.max_poll_interval_ms
-    if not timer.startswith("the session of "):
+    if not timer.startswith(SESSION):
         return None
     if any(timer.endswith(f" in {group}") for group in role.classic_groups):
         return durations.session_timeout_ms

@@ -24,6 +24,7 @@ from kipviz.cluster.actions import (
     Load,
     LoseConnection,
     MoveLeader,
+    Operated,
     Pause,
     ReadLog,
     Refresh,
@@ -295,9 +296,7 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"{name} starts again at its first line, with a new member id."
 
 
-def _operated(
-    action: RemakeTopic | DeleteRecords | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls,
-) -> str:
+def _operated(action: Operated) -> str:
     match action:
         case DeleteRecords(partition=partition):
             return f"Retention, or an operator, deletes the oldest batch of {partition}."

@@ -23,98 +23,73 @@ STAGED_BATCH = (
     Field("DeliveryCount", "int16"),
 )
 
+STATE_BATCHES = Field(
+    "StateBatches",
+    "[]StateBatch",
+    fields=(
+        Field("FirstOffset", "int64"),
+        Field("LastOffset", "int64"),
+        Field("DeliveryState", "int8"),
+        Field("DeliveryCount", "int16"),
+    ),
+)
+PENDING_VOTES = Field(
+    "PendingVotes",
+    "[]PendingVote",
+    tag=0,
+    tagged="0+",
+    status=INFERRED,
+    fields=(
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
+    ),
+)
+COMPLETE_COUNT = Field("DeliveryCompleteCount", "int32", "1+", default="-1")
+
+
+def _topics(kind: str, *more: Field) -> Field:
+    """Give the part of a request that says which share-partitions, and what of each."""
+    fields = (Field("Partition", "int32"), *more)
+    partitions = Field("Partitions", "[]PartitionData", fields=fields)
+    return Field("Topics", f"[]{kind}", fields=(Field("TopicId", "uuid"), partitions))
+
+
+def _results(kind: str, *more: Field) -> tuple[Field, ...]:
+    """Give an answer: for each share-partition an error, and what there is to say without one."""
+    fields = (
+        Field("Partition", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        *more,
+    )
+    partitions = Field("Partitions", "[]PartitionResult", fields=fields)
+    return (Field("Results", f"[]{kind}", fields=(Field("TopicId", "uuid"), partitions)),)
+
+
+GROUP_ID = Field("GroupId", "string")
+
 INITIALIZE_SHARE_GROUP_STATE_REQUEST = Schema(
     "InitializeShareGroupStateRequest",
     83,
     "0",
     "0+",
     (
-        Field("GroupId", "string"),
-        Field(
-            "Topics",
-            "[]InitializeStateData",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionData",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("StateEpoch", "int32"),
-                        Field("StartOffset", "int64"),
-                    ),
-                ),
-            ),
-        ),
+        GROUP_ID,
+        _topics("InitializeStateData", Field("StateEpoch", "int32"), Field("StartOffset", "int64")),
     ),
 )
 
 INITIALIZE_SHARE_GROUP_STATE_RESPONSE = Schema(
-    "InitializeShareGroupStateResponse",
-    83,
-    "0",
-    "0+",
-    (
-        Field(
-            "Results",
-            "[]InitializeStateResult",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionResult",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("ErrorCode", "int16"),
-                        Field("ErrorMessage", "string", default="null", nullable="0+"),
-                    ),
-                ),
-            ),
-        ),
-    ),
+    "InitializeShareGroupStateResponse", 83, "0", "0+", _results("InitializeStateResult")
 )
 
 DELETE_SHARE_GROUP_STATE_REQUEST = Schema(
-    "DeleteShareGroupStateRequest",
-    86,
-    "0",
-    "0+",
-    (
-        Field("GroupId", "string"),
-        Field(
-            "Topics",
-            "[]DeleteStateData",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field("Partitions", "[]PartitionData", fields=(Field("Partition", "int32"),)),
-            ),
-        ),
-    ),
+    "DeleteShareGroupStateRequest", 86, "0", "0+", (GROUP_ID, _topics("DeleteStateData"))
 )
 
 DELETE_SHARE_GROUP_STATE_RESPONSE = Schema(
-    "DeleteShareGroupStateResponse",
-    86,
-    "0",
-    "0+",
-    (
-        Field(
-            "Results",
-            "[]DeleteStateResult",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionResult",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("ErrorCode", "int16"),
-                        Field("ErrorMessage", "string", default="null", nullable="0+"),
-                    ),
-                ),
-            ),
-        ),
-    ),
+    "DeleteShareGroupStateResponse", 86, "0", "0+", _results("DeleteStateResult")
 )
 
 READ_SHARE_GROUP_STATE_SUMMARY_REQUEST = Schema(
@@ -122,21 +97,7 @@ READ_SHARE_GROUP_STATE_SUMMARY_REQUEST = Schema(
     87,
     "0-1",
     "0+",
-    (
-        Field("GroupId", "string"),
-        Field(
-            "Topics",
-            "[]ReadStateSummaryData",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionData",
-                    fields=(Field("Partition", "int32"), Field("LeaderEpoch", "int32")),
-                ),
-            ),
-        ),
-    ),
+    (GROUP_ID, _topics("ReadStateSummaryData", Field("LeaderEpoch", "int32"))),
 )
 
 READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE = Schema(
@@ -144,27 +105,12 @@ READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE = Schema(
     87,
     "0-1",
     "0+",
-    (
-        Field(
-            "Results",
-            "[]ReadStateSummaryResult",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionResult",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("ErrorCode", "int16"),
-                        Field("ErrorMessage", "string", default="null", nullable="0+"),
-                        Field("StateEpoch", "int32"),
-                        Field("LeaderEpoch", "int32"),
-                        Field("StartOffset", "int64"),
-                        Field("DeliveryCompleteCount", "int32", "1+", default="-1"),
-                    ),
-                ),
-            ),
-        ),
+    _results(
+        "ReadStateSummaryResult",
+        Field("StateEpoch", "int32"),
+        Field("LeaderEpoch", "int32"),
+        Field("StartOffset", "int64"),
+        COMPLETE_COUNT,
     ),
 )
 
@@ -173,24 +119,7 @@ READ_SHARE_GROUP_STATE_REQUEST = Schema(
     84,
     "0",
     "0+",
-    (
-        Field("GroupId", "string"),
-        Field(
-            "Topics",
-            "[]ReadStateData",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionData",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("LeaderEpoch", "int32"),
-                    ),
-                ),
-            ),
-        ),
-    ),
+    (GROUP_ID, _topics("ReadStateData", Field("LeaderEpoch", "int32"))),
 )
 
 READ_SHARE_GROUP_STATE_RESPONSE = Schema(
@@ -198,47 +127,12 @@ READ_SHARE_GROUP_STATE_RESPONSE = Schema(
     84,
     "0",
     "0+",
-    (
-        Field(
-            "Results",
-            "[]ReadStateResult",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionResult",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("ErrorCode", "int16"),
-                        Field("ErrorMessage", "string", default="null", nullable="0+"),
-                        Field("StateEpoch", "int32"),
-                        Field("StartOffset", "int64"),
-                        Field(
-                            "StateBatches",
-                            "[]StateBatch",
-                            fields=(
-                                Field("FirstOffset", "int64"),
-                                Field("LastOffset", "int64"),
-                                Field("DeliveryState", "int8"),
-                                Field("DeliveryCount", "int16"),
-                            ),
-                        ),
-                        Field(
-                            "PendingVotes",
-                            "[]PendingVote",
-                            tag=0,
-                            tagged="0+",
-                            status=INFERRED,
-                            fields=(
-                                Field("ProducerId", "int64"),
-                                Field("ProducerEpoch", "int16"),
-                                Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
-                            ),
-                        ),
-                    ),
-                ),
-            ),
-        ),
+    _results(
+        "ReadStateResult",
+        Field("StateEpoch", "int32"),
+        Field("StartOffset", "int64"),
+        STATE_BATCHES,
+        PENDING_VOTES,
     ),
 )
 
@@ -248,63 +142,21 @@ WRITE_SHARE_GROUP_STATE_REQUEST = Schema(
     "0-1",
     "0+",
     (
-        Field("GroupId", "string"),
-        Field(
-            "Topics",
-            "[]WriteStateData",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionData",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("StateEpoch", "int32"),
-                        Field("LeaderEpoch", "int32"),
-                        Field("StartOffset", "int64"),
-                        Field("DeliveryCompleteCount", "int32", "1+", default="-1"),
-                        Field(
-                            "StateBatches",
-                            "[]StateBatch",
-                            fields=(
-                                Field("FirstOffset", "int64"),
-                                Field("LastOffset", "int64"),
-                                Field("DeliveryState", "int8"),
-                                Field("DeliveryCount", "int16"),
-                            ),
-                        ),
-                    ),
-                ),
-            ),
+        GROUP_ID,
+        _topics(
+            "WriteStateData",
+            Field("StateEpoch", "int32"),
+            Field("LeaderEpoch", "int32"),
+            Field("StartOffset", "int64"),
+            COMPLETE_COUNT,
+            STATE_BATCHES,
         ),
     ),
 )
 
 WRITE_SHARE_GROUP_STATE_RESPONSE = Schema(
-    "WriteShareGroupStateResponse",
-    85,
-    "0-1",
-    "0+",
-    (
-        Field(
-            "Results",
-            "[]WriteStateResult",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionResult",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("ErrorCode", "int16"),
-                        Field("ErrorMessage", "string", default="null", nullable="0+"),
-                    ),
-                ),
-            ),
-        ),
-    ),
+    "WriteShareGroupStateResponse", 85, "0-1", "0+", _results("WriteStateResult")
 )
-
 
 TXN_WRITE_SHARE_GROUP_STATE_REQUEST = Schema(
     "TxnWriteShareGroupStateRequest",
@@ -312,28 +164,17 @@ TXN_WRITE_SHARE_GROUP_STATE_REQUEST = Schema(
     "0",
     "0+",
     (
-        Field("GroupId", "string"),
+        GROUP_ID,
         Field("TransactionalId", "string"),
         Field("ProducerId", "int64"),
         Field("ProducerEpoch", "int16"),
-        Field(
-            "Topics",
-            "[]WriteStateData",
-            fields=(
-                Field("TopicId", "uuid"),
-                Field(
-                    "Partitions",
-                    "[]PartitionData",
-                    fields=(
-                        Field("Partition", "int32"),
-                        Field("StateEpoch", "int32"),
-                        Field("LeaderEpoch", "int32"),
-                        Field("StartOffset", "int64"),
-                        Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
-                        Field("Archiving", "bool", tag=0, tagged="0+"),
-                    ),
-                ),
-            ),
+        _topics(
+            "WriteStateData",
+            Field("StateEpoch", "int32"),
+            Field("LeaderEpoch", "int32"),
+            Field("StartOffset", "int64"),
+            Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
+            Field("Archiving", "bool", tag=0, tagged="0+"),
         ),
     ),
     status=INFERRED,
