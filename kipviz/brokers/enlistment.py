@@ -61,6 +61,16 @@ def is_asked(request: Message, on: Context) -> bool:
     return enlists(request) or verifies
 
 
+def looks_at_the_epoch_first(on: Context) -> bool:
+    """Say whether this broker's binary compares a producer's epoch before it asks, or was asked.
+
+    One from before KAFKA-19690 finds out from the coordinator, or when it appends, and there only after
+    it has looked for the verification. Source: UnifiedLog.maybeStartTransactionVerification,
+    analyzeAndValidateProducerState.
+    """
+    return on.image.release_of(on.broker).epoch_first
+
+
 def coordinator_of(transactional_id: str, on: Context) -> int:
     """Give the broker that coordinates a transactional id, or -1."""
     return on.image.leader_of(on.image.home_of(TRANSACTION_STATE, transactional_id))

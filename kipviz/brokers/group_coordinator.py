@@ -178,7 +178,8 @@ def on_txn_offset_commit(
         return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     identity = (request.producer_id, request.producer_epoch)
     log = on.log(me.shard)
-    if partition_log.is_fenced(log, *identity, on.rules):
+    first = enlistment.looks_at_the_epoch_first(on)
+    if first and partition_log.is_fenced(log, *identity, on.rules):
         return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if partition_log.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(
@@ -293,6 +294,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
             on.rules,
             verified=on.rules.verification_guard(waiting.guarded),
             origin_client=False,
+            epoch_first=enlistment.looks_at_the_epoch_first(on),
         )
     if error is not Errors.NONE:
         return _answer(me, waiting.reply_to, error)

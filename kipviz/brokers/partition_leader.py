@@ -77,7 +77,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     identity = (request.producer_id, request.producer_epoch)
     if not request.transactional_id:
         return _append(me, request, reply_to, on, verified=False)
-    if logs.is_fenced(log, *identity, on.rules):
+    if enlistment.looks_at_the_epoch_first(on) and logs.is_fenced(log, *identity, on.rules):
         return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
     if logs.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(request, on):
         return _append(me, request, reply_to, on, verified=True)
@@ -223,6 +223,7 @@ def _append(
             verified=verified,
             origin_client=True,
             from_zero=bool(request.transactional_id) and enlistment.enlists(request),
+            epoch_first=enlistment.looks_at_the_epoch_first(on),
         )
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)

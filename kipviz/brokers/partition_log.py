@@ -121,7 +121,7 @@ def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> 
 def is_fenced(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRules) -> bool:
     """Say whether the log refuses this epoch, because it has seen a higher one.
 
-    It is asked before the coordinator is: UnifiedLog.maybeStartTransactionVerification.
+    Since KAFKA-19690 it is asked before the coordinator is: UnifiedLog.maybeStartTransactionVerification.
     """
     entry = log.producers.get(producer_id)
     return entry is not None and rules.epoch_check(epoch, entry.epoch)
@@ -135,20 +135,25 @@ def check_client_batch(
     verified: bool,
     origin_client: bool,
     from_zero: bool = True,
+    epoch_first: bool = True,
 ) -> Errors:
     """Say whether the leader may append a producer's batch, in the order of Kafka's checks.
 
     A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
     has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
     of clients only; `from_zero` says that a producer which the log does not know has to begin at
-    0, as under transaction version 2. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+    0, as under transaction version 2. `epoch_first` is false of binaries before KAFKA-19690, which ask
+    for the verification first. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
     """
     entry = log.producers.get(batch.producer_id)
-    if is_fenced(log, batch.producer_id, batch.producer_epoch, rules):
-        return Errors.INVALID_PRODUCER_EPOCH
     ongoing = entry is not None and entry.transaction_first_offset >= 0
     known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
-    if batch.transactional and not known and not verified:
+    unverified = batch.transactional and not known and not verified
+    if unverified and not epoch_first:
+        return Errors.INVALID_TXN_STATE
+    if is_fenced(log, batch.producer_id, batch.producer_epoch, rules):
+        return Errors.INVALID_PRODUCER_EPOCH
+    if unverified:
         return Errors.INVALID_TXN_STATE
     if origin_client and batch.producer_id < 0:
         return Errors.NONE

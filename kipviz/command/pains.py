@@ -57,8 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
     from kipviz.command import opening
 
-    if not chosen.story:
-        raise Refused(f"no story tells symptom {chosen.number} yet: {chosen.missing} is missing")
     arguments.scenario, arguments.design, arguments.from_trace = _link(chosen)[1], None, None
     return opening.run(arguments)
 
@@ -76,7 +74,7 @@ def _link(chosen: Pain) -> tuple[int, str]:
 
 def _entry(chosen: Pain, *, linked: bool) -> dict[str, Any]:
     entry = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
-    if linked and chosen.story:
+    if linked:
         entry["step"], entry["permalink"] = _link(chosen)
     return entry
 
@@ -87,8 +85,7 @@ def _lines(entries: list[dict[str, Any]]) -> Iterator[str]:
         yield f"    you see   {entry['see']}"
         yield f"    cause     {entry['cause']}"
         yield f"    way out   {entry['way_out']}"
-        if entry["story"]:
-            yield f"    story     {entry['story']}, at the end of beat {entry['beat']}"
+        yield f"    story     {entry['story']}, at the end of beat {entry['beat']}"
         if entry["missing"]:
             yield f"    missing   {entry['missing']}"
         if "permalink" in entry:

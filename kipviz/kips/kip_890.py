@@ -33,6 +33,15 @@ KIP = Kip(
             test="brokers/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
         ),
         Row(
+            "Verification and epoch (KAFKA-19690)",
+            "A log compares the epoch before it looks for the verification; 4.1.0 and older do it the "
+            "other way round.",
+            MODELLED,
+            handler="brokers.partition_log.check_client_batch",
+            scenario="pain-order-of-checks",
+            test="brokers/test_partition_log.py::test_before_kafka_19690_a_log_asks_for_the_verification_first",
+        ),
+        Row(
             "Epoch overflow",
             "At the last epoch the next producer id is taken at prepare and used at completion.",
             MODELLED,

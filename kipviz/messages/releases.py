@@ -18,7 +18,9 @@ class Release(Value, frozen=True):
     `verifies` says that a leader asks the coordinator before the first batch of a transaction
     (KIP-890 part 1). `newest` are the newest versions of requests, where they differ between
     releases, and `lacks` the requests that it does not know. `stages` says that the binary has the
-    code of KIP-1289 (draft), so that it can read votes in `__share_group_state`.
+    code of KIP-1289 (draft), so that it can read votes in `__share_group_state`. `epoch_first` says
+    that a log compares a producer's epoch before it asks whether its transaction is verified
+    (KAFKA-19690: in 4.1.1 and 4.2.0, not in 4.0.0 and 4.1.0).
     """
 
     name: str
@@ -29,6 +31,7 @@ class Release(Value, frozen=True):
     lacks: tuple[str, ...] = ()
     status: str = "shipped"
     inter_broker_protocol: int = 1
+    epoch_first: bool = True
 
     @property
     def stages(self) -> bool:
@@ -59,9 +62,18 @@ def _newest(produce: int, offsets: int, end: int, fetch: int) -> tuple[tuple[str
 
 # Oldest first. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
 RELEASES: tuple[Release, ...] = (
-    Release("3.5", 0, 0, False, _newest(9, 3, 3, 8), (*BEFORE_4_0, "AddPartitionsToTxn")),
-    Release("3.6", 0, 0, newest=_newest(9, 3, 3, 8), lacks=BEFORE_4_0),
-    Release("3.9", 0, 0, newest=_newest(11, 4, 4, 9), lacks=BEFORE_4_0),
+    Release(
+        "3.5",
+        0,
+        0,
+        False,
+        _newest(9, 3, 3, 8),
+        (*BEFORE_4_0, "AddPartitionsToTxn"),
+        epoch_first=False,
+    ),
+    Release("3.6", 0, 0, newest=_newest(9, 3, 3, 8), lacks=BEFORE_4_0, epoch_first=False),
+    Release("3.9", 0, 0, newest=_newest(11, 4, 4, 9), lacks=BEFORE_4_0, epoch_first=False),
+    Release("4.1.0", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS, epoch_first=False),
     Release("4.3", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS),
     Release("4.4", lacks=OF_DRAFTS),
     Release("kip-1289", 2, STAGING_LEVEL, lacks=("TxnHeartbeat",), status="draft"),

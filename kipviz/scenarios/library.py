@@ -43,6 +43,7 @@ from kipviz.scenarios.stories import (
     kip_1319,
     pains,
     pains_of_recovery,
+    pains_of_releases,
     pains_of_sharing,
 )
 
@@ -81,6 +82,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1319.STORIES,
     *pains.STORIES,
     *pains_of_recovery.STORIES,
+    *pains_of_releases.STORIES,
     *pains_of_sharing.STORIES,
     *kip_1289.STORIES,
     *kip_1289_corners.STORIES,

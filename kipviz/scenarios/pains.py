@@ -1,7 +1,7 @@
 """What users run into, by symptom: what one sees, why, the way out, and the story that shows it.
 
 `kipviz pains` lists them. The symptoms are collected from issue trackers and mailing lists. A story
-shows its symptom at the end of a beat; a symptom that no story can tell yet says what is missing.
+shows its symptom at the end of a beat; where it is only a relative of it, `missing` says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class Pain(Value, frozen=True):
     """A symptom: its number, in the words of its users, and what stands behind it.
 
     `story` shows it at the end of the beat of that number, from 1. `missing` says what the model
-    lacks, if the story is only a relative of the symptom or there is none.
+    lacks, if the story is only a relative of the symptom.
     """
 
     number: int
@@ -22,8 +22,8 @@ class Pain(Value, frozen=True):
     cause: str
     way_out: str
     source: str
-    story: str = ""
-    beat: int = 0
+    story: str
+    beat: int
     missing: str = ""
 
 
@@ -75,9 +75,10 @@ PAINS: tuple[Pain, ...] = (
         "A batch of a fenced producer is answered with INVALID_TXN_STATE instead of an abortable "
         "error.",
         "The leader verified the transaction before it looked at the epoch (KAFKA-19690).",
-        "A release with the mended order; the epoch is looked at first there, as here.",
+        "A release with the mended order: 4.1.1, 4.2.0 or later look at the epoch first.",
         "Kafka PR 20618",
-        missing="the order of checks before KAFKA-19690",
+        "pain-order-of-checks",
+        3,
     ),
     Pain(
         5,

@@ -55,6 +55,25 @@ def filler(log, count):
     return append(log, Batch(log.end_offset, tuple(DataRecord("x") for _ in range(count))))
 
 
+@pytest.mark.parametrize(
+    ("epoch", "verified", "now", "before"),
+    [
+        (0, False, Errors.INVALID_PRODUCER_EPOCH, Errors.INVALID_TXN_STATE),
+        (0, True, Errors.INVALID_PRODUCER_EPOCH, Errors.INVALID_PRODUCER_EPOCH),
+        (1, False, Errors.INVALID_TXN_STATE, Errors.INVALID_TXN_STATE),
+        (1, True, Errors.NONE, Errors.NONE),
+    ],
+)
+def test_before_kafka_19690_a_log_asks_for_the_verification_first(epoch, verified, now, before):
+    log = append(PartitionLog("a-0"), marker(PartitionLog("a-0"), outcome=ABORT))
+    batch = data(log, epoch=epoch)
+    for epoch_first, error in ((True, now), (False, before)):
+        said = check_client_batch(
+            log, batch, RULES, verified=verified, origin_client=True, epoch_first=epoch_first
+        )
+        assert said is error
+
+
 def test_a_marker_bumps_the_epoch_and_the_next_transaction_starts_at_sequence_0():
     """PSM.testControlRecordBumpsProducerEpoch."""
     log = append(PartitionLog("a-0"), data(PartitionLog("a-0")))
