@@ -11,6 +11,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.pains import PAINS, UnknownPain, pain
 from tests.scenarios.story import nodes, played
 
+
 def test_there_are_twenty_five_and_each_says_what_stands_behind_it():
     assert [p.number for p in PAINS] == list(range(1, 26))
     for p in PAINS:
