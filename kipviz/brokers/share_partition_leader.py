@@ -35,7 +35,6 @@ from kipviz.brokers.share_partition import (
 )
 from kipviz.brokers.share_sessions import FINAL_EPOCH
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
@@ -253,7 +252,7 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
     OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target,
     marker_below_level (after a downgrade).
     """
-    if not on.rules.marker_below_level(on.image.features.share_version >= STAGING_LEVEL):
+    if not on.rules.marker_below_level(on.image.features.staging):
         return Effects(me)
     parts = []
     for key in on.rules.marker_reach(tuple(me.shares)):

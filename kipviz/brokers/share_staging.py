@@ -6,7 +6,6 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
@@ -31,7 +30,7 @@ def refused_at_once(request: TxnShareAcknowledge, on: Context) -> Errors:
         return Errors.NOT_LEADER_OR_FOLLOWER
     if any(b.type not in STAGEABLE for b in request.acknowledgements):
         return Errors.INVALID_RECORD_STATE
-    if on.image.features.share_version < STAGING_LEVEL:
+    if not on.image.features.staging:
         return Errors.UNSUPPORTED_VERSION
     home = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     error = on.rules.member_check(on.broker, on.image.leader_of(home))

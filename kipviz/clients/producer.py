@@ -91,9 +91,9 @@ class Producer(Part, frozen=True, dict=True):
     Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
     that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
     of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
-    `share_version` the level of that feature that the last new connection told. `dropped` are stagings
-    that came to nothing; who staged is told in the same step. `timed_out` is the call that came back
-    after max.block.ms and has to be made again.
+    `share_version` the level of that feature that the last new connection told, and `staging_level` the
+    one that staging takes. `dropped` are stagings that came to nothing; who staged is told in the same
+    step. `timed_out` is the call that came back after max.block.ms and has to be made again.
     """
 
     source: str
@@ -126,6 +126,7 @@ class Producer(Part, frozen=True, dict=True):
     share_version: int = STAGING_LEVEL
     dropped: tuple[TxnShareAcknowledge, ...] = ()
     timed_out: str = ""
+    staging_level: int = STAGING_LEVEL
 
     @property
     def state_name(self) -> str:
@@ -280,10 +281,9 @@ def _with_finalized(me: Producer) -> Producer:
 
 def connected(me: Producer, features: Features) -> Producer:
     """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
-    told = (features.transaction_version, features.txn_offset_commit, features.share_version)
-    if told == (me.finalized, me.newest_offset_commit, me.share_version):
-        return me
-    return me.but(finalized=told[0], newest_offset_commit=told[1], share_version=told[2])
+    me = me.but(share_version=features.share_version, staging_level=features.staging_level)
+    told = (features.transaction_version, features.txn_offset_commit)
+    return me.but(finalized=told[0], newest_offset_commit=told[1])
 
 
 # -- the sender ---------------------------------------------------------------------------------

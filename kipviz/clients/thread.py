@@ -20,7 +20,6 @@ from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
-from kipviz.messages.features import STAGING_LEVEL
 
 # The calls of a share consumer in which its callback is called.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
@@ -124,10 +123,13 @@ def _raised_on_entry(me: Application, line: Line) -> str:
         and not calling.always_illegal
     ):
         return client.error
-    if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS and client.share_version < STAGING_LEVEL:
+    if (
+        line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
+        and client.share_version < client.staging_level
+    ):
         return (
             "UnsupportedVersionException: no connection has told of share.version "
-            f"{STAGING_LEVEL}; nothing is sent"
+            f"{client.staging_level}; nothing is sent"
         )
     return ""
 

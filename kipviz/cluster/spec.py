@@ -228,6 +228,7 @@ class ClusterSpec(Value, frozen=True):
     that need more than their leader in sync; Kafka has 2 for `__transaction_state`. `releases` names the binary of every broker, and
     `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
+    `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
     """
 
     brokers: tuple[int, ...]
@@ -259,6 +260,7 @@ class ClusterSpec(Value, frozen=True):
     releases: tuple[tuple[int, str], ...] = ()
     binaries: tuple[str, ...] = ()
     inter_broker_protocol: int = 1
+    staging_level: int = STAGING_LEVEL
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -402,6 +404,11 @@ def _check_share_versions(spec: ClusterSpec) -> None:
         raise BadSpec(
             f"a rollout of KIP-1289 begins at share.version {STAGING_LEVEL - 1} or "
             f"{STAGING_LEVEL}, or is none (0), not at {spec.share_rollout}"
+        )
+    if spec.staging_level not in (SHARE_VERSION, STAGING_LEVEL):
+        raise BadSpec(
+            f"acknowledgements are staged from share.version {SHARE_VERSION} (the draft) or "
+            f"{STAGING_LEVEL} on, not {spec.staging_level}"
         )
 
 

@@ -166,6 +166,7 @@ def first_world(spec: ClusterSpec) -> World:
             spec.txn_offset_commit,
             share_level(spec),
             spec.inter_broker_protocol,
+            spec.staging_level,
         ),
         spec.look_up_topics and spec.txn_offset_commit >= BY_ID,
         spec.acls,

@@ -243,8 +243,19 @@ CATALOGUE: tuple[Design, ...] = (
 )
 
 # A design for each finding of the review that one can show; they are found by name, not listed.
-FINDINGS: tuple[Design, ...] = tuple(
-    _finding(name, title, sentence, **choices) for name, title, sentence, choices in CHANGES
+FINDINGS: tuple[Design, ...] = (
+    *(_finding(name, title, sentence, **choices) for name, title, sentence, choices in CHANGES),
+    # A level is in the world and in no slot.
+    Design(
+        "finding-X9",
+        "repaired, but share.version 2 turns it on",
+        "our inference",
+        "Whoever has the code uses it from the level on that dead-letter queues have: no level is left "
+        "to wait for.",
+        REPAIRED.source,
+        REPAIRED.chosen,
+        levels=(("staging_level", 2),),
+    ),
 )
 
 

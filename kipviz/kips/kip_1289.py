@@ -287,6 +287,16 @@ KIP = Kip(
             test="scenarios/test_rolling.py::test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice",
         ),
         Row(
+            "Feature Gating: share.version >= 2",
+            "The level that turns it on is the one of dead-letter queues: nothing is dormant in phase 1.",
+            MODELLED,
+            handler="brokers.share_staging.refused_at_once",
+            scenario="kip-1289-small-level-taken",
+            test="studies/test_findings.py::test_below_a_level_of_its_own_no_crash_in_a_rolling_upgrade_does_harm",
+            note="3 by default; staging_level=2 as the text has it (finding X9)",
+            page="45-kip-1289-review",
+        ),
+        Row(
             "Cross-Version Client/Broker Matrix",
             "New and old clients with every kind of cluster.",
             MODELLED,

@@ -26,9 +26,16 @@ class Features(Value, frozen=True):
     5 before Kafka 4.4. `share_version` is looked at for what KIP-1289 (draft) adds alone.
     `inter_broker_protocol` is 1 where inter.broker.protocol.version is that of a release which knows a
     group's members in TxnOffsetCommit, 0 below: both drafts of KIP-447 look at it, no release does.
+    `staging_level` is the level of share.version from which those who have the code of KIP-1289 use it.
     """
 
     transaction_version: int = 2
     txn_offset_commit: int = 6
     share_version: int = STAGING_LEVEL
     inter_broker_protocol: int = 1
+    staging_level: int = STAGING_LEVEL
+
+    @property
+    def staging(self) -> bool:
+        """Whether acknowledgements can be staged at the level of share.version that is finalized."""
+        return self.share_version >= self.staging_level

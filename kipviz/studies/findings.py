@@ -59,8 +59,9 @@ class Finding(Value, frozen=True):
         """What of the repaired design is as the text has it, in words."""
         if not self.design:
             return ""
-        differs = design_named(self.design).differs_from(REPAIRED)
-        return ", ".join(f"{slot}={mine}" for slot, mine, _ in differs)
+        chosen = design_named(self.design)
+        differs = [f"{slot}={mine}" for slot, mine, _ in chosen.differs_from(REPAIRED)]
+        return ", ".join((*differs, *(f"{name}={level}" for name, level in chosen.levels)))
 
 
 class Shown(msgspec.Struct, frozen=True, eq=False):

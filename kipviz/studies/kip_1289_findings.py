@@ -258,8 +258,11 @@ FINDINGS: tuple[Finding, ...] = (
         "X9",
         "share.version 2 turns it on.",
         "Feature Gating",
-        "Level 2 is the one of dead-letter queues (KIP-1191): a 4.4 cluster has it already.",
-        because="the number is taken; by the text a broker without the code would advertise it",
+        "Level 2 is that of dead-letter queues (KIP-1191): in a 4.4 cluster no code is ever dormant.",
+        "finding-X9",
+        "kip-1289-small-level-taken",
+        "crash_broker=1",
+        "atomic",
     ),
     Finding(
         "X10",

@@ -18,7 +18,6 @@ from kipviz.messages.events import (
     MessageSent,
     SharePartitionLoaded,
 )
-from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
 from kipviz.records.batches import COMMIT
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
@@ -134,7 +133,7 @@ def complete_but_open(world: World, events: Sequence[Event]) -> bool:
 
 def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
     """Say whether a staging has just thrown although the feature is finalized."""
-    return world.image.features.share_version >= STAGING_LEVEL and any(
+    return world.image.features.staging and any(
         isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
         for event in events
     )

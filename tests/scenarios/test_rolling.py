@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.events import MessageSent, RecordsMoved
+from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
 from kipviz.messages.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES
@@ -28,6 +28,24 @@ def test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice() -> N
     assert states_of(trace, 100)[-1].name == "ACQUIRED"
     log = trace.world.logs["__share_group_state-16"]
     assert any(type(r).__name__ == "ShareStagedRecord" for b in log.batches for r in b.records)
+
+
+def test_a_level_that_is_finalized_already_lets_a_vote_be_led_by_a_broker_that_cannot_read_it() -> (
+    None
+):
+    trace, _ = played("kip-1289-small-level-taken", "finding-X9")
+    assert committed_outputs(trace.world) == {"src-0@100": 1}
+    assert states_of(trace, 100)[-1].name == "ACQUIRED"
+    assert PROPERTIES[0].finding(nodes(trace)[-1].observations[0]).status == BROKEN
+
+
+def test_below_a_level_of_its_own_the_call_throws_though_three_of_four_brokers_have_the_code() -> (
+    None
+):
+    trace, _ = played("kip-1289-small-level-taken", "repaired")
+    thrown = [e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
+    assert any(word.startswith("UnsupportedVersionException") for word in thrown)
+    assert committed_outputs(trace.world) == {}
 
 
 def test_a_late_batch_hangs_until_leader_and_coordinator_both_verify() -> None:

@@ -48,6 +48,7 @@ STEPS = {
     "X3": 21,
     "X4": 22,
     "X5": 44,
+    "X9": 39,
     "X11": 18,
     "X12": 42,
     "X15": 21,
@@ -74,7 +75,7 @@ SEEN_AFTER = {
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
 # Whose search takes more than about a second.
-LONG = ("B", "C", "E", "I", "X3", "X4", "X5", "X12", "X15")
+LONG = ("B", "C", "E", "I", "X3", "X4", "X5", "X9", "X12", "X15")
 
 
 def test_a_finding_says_what_the_text_says_what_is_the_matter_and_how_it_is_shown() -> None:
@@ -145,6 +146,13 @@ def test_what_is_looked_for_in_a_story_is_seen_where_pinned(name: str) -> None:
 def test_what_is_seen_under_a_finding_is_not_seen_under_the_repaired_design(name: str) -> None:
     told = shown(finding(name).but(design="repaired"))
     assert (told.verdict, told.run) == (NOT_BROKEN, None)
+
+
+def test_below_a_level_of_its_own_no_crash_in_a_rolling_upgrade_does_harm() -> None:
+    told = shown(finding("X9").but(design="repaired"))
+    assert told.verdict == NOT_BROKEN
+    assert "2,742 states" in told.reason
+    assert finding("X9").slots == "staging_level=2"
 
 
 @pytest.mark.slow

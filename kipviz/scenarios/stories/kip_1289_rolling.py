@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kipviz.cluster.spec import Placement
+from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
@@ -17,6 +19,7 @@ from kipviz.scenarios.stories.kip_1289_rollout import (
     THROWS,
 )
 from kipviz.scenarios.stories.rolling import BROKERS_DIFFER, ONE_BINARY, restarted
+from kipviz.scenarios.stories.setting import SHARE_PLACEMENTS, STATE_BY_KEY, share_app
 
 OLD, NEW = "4.4", "kip-1289"
 BROKERS = (1, 3, 5, 7)
@@ -159,4 +162,72 @@ BINARY_DOWNGRADE = Scenario(
     checkpoints=(SAW_LSO, SAW_STAGED, BROKERS_DIFFER, DELIVERED_TWICE),
 )
 
-STORIES: tuple[Scenario, ...] = (ROLLING, BINARY_DOWNGRADE)
+# Corner case 9: who is told that it is not supported aborts what was sent; here it gives up after that.
+GIVES_UP = (*programs.SHARE_LOOP[:-1], programs.SHARE_LOOP[-1].but(then=-1))
+LEVEL_TAKEN = Scenario(
+    "kip-1289-small-level-taken",
+    "A rolling upgrade to a level that is finalized already",
+    "The cluster is at share.version 2, for its dead-letter queues. By the text that is the level which "
+    "turns KIP-1289 on: the brokers that have its code use it while others do not have it.",
+    "KIP-1289, Feature Gating and Rolling Upgrade, phase 1 (finding X9); KIP-1191, share.version 2",
+    ROLLING_SPEC.but(
+        applications=(share_app(max_records=1, program=GIVES_UP),),
+        releases=((1, NEW), (3, NEW), (5, NEW), (7, OLD)),
+        placements=(
+            *(p for p in SHARE_PLACEMENTS if p.partition not in ("src-0", STATE_BY_KEY)),
+            Placement("src-0", 5, (7,)),
+            Placement(STATE_BY_KEY, 5, (7,)),
+        ),
+    ),
+    (
+        *BEGIN,
+        Beat(
+            "sendShareAcknowledgementsToTransaction(acks, meta)",
+            "Phase 1 is under way: Brokers 1, 3 and 5 have the new binary, Broker 7 has 4.4. 'The code is "
+            "dormant' as long as its level is not finalized; level 2 is, since the dead-letter queues came.",
+            ("app-1 goes on", "quiet"),
+        ),
+        Beat(
+            "Broker 5 crashes",
+            "One ordinary failure. Broker 7 has copies of src-0 and of the log with the vote, and leads "
+            "both. Its binary reads no votes.",
+            ("B5 crashes", "quiet"),
+        ),
+        Beat(
+            "producer.commitTransaction()",
+            "Under the level of its own the call has thrown, and this is an abort. Under level 2 the output "
+            "is committed; the marker on the share side finds no vote at Broker 7.",
+            ("app-1 goes on", "quiet", "maybe app-1 goes on", "quiet"),
+        ),
+        Beat(
+            "The loop again",
+            "Record 100 is delivered by Broker 7. Look whether its output is committed already.",
+            ("maybe app-1 goes on", "quiet", "maybe app-1 goes on"),
+        ),
+    ),
+    ("app-1", "B3", "B5", "B7"),
+    ("finding-X9", "repaired"),
+    Question(
+        4,
+        "Three of four brokers have the new binary, share.version is 2. May the producer stage?",
+        (
+            Choice(
+                "no: the level that adds it is 3, and not finalized",
+                True,
+                "Right, in the repaired design: nobody can finalize 3 before the last broker knows it.",
+            ),
+            Choice(
+                "yes: every broker that it talks to has the request",
+                False,
+                "Then the vote lies in a log that a broker of 4.4 may lead next.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(4, "Who was to finalize what, before this call could succeed?"),
+        Watch(5, "The vote is durable and replicated. Is it of any use to Broker 7?"),
+    ),
+    checkpoints=(SAW_LSO, DELIVERED_TWICE),
+)
+
+STORIES: tuple[Scenario, ...] = (ROLLING, BINARY_DOWNGRADE, LEVEL_TAKEN)
