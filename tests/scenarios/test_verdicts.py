@@ -82,6 +82,8 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-rolling": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
     # An old binary does not read a vote, whatever the new one makes of it.
     "kip-1289-binary-downgrade": (LOST, LOST, LOST, LOST, LOST, LOST, IMPOSSIBLE),
+    # At the level that is finalized, 2, none of them stages.
+    "kip-1289-small-level-taken": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-rollout": (FINE, STUCK, FINE, *[IMPOSSIBLE] * 4),
     "kip-1289-corner-9": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-downgrade": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
