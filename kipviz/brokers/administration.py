@@ -5,8 +5,7 @@ WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and
   handleDescribeTransactions, ReplicaManager.activeProducerState.
 KIPS: KIP-664; KIP-994 and KIP-1152 add filters.
 DURABILITY: none; everything is read from what other roles hold.
-NOT MODELLED: the time of a producer's last record; that a transaction is listed only when it took
-  longer than the filter says by 1 ms; patterns are Python's regular expressions, Kafka's are Java's.
+NOT MODELLED: that a transaction is listed only when it took longer than the filter says by 1 ms; patterns are Python's regular expressions, Kafka's are Java's.
 """
 
 from __future__ import annotations
@@ -105,6 +104,7 @@ def on_describe_transactions(
                 if seen(on.image.acls, reply_to.source, Resource.TOPIC, topic_of(p))
             ),
             on.began_ms(name),
+            known.start_timestamp_ms,
         )
     return Effects(me, replies=(Reply(reply_to, answer),))
 
@@ -115,8 +115,8 @@ def on_describe_producers(
     """Tell an operator which producers the log of a partition knows.
 
     WHEN: an admin client asks the leader. CHECKS: nothing but who leads. DOES: nothing. ANSWERS:
-    for each producer its epoch, its last sequence, the coordinator epoch of its last marker and
-    where its open transaction begins.
+    for each producer its epoch, its last sequence, the time of its last batch or marker, the
+    coordinator epoch of its last marker and where its open transaction begins.
     Clause: KIP-664 "DescribeProducers"; ReplicaManager.activeProducerState.
     """
     producers = on.log(request.partition).producers
@@ -138,4 +138,5 @@ def _active(producer_id: int, entry: ProducerEntry) -> ActiveProducer:
         last_sequence,
         entry.coordinator_epoch,
         entry.transaction_first_offset,
+        entry.last_timestamp_ms,
     )

@@ -18,7 +18,7 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.messages.releases import Release, release
-from kipviz.records.batches import Batch
+from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import partition_for, topic_of
 
 NOBODY = -1
@@ -160,7 +160,8 @@ class Effects(Value, frozen=True):
 class Context(Value, frozen=True):
     """What a handler may look at besides its own state: nothing in it can be changed by it.
 
-    `ages` is how many ms ago transactions began, as far as a timed clock counts that.
+    `ages` is how many ms ago transactions began, as far as a timed clock counts that. `now_ms` is the
+    time that records carry, NO_TIMESTAMP where they carry none.
     """
 
     broker: int
@@ -170,6 +171,7 @@ class Context(Value, frozen=True):
     next_producer_id: int
     settings: BrokerSettings = BrokerSettings()
     ages: tuple[tuple[str, int], ...] = ()
+    now_ms: int = NO_TIMESTAMP
 
     def began_ms(self, transactional_id: str) -> int:
         """Give how long ago a transaction began; -1 where nobody counts."""

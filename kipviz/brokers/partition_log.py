@@ -16,7 +16,7 @@ from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.records.batches import ABORT, Batch
+from kipviz.records.batches import ABORT, NO_TIMESTAMP, Batch
 from kipviz.records.transaction_state import EPOCH_MAX
 
 SEQUENCE_MAX = 2_147_483_647
@@ -34,13 +34,15 @@ class SequenceRange(Value, frozen=True):
 class ProducerEntry(Value, frozen=True):
     """What a log knows of one producer id (ProducerStateEntry).
 
-    `transaction_first_offset` is -1 when no transaction of this producer is open here.
+    `transaction_first_offset` is -1 when no transaction of this producer is open here;
+    `last_timestamp_ms` is that of its last batch or marker, where records carry their time.
     """
 
     epoch: int
     batches: tuple[SequenceRange, ...] = ()
     transaction_first_offset: int = -1
     coordinator_epoch: int = -1
+    last_timestamp_ms: int = NO_TIMESTAMP
 
 
 class AbortedTransaction(Value, frozen=True):
@@ -238,7 +240,9 @@ def append(log: PartitionLog, batch: Batch) -> PartitionLog:
         kept = entry.batches if entry and entry.epoch == batch.producer_epoch else ()
         producers = producers.set(
             batch.producer_id,
-            ProducerEntry(batch.producer_epoch, kept, -1, batch.coordinator_epoch),
+            ProducerEntry(
+                batch.producer_epoch, kept, -1, batch.coordinator_epoch, batch.max_timestamp_ms
+            ),
         )
     elif batch.producer_id >= 0:
         kept = entry.batches if entry and entry.epoch == batch.producer_epoch else ()
@@ -251,9 +255,10 @@ def append(log: PartitionLog, batch: Batch) -> PartitionLog:
             first = batch.base_offset
             open_ = (*open_, (first, batch.producer_id))
         coordinator_epoch = entry.coordinator_epoch if entry else -1
-        producers = producers.set(
-            batch.producer_id, ProducerEntry(batch.producer_epoch, kept, first, coordinator_epoch)
+        fresh = ProducerEntry(
+            batch.producer_epoch, kept, first, coordinator_epoch, batch.max_timestamp_ms
         )
+        producers = producers.set(batch.producer_id, fresh)
     return log.but(
         batches=log.batches.append(batch),
         end_offset=batch.last_offset + 1,

@@ -54,6 +54,27 @@ class PendingAppend(Value, frozen=True):
     two_phase: bool = False
 
 
+def dated(
+    wait: PendingAppend, known: TransactionMetadata, now_ms: int, transaction_version: int
+) -> tuple[PendingAppend, TransactionRecord | Tombstone]:
+    """Give a transition with the time at which it is prepared, and what of it the log gets.
+
+    A completion was prepared when its decision was replicated; a name that is forgotten keeps its
+    time. Below transaction version 1 a record has no place for what came later.
+    """
+    record = wait.record
+    if record.state is TransactionState.DEAD:
+        return wait, Tombstone(record.transactional_id)
+    at_ms = known.complete_timestamp_ms if wait.answer == "complete" else now_ms
+    record = record.but(last_update_timestamp_ms=at_ms)
+    written = record
+    if transaction_version < 1:
+        written = record.but(
+            previous_producer_id=-1, next_producer_id=-1, client_transaction_version=0, version=0
+        )
+    return wait.but(record=record), written
+
+
 def nameless(role: Any, reply_to: ReplyTo, on: Context) -> Effects:
     """Give a producer without a transactional id an identity that nobody remembers.
 

@@ -27,6 +27,7 @@ from kipviz.brokers.transaction_append import (
     answers_of,
     append_of,
     append_timers,
+    dated,
     decided,
     nameless,
     needs_image,
@@ -34,7 +35,6 @@ from kipviz.brokers.transaction_append import (
     unheard,
 )
 from kipviz.brokers.transaction_metadata import (
-    COMPLETE_OF,
     COMPLETED,
     PREPARED,
     TransactionMetadata,
@@ -46,6 +46,7 @@ from kipviz.brokers.transaction_metadata import (
     init_producer_id_error,
     is_end_txn_retry,
     joined,
+    made_ready,
     metadata_of,
     next_identity,
     record_of,
@@ -69,7 +70,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import InitProducerId2PcResponse, answer_to
-from kipviz.records.batches import Batch
+from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (
     VALID_PREVIOUS,
@@ -143,6 +144,7 @@ def on_init_producer_id(
         **two_phase.limits_of(request),
         next_producer_id=-1,
         next_producer_epoch=-1,
+        start_timestamp_ms=NO_TIMESTAMP,
     )
     wait = PendingAppend(
         _next_offset(me, on),
@@ -174,7 +176,7 @@ def on_add_partitions(
         return Effects(me, replies=(Reply(reply_to, answer_add(error, request)),))
     wait = PendingAppend(
         _next_offset(me, on),
-        joined(known, request.partitions, 2 if request.version >= 4 else 0),
+        joined(known, request.partitions, 2 if request.version >= 4 else 0, on.now_ms),
         known.last_producer_epoch,
         "add",
         reply_to,
@@ -201,7 +203,7 @@ def on_add_offsets(
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         _next_offset(me, on),
-        joined(known, (partition,), 0),
+        joined(known, (partition,), 0, on.now_ms),
         known.last_producer_epoch,
         "offsets",
         reply_to,
@@ -385,7 +387,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
     parts: list[Effects] = [Effects(me, events=unheard(log))]
     for known in me.transactions.values():
         if known.state in PREPARED:
-            ready = known.but(pending_state=COMPLETE_OF[known.state])
+            ready = made_ready(known, on.now_ms)
             part = _send_markers(me, ready, known.partitions, on.after(*parts))
             me = part.state
             parts.append(part)
@@ -447,13 +449,7 @@ def _log(
     if not on.image.has_enough_replicas(me.shard):
         failed = fail_append(_with(me, known), wait, on)
         return failed.but(new_producer_ids=new_producer_ids)
-    written: TransactionRecord | Tombstone = wait.record
-    if target is S.DEAD:
-        written = Tombstone(known.transactional_id)
-    elif on.image.features.transaction_version < 1:
-        written = wait.record.but(
-            previous_producer_id=-1, next_producer_id=-1, client_transaction_version=0, version=0
-        )
+    wait, written = dated(wait, known, on.now_ms, on.image.features.transaction_version)
     batch = Batch(wait.offset, (written,))
     state = _with(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
@@ -501,7 +497,8 @@ def _decide(
     fence: bool = False,
     to: type[InitProducerIdResponse] = InitProducerIdResponse,
 ) -> Effects:
-    record = decision_of(known, on.next_producer_id, committed=committed, bumps=bumps, fence=fence)
+    how = {"committed": committed, "bumps": bumps, "fence": fence}
+    record = decision_of(known, on.next_producer_id, **how, now_ms=on.now_ms)
     if known.is_kept:
         record = two_phase.decision_of_kept(known, record, on)
     wait = PendingAppend(
@@ -553,7 +550,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     done = Effects(me, replies=answers_of(wait, known), events=(moved,))
     if known.state not in PREPARED:
         return done
-    ready = known.but(pending_state=COMPLETE_OF[known.state])
+    ready = made_ready(known, on.now_ms)
     sending = _send_markers(me, ready, known.partitions, on)
     return with_effects(
         sending.state,

@@ -17,6 +17,7 @@ from kipviz.messages.transactions import (
     InitProducerId,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import (
     EPOCH_MAX,
     LAST_CLIENT_EPOCH,
@@ -28,6 +29,8 @@ S = TransactionState
 
 PREPARED = (S.PREPARE_COMMIT, S.PREPARE_ABORT)
 COMPLETED = (S.COMPLETE_COMMIT, S.COMPLETE_ABORT)
+# No transaction is open: the next partition begins one.
+BETWEEN = (S.EMPTY, *COMPLETED)
 COMPLETE_OF = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABORT}
 
 
@@ -41,6 +44,8 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     (KAFKA-20357). `next_producer_epoch` is set only while KIP-939 keeps the transaction: then the
     next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's (draft).
     `has_failed_epoch_fence` says that the epoch here is one whose record could not be written.
+    `complete_timestamp_ms` is when a decided transaction was made ready for its completion: Kafka
+    prepares that record before it sends the markers, so it has the time of then.
     """
 
     transactional_id: str
@@ -60,6 +65,9 @@ class TransactionMetadata(Part, frozen=True, dict=True):
     next_producer_epoch: int = -1
     heartbeat_interval_ms: int = 0
     has_failed_epoch_fence: bool = False
+    start_timestamp_ms: int = NO_TIMESTAMP
+    last_update_timestamp_ms: int = NO_TIMESTAMP
+    complete_timestamp_ms: int = NO_TIMESTAMP
 
     @property
     def is_kept(self) -> bool:
@@ -110,11 +118,21 @@ def why_not_timed_out(known: TransactionMetadata) -> str | None:
 
 
 def joined(
-    known: TransactionMetadata, partitions: tuple[str, ...], version: int
+    known: TransactionMetadata, partitions: tuple[str, ...], version: int, now_ms: int
 ) -> TransactionRecord:
-    """Give the record of a transaction that some partitions join."""
+    """Give the record of a transaction that some partitions join; with the first of them it begins.
+
+    Source: TransactionMetadata.prepareAddPartitions.
+    """
     union = tuple(sorted({*known.partitions, *partitions}))
-    return record_of(known, S.ONGOING, partitions=union, client_transaction_version=version)
+    begins = now_ms if known.state in BETWEEN else known.start_timestamp_ms
+    return record_of(
+        known,
+        S.ONGOING,
+        partitions=union,
+        client_transaction_version=version,
+        start_timestamp_ms=begins,
+    )
 
 
 def metadata_of(record: TransactionRecord) -> TransactionMetadata:
@@ -131,13 +149,18 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
         client_transaction_version=record.client_transaction_version,
         next_producer_epoch=record.next_producer_epoch,
         heartbeat_interval_ms=record.heartbeat_interval_ms,
+        start_timestamp_ms=record.start_timestamp_ms,
+        last_update_timestamp_ms=record.last_update_timestamp_ms,
     )
 
 
 def record_of(
     known: TransactionMetadata, state: TransactionState, **changes: Any
 ) -> TransactionRecord:
-    """Give the record of a transition; it remembers the producer id from before it."""
+    """Give the record of a transition; it remembers the producer id from before it.
+
+    Its last update is told when it is logged (`transaction_append.dated`).
+    """
     record = TransactionRecord(
         known.transactional_id,
         known.producer_id,
@@ -150,6 +173,7 @@ def record_of(
         known.client_transaction_version,
         known.next_producer_epoch,
         heartbeat_interval_ms=known.heartbeat_interval_ms,
+        start_timestamp_ms=known.start_timestamp_ms,
     )
     return record.but(**changes)
 
@@ -312,13 +336,14 @@ def decision_of(
     committed: bool,
     bumps: bool = True,
     fence: bool = False,
+    now_ms: int = NO_TIMESTAMP,
 ) -> TransactionRecord:
     """Give the record of a decision, with the next epoch (KIP-890: every transaction bumps it).
 
     Without `bumps` (transaction versions 0 and 1) the epoch stays, unless the coordinator ends the
     transaction by itself to `fence` its producer. At the last epoch the next producer id is taken
     now and becomes valid with COMPLETE_*. An epoch that is at the very end already is not bumped,
-    so that a broken state can be aborted.
+    so that a broken state can be aborted. An abort of what was never begun has begun just now.
     Source: TransactionMetadata.prepareAbortOrCommit.
     """
     target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
@@ -336,7 +361,16 @@ def decision_of(
         producer_epoch=min(known.producer_epoch + 1, EPOCH_MAX),
         next_producer_id=fresh_producer_id if known.is_exhausted else -1,
         client_transaction_version=2,
+        start_timestamp_ms=now_ms if known.state in BETWEEN else known.start_timestamp_ms,
     )
+
+
+def made_ready(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
+    """Give a decided transaction whose completion is prepared: its markers are about to be sent.
+
+    Source: TransactionMetadata.prepareComplete.
+    """
+    return known.but(pending_state=COMPLETE_OF[known.state], complete_timestamp_ms=now_ms)
 
 
 def completion_of(known: TransactionMetadata) -> TransactionRecord:

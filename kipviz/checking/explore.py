@@ -286,12 +286,12 @@ class Search:
 
     def _keep(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
         if self._full is not None and number < FULL_STATES_MAX:
-            self._full.append((world, states))
+            self._full.append((self._shared(world), states))
 
     def _compare(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
         if self._full is None or number >= len(self._full):
             return
-        if self._full[number] != (world, states):
+        if self._full[number] != (self._shared(world), states):
             raise DigestsCollide(f"two different states among {len(self.graph):,} have one digest")
 
     def _asking(self, progress: ProgressTold | None) -> Callable[[], bool]:

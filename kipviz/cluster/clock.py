@@ -33,7 +33,8 @@ class Clock(Value, frozen=True):
     `delay_max_ms` is how long a message is on the wire at most, and a replica or a new coordinator
     takes for its reading; `pause_max_ms` is how long a client's thread that could go on stands still at
     most. -1 is as long as it likes. `refresh_ms` is how often a share-partition leader looks up what became of
-    the votes that it holds (our inference), -1 whenever it likes.
+    the votes that it holds (our inference), -1 whenever it likes. `stamps` says that records carry the time at
+    which they were written, in ms since the run began (see `stamps`).
     """
 
     kind: str = UNTIMED
@@ -41,6 +42,7 @@ class Clock(Value, frozen=True):
     tick: str = TICKS[0]
     pause_max_ms: int = NEVER
     refresh_ms: int = NEVER
+    stamps: bool = False
 
     @property
     def timed(self) -> bool:
@@ -95,6 +97,8 @@ def why_no_clock(clock: Clock) -> str | None:
         bound = getattr(clock, name)
         if type(bound) is not int or bound < NEVER:
             return f"{name} is a whole number from 0, or -1 for no bound, not {bound!r}"
+    if clock.stamps and not clock.timed:
+        return "records carry their time with a timed clock only: leave stamps at false"
     return None
 
 

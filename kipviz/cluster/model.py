@@ -62,6 +62,7 @@ from kipviz.cluster.operating import acl_changes, installations, upgrades, why_n
 from kipviz.cluster.pausing import pausable, paused, why_still
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
+from kipviz.cluster.stamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.why_not import WHY_NOT, cuttable, deletable, is_cut
 from kipviz.cluster.world import (
@@ -155,6 +156,7 @@ class ClusterModel:
         self._clients = clients
         self._instant = spec.replication == "instant"
         self._timed = spec.clock.timed
+        self._horizon_ms = horizon_of(spec)
         self._keys = SearchKeys()
         # What was found for the client or role seen last in its place; nothing but a memory.
         self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
@@ -182,11 +184,14 @@ class ClusterModel:
 
     def search_key(self, world: World) -> bytes:
         """Give sixteen bytes that are equal for equal worlds."""
-        return self._keys.of(world)
+        return self._keys.of(set_back(world, self._horizon_ms))
 
     def shared(self, world: World) -> World:
-        """Give an equal world that shares its tables with the equal ones that were met before."""
-        return self._keys.shared(world)
+        """Give an equal world that shares its tables with the equal ones that were met before.
+
+        Where records carry their time, its clock is set back.
+        """
+        return self._keys.shared(set_back(world, self._horizon_ms))
 
     # -- what can happen -----------------------------------------------------------------------
 
@@ -279,6 +284,7 @@ class ClusterModel:
             self._brokers,
             world.next_producer_id,
             self.spec.settings,
+            now_ms=world.now_ms,
         )
 
     def _of_clients(self, world: World) -> _OfClients:

@@ -15,6 +15,7 @@ from kipviz.cluster.world import World
 from kipviz.core.alike import Alike
 from kipviz.core.table import Table
 from kipviz.core.values import Part, digest_of, encoding, fingerprint
+from kipviz.records.batches import NO_TIMESTAMP
 
 _Table: TypeAlias = Table[Any, Any]
 Pieces: TypeAlias = tuple[tuple[Any, ...], _Table, _Table, _Table, _Table]
@@ -56,7 +57,9 @@ class SearchKeys:
 def pieces_of(world: World) -> Pieces:
     """Take a world to pieces that are alike in many worlds: what is in no table, and its tables."""
     ids = world.next_producer_id
-    rest = (world.image, world.up, world.budget, world.cuts, ids, world.deadlines)
+    rest: tuple[Any, ...] = (world.image, world.up, world.budget, world.cuts, ids, world.deadlines)
+    if world.now_ms != NO_TIMESTAMP:
+        rest = (*rest, world.now_ms)
     return rest, world.logs, world.roles, world.applications, world.connections
 
 

@@ -59,7 +59,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.releases import knows
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
 
 
@@ -84,6 +84,7 @@ class Turn:
         self.next_producer_id = world.next_producer_id
         self._before = world
         self._deadlines = world.deadlines
+        self._now_ms = world.now_ms
         self.events: list[Event] = []
         self._broker_rules = broker_rules
         self.client_rules = client_rules
@@ -105,6 +106,7 @@ class Turn:
             self.cuts,
             self.next_producer_id,
             self._deadlines,
+            self._now_ms,
         )
         if not self.spec.clock.timed:
             return world
@@ -118,6 +120,8 @@ class Turn:
         """Let the time of one tick pass."""
         elapsed = deadlines.tick_of(self.spec, self._before)
         self._deadlines = passed(self._deadlines, elapsed)
+        if self._now_ms != NO_TIMESTAMP:
+            self._now_ms += elapsed
         self.events.append(TimePassed(elapsed))
 
     # -- roles ---------------------------------------------------------------------------------
@@ -132,6 +136,7 @@ class Turn:
             self.next_producer_id,
             self._settings,
             self._ages,
+            self._now_ms,
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
@@ -141,7 +146,7 @@ class Turn:
         self.next_producer_id += effects.new_producer_ids
         self.events += effects.events
         for partition, batch in effects.appends:
-            log = append(self.logs[partition], batch)
+            log = append(self.logs[partition], self._dated(batch))
             at_once = self._instant and self.image.has_enough_replicas(partition)
             self.logs = self.logs.set(partition, replicate(log) if at_once else log)
         for partition, offset in effects.given_up:
@@ -160,6 +165,12 @@ class Turn:
             for partition, _ in effects.appends:
                 if self.image.has_enough_replicas(partition):
                     self.notify(partition)
+
+    def _dated(self, batch: Batch) -> Batch:
+        """Give a batch with the time at which it is appended, where records carry it."""
+        if self._now_ms == NO_TIMESTAMP:
+            return batch
+        return batch.but(max_timestamp_ms=self._now_ms)
 
     def replicate(self, partition: str) -> None:
         """Move a partition's high watermark to its end and tell who waits for it."""

@@ -1,7 +1,7 @@
 """The world: everything that is, at one moment, as one immutable value.
 
-No dice, no correlation ids, no absolute times and no ledgers: what would keep two equal
-situations apart is not in it.
+No dice, no correlation ids and no ledgers: what would keep two equal situations apart is not in it.
+Times are absolute only where records carry them, and a search sets the clock back (see `stamps`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
-from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch, DataRecord
+from kipviz.records.batches import COORDINATOR_SEQUENCE, NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -107,7 +107,8 @@ class Connection(Part, frozen=True, dict=True):
 class World(Part, frozen=True, dict=True):
     """A cluster and its clients at one moment.
 
-    `deadlines` is what is due when, from now on; there are none with an untimed clock.
+    `deadlines` is what is due when, from now on; there are none with an untimed clock. `now_ms` is how
+    long the run has taken, where records carry their time; else nobody counts, and it is NO_TIMESTAMP.
     """
 
     image: Image
@@ -120,6 +121,7 @@ class World(Part, frozen=True, dict=True):
     cuts: tuple[tuple[str, str], ...] = ()
     next_producer_id: int = 0
     deadlines: tuple[Deadline, ...] = ()
+    now_ms: int = NO_TIMESTAMP
 
 
 def host_of(source: str) -> str:
@@ -187,6 +189,7 @@ def first_world(spec: ClusterSpec) -> World:
         spec.brokers,
         spec.budget,
         next_producer_id=spec.first_producer_id,
+        now_ms=0 if spec.clock.stamps else NO_TIMESTAMP,
     )
 
 

@@ -27,7 +27,7 @@ KIP = Kip(
             "brokers.administration.on_describe_transactions",
             "kip-664-fence",
             "brokers/test_administration.py::test_a_description_has_what_the_coordinator_knows",
-            note="how long ago it began, on a timed clock only",
+            note="how long ago it began on a timed clock, at which time where records carry it (stamps)",
         ),
         Row(
             "DescribeProducers",
@@ -37,7 +37,7 @@ KIP = Kip(
             "kip-664-abort-not-hanging",
             "brokers/test_administration.py::"
             "test_the_producers_of_a_log_are_told_with_what_they_have_open",
-            note="of the leader only, and without the time of the last record",
+            note="of the leader only; the time of the last record where records carry it (stamps)",
         ),
         Row(
             "kafka-transactions.sh find-hanging",

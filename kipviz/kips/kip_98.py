@@ -171,6 +171,15 @@ KIP = Kip(
             page="10-kip-98-transactions",
         ),
         Row(
+            "TransactionStartTimestampMs, TransactionLastUpdateTimestampMs",
+            "A record says since when its transaction is open, and when it was changed.",
+            MODELLED,
+            handler="brokers.transaction_append.dated",
+            test="conformance/test_transactions.py::"
+            "test_07_a_clock_that_goes_back_keeps_nobody_from_adding_partitions",
+            note="where a spec of a timed clock asks for times in records (stamps)",
+        ),
+        Row(
             "transactional.id.expiration.ms",
             "A name that nobody uses is forgotten.",
             MODELLED,

@@ -27,7 +27,7 @@ KIP = Kip(
             "brokers.administration.on_describe_transactions",
             "kip-994-who-takes-long",
             BROKER + "a_description_says_how_long_ago_the_transaction_began",
-            note="times are relative: how long ago, up to an hour",
+            note="how long ago, up to an hour; the time itself where records carry it (stamps)",
         ),
     ),
 )

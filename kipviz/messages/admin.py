@@ -7,6 +7,7 @@ from typing import ClassVar
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState
@@ -67,7 +68,8 @@ class DescribeTransactionsResponse(Message, frozen=True):
     """What the coordinator knows; `partitions` are those that have no marker yet.
 
     `began_ms` is how long ago the transaction began, as far as a timed clock counts that, else -1. In
-    Kafka it is the time at which it began, from which the operator's tool takes the difference.
+    Kafka it is the time at which it began, from which the operator's tool takes the difference: that is
+    `start_timestamp_ms`, where records carry their time.
     Beside an error all other numbers are 0.
     """
 
@@ -82,6 +84,7 @@ class DescribeTransactionsResponse(Message, frozen=True):
     producer_epoch: int = 0
     partitions: tuple[str, ...] = ()
     began_ms: int = -1
+    start_timestamp_ms: int = NO_TIMESTAMP
 
 
 class DescribeProducers(Message, frozen=True):
@@ -98,7 +101,8 @@ class DescribeProducers(Message, frozen=True):
 class ActiveProducer(Value, frozen=True):
     """What a log knows of a producer; -1 where it has nothing to say.
 
-    `start_offset` is where its open transaction begins. NOT MODELLED: its last timestamp.
+    `start_offset` is where its open transaction begins, `last_timestamp_ms` when its last batch or marker
+    was written, where records carry their time.
     """
 
     producer_id: int
@@ -106,6 +110,7 @@ class ActiveProducer(Value, frozen=True):
     last_sequence: int
     coordinator_epoch: int
     start_offset: int
+    last_timestamp_ms: int = NO_TIMESTAMP
 
 
 class DescribeProducersResponse(Message, frozen=True):

@@ -9,6 +9,9 @@ from kipviz.core.values import Value
 # transaction coordinator's own records have -1. Recorded of Kafka 4.4.0.
 COORDINATOR_SEQUENCE = 0
 
+# What stands for a time that nobody wrote down (RecordBatch.NO_TIMESTAMP).
+NO_TIMESTAMP = -1
+
 COMMIT = "COMMIT"
 ABORT = "ABORT"
 
@@ -31,7 +34,9 @@ class Batch(Value, frozen=True):
     """A v2 record batch: the header fields that the protocol decides on, and its records.
 
     `control` is empty for data, COMMIT or ABORT for an end-transaction marker (attributes 0x20).
-    A control batch takes one offset. Source: DefaultRecordBatch, EndTransactionMarker.
+    A control batch takes one offset. `max_timestamp_ms` is when it was appended, where records carry
+    their time: message.timestamp.type is LogAppendTime. Source: DefaultRecordBatch, EndTransactionMarker.
+    NOT MODELLED: the times that producers write themselves (CreateTime), and clocks that differ.
     """
 
     base_offset: int
@@ -42,6 +47,7 @@ class Batch(Value, frozen=True):
     transactional: bool = False
     control: str = ""
     coordinator_epoch: int = -1
+    max_timestamp_ms: int = NO_TIMESTAMP
 
     @property
     def count(self) -> int:

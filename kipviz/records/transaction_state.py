@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kipviz.core.values import Value
+from kipviz.records.batches import NO_TIMESTAMP
 
 
 class TransactionState(StrEnum):
@@ -62,7 +63,9 @@ class TransactionRecord(Value, frozen=True):
     nor for the client's transaction version. `heartbeat_interval_ms` is not in Kafka's: that KIP-1309
     (draft) would log it is our inference.
 
-    NOT MODELLED: the two timestamps; time is untimed, a timeout is an action.
+    The two timestamps are TransactionStartTimestampMs and TransactionLastUpdateTimestampMs: when the
+    first partition joined, and when the transition was prepared. Both are NO_TIMESTAMP where records
+    carry no time.
     """
 
     transactional_id: str
@@ -77,6 +80,8 @@ class TransactionRecord(Value, frozen=True):
     next_producer_epoch: int = -1
     version: int = 1
     heartbeat_interval_ms: int = 0
+    start_timestamp_ms: int = NO_TIMESTAMP
+    last_update_timestamp_ms: int = NO_TIMESTAMP
 
 
 class Tombstone(Value, frozen=True):

@@ -67,7 +67,7 @@ OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
-OF_CLOCKS = ("clock", "tick", "delay_max_ms", "pause_max_ms", "refresh_ms")
+OF_CLOCKS = ("clock", "tick", "stamps", "delay_max_ms", "pause_max_ms", "refresh_ms")
 # Settings of brokers that are shown only where they are not Kafka's: few clusters come near them.
 WHERE_SET = ("state_upkeep", "share_group_max_size", "share_sessions_max", "offsets_expire")
 _WORDS = {
@@ -231,7 +231,9 @@ def _of_clock(clock: Clock) -> list[Setting]:
             ),
         )
         found.append(Setting("tick", "How does time pass?", clock.tick, ticks))
-        for name in OF_CLOCKS[2:]:
+        asks = "Do records carry the time at which they were written?"
+        found.append(Setting("stamps", asks, _word(clock.stamps), YES_OR_NO))
+        for name in OF_CLOCKS[3:]:
             bound = getattr(clock, name)
             found.append(Setting(name, _WORDS[name], FREE if bound < 0 else str(bound)))
     return found
@@ -251,6 +253,8 @@ def _clock(clock: Clock, name: str, value: str) -> Clock:
         fresh = clock.but(kind=value)
     elif name == "tick":
         fresh = clock.but(tick=value)
+    elif name == "stamps":
+        fresh = clock.but(stamps=_switch(name, value))
     else:
         fresh = clock.but(**{name: NEVER if value == FREE else _number(name, value, 0)})
     wrong = why_no_clock(fresh)

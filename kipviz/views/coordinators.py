@@ -9,6 +9,8 @@ from kipviz.brokers.consumer_group import GroupMember
 from kipviz.brokers.context import Image
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.cluster.clock import ms
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.consumer_offsets import STABLE
 from kipviz.views.facts import Card, Fact, facts, listed, number, short_name
 
@@ -89,6 +91,10 @@ def transaction(known: TransactionMetadata | None, loading: bool | None) -> Card
         rows.append(("next epoch", number(known.next_producer_epoch), "calm"))
     if known.is_kept:
         rows.append(("kept: to be ended by", known.kept_for, "pending"))
+    if known.start_timestamp_ms != NO_TIMESTAMP:
+        rows.append(("began at", ms(known.start_timestamp_ms), "calm"))
+    if known.last_update_timestamp_ms != NO_TIMESTAMP:
+        rows.append(("last update at", ms(known.last_update_timestamp_ms), "calm"))
     if known.cancelled:
         rows.append(("markers", "refused for good", "broken"))
     return facts(rows)

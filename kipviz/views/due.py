@@ -21,6 +21,7 @@ from kipviz.cluster.deadlines import (
 from kipviz.cluster.labels import label
 from kipviz.cluster.timers import AGE, ages
 from kipviz.cluster.world import World
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.facts import Card, Fact, facts
 
 UNDER_WAY = (WIRE, REPLICATED, LOADED, SENT, GONE_ON)
@@ -51,6 +52,8 @@ def timers(world: World) -> Card:
     What is under way at this moment is no timer, and seen elsewhere.
     """
     rows: list[Fact] = []
+    if world.now_ms != NO_TIMESTAMP:
+        rows.append(("time", f"{ms(world.now_ms)} since the run began", "calm"))
     for name, age in ages(world):
         rows.append((f"{name} began", f"{ms(age)} ago", "calm"))
     for deadline in _timers(world):

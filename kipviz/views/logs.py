@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from kipviz.brokers import partition_log
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.cluster.clock import ms
 from kipviz.cluster.rebuilt import GONE, PassedOver
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
@@ -264,6 +265,10 @@ def _transaction(record: TransactionRecord) -> str:
         parts.append(f"next pid {record.next_producer_id}")
     if record.next_producer_epoch >= 0:
         parts.append(f"next epoch {record.next_producer_epoch}")
+    if record.start_timestamp_ms != NO_TIMESTAMP:
+        parts.append(f"began at {ms(record.start_timestamp_ms)}")
+    if record.last_update_timestamp_ms != NO_TIMESTAMP:
+        parts.append(f"update at {ms(record.last_update_timestamp_ms)}")
     return " · ".join(parts)
 
 

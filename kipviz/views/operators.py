@@ -19,6 +19,7 @@ from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
 )
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.facts import listed, number, short_name
 
 OF_SHARE_GROUPS = (
@@ -75,7 +76,9 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
         case DescribeProducersResponse(producers=found):
             for p in found:
                 since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
-                yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}"
+                last = p.last_timestamp_ms
+                heard = "" if last == NO_TIMESTAMP else f", last heard at {ms(last)}"
+                yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}{heard}"
         case ShareGroupDescribeResponse(state=state) if state:
             yield "state", f"{message.state}, group epoch {message.epoch}"
             for member in message.members:

@@ -16,7 +16,7 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.message import Message
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
 TOPIC_IDS = {"src": "AAAAAAAAAAAAAAAAAAAAAg", "output-A": "AAAAAAAAAAAAAAAAAAAAAw"}
 
@@ -44,6 +44,7 @@ class Desk:
         self.settings = BrokerSettings(**settings)
         self.image: dict[str, Any] = {}
         self.next_producer_id = 9
+        self.now_ms = NO_TIMESTAMP
         self.replies: list[tuple[ReplyTo, Message]] = []
         self.requests: list[Request] = []
         self.local: list[LocalCall] = []
@@ -65,6 +66,7 @@ class Desk:
             self.rules,
             self.next_producer_id,
             self.settings,
+            now_ms=self.now_ms,
         )
 
     def ask(self, handler: Any, request: Message, source: str = "") -> Message | None:

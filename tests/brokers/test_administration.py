@@ -200,3 +200,22 @@ def test_a_description_says_how_long_ago_the_transaction_began():
         COORDINATOR, request, ReplyTo("operator/admin", 1, 0), desk.on
     ).replies[0]
     assert unknown.message.began_ms == -1
+
+
+def test_where_records_carry_their_time_an_operator_is_told_it():
+    begun = KNOWN[0].but(start_timestamp_ms=30_000)
+    role = COORDINATOR.but(transactions=Table.of({"my-a": begun}))
+    desk = Desk(transaction_coordinator, role, leaders={HOME: 1, "out-0": 3})
+    to = ReplyTo("operator/admin", 1, 0)
+    told = asked.on_describe_transactions(role, DescribeTransactions("my-a"), to, desk.on)
+    assert told.replies[0].message.start_timestamp_ms == 30_000
+    leader = Desk(partition_leader, PartitionLeader("out-0", 0), leaders={"out-0": 1})
+    sent = Batch(0, (DataRecord("x"),), 4, 1, 0, transactional=True, max_timestamp_ms=31_000)
+    ended = Batch(1, (), 4, 1, transactional=True, control=ABORT, max_timestamp_ms=90_000)
+    heard = []
+    for batch in (sent, ended):
+        leader.logs["out-0"] = append(leader.logs["out-0"], batch)
+        request = DescribeProducers("out-0")
+        answer = asked.on_describe_producers(leader.role, request, to, leader.on)
+        heard += [p.last_timestamp_ms for p in answer.replies[0].message.producers]
+    assert heard == [31_000, 90_000], "a marker is heard of, too"

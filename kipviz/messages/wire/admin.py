@@ -7,6 +7,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import index_of, topic_of
 
 LIST_TRANSACTIONS_REQUEST = Schema(
@@ -166,6 +167,7 @@ def _described(m: model.DescribeTransactionsResponse, _: Around) -> Struct:
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,
         "Topics": indexes(m.partitions, lambda t, found: {"Topic": t, "Partitions": found}),
+        **_time("TransactionStartTimeMs", m.start_timestamp_ms),
     }
     return {"TransactionStates": (state,)}
 
@@ -183,6 +185,7 @@ def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struc
             "LastSequence": p.last_sequence,
             "CoordinatorEpoch": p.coordinator_epoch,
             "CurrentTxnStartOffset": p.start_offset,
+            **_time("LastTimestamp", p.last_timestamp_ms),
         }
         for p in m.producers
     )
@@ -192,6 +195,11 @@ def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struc
         "ActiveProducers": active,
     }
     return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
+
+
+def _time(name: str, at_ms: int) -> Struct:
+    """Give a field with a time; nothing where records carry none, so that the bytes say it is not told."""
+    return {} if at_ms == NO_TIMESTAMP else {name: at_ms}
 
 
 KINDS: dict[type[Message], Kind] = {
@@ -204,7 +212,7 @@ KINDS: dict[type[Message], Kind] = {
         {
             "DescribeTransactionsResponse.TransactionStates[].TransactionStartTimeMs": (
                 -1,
-                "none; times are relative here",
+                "none; records carry no time here (setting stamps)",
             )
         },
     ),

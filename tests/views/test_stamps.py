@@ -1,0 +1,67 @@
+"""What is shown of times in records, and the bytes of the two messages that tell some."""
+
+from __future__ import annotations
+
+from kipviz.brokers.transaction_metadata import metadata_of
+from kipviz.cluster.world import World
+from kipviz.messages.admin import (
+    ActiveProducer,
+    DescribeProducersResponse,
+    DescribeTransactionsResponse,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Encoded
+from kipviz.messages.wire.frame import bytes_of
+from kipviz.messages.wire.kind import Around
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.coordinators import transaction
+from kipviz.views.due import timers
+from kipviz.views.logs import entries
+from kipviz.views.operators import found_out
+from tests.cluster.test_stamps import STAMPED, TIMED, model_of, transactions, walk
+
+S = TransactionState
+
+
+def ended(*settings: str) -> World:
+    return walk(model_of("kip-1289-small", "time_out=1", *settings, name="repaired"), 4)[-1][1]
+
+
+def test_the_timers_card_says_what_time_it_is_where_records_say_it_too() -> None:
+    world = ended(*STAMPED)
+    assert timers(world)["time"]["value"] == f"{world.now_ms // 1_000} s since the run began"
+    assert "time" not in timers(ended(*TIMED))
+
+
+def test_a_record_of_a_transaction_is_shown_with_its_times() -> None:
+    world = ended(*STAMPED)
+    home = next(n for n in world.logs if n.startswith("__transaction_state"))
+    shown = [str(cells.get("value")) for cells in entries(world.logs[home], str).values()]
+    assert any("PREPARE" in text and "began at" in text for text in shown)
+    assert all("began at" not in text for text in shown if "EMPTY" in text)
+    assert all("update at" in text for text in shown if "→" in text)
+    last = transactions(world)[-1]
+    card = transaction(metadata_of(last), loading=False)
+    assert {"last update at"} <= set(card)
+
+
+def raw(message: Message) -> bytes:
+    encoded: Encoded = bytes_of(message, Around())
+    return encoded.data
+
+
+def test_an_operator_is_told_times_in_words_and_in_bytes() -> None:
+    told = DescribeProducersResponse(
+        Errors.NONE, "out-0", (ActiveProducer(4, 1, 0, -1, 7, last_timestamp_ms=31_000),)
+    )
+    assert dict(found_out(told)) == {
+        "producer id 4": "epoch 1, open since offset 7, last heard at 31 s"
+    }
+    at = (31_000).to_bytes(8, "big")
+    assert at in raw(told)
+    assert at not in raw(told.but(producers=(ActiveProducer(4, 1, 0, -1, 7),)))
+    described = DescribeTransactionsResponse(
+        Errors.NONE, "my-a", S.ONGOING, 60_000, 4, 1, ("out-0",), start_timestamp_ms=31_000
+    )
+    assert at in raw(described)
