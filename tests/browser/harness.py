@@ -202,8 +202,10 @@ class Lab:
             process.wait()
 
     def _start_browser(self, undo: contextlib.ExitStack, chromium: str) -> None:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import expect, sync_playwright
 
+        # A page answers at once or never; what differs between machines is how busy they are.
+        expect.set_options(timeout=30_000)
         playwright = undo.enter_context(sync_playwright())
         self._browser = playwright.chromium.launch(
             executable_path=chromium, args=CHROMIUM_ARGUMENTS

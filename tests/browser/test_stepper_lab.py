@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -113,9 +114,7 @@ def test_a_choice_is_answered_by_the_kernel_and_both_know_where_we_are(stepper):
     page.get_by_text("Broker 5 is gone, and with it").wait_for()
     place = "(stepper.branch, stepper.step, len(stepper.branches))"
     found = [value(notebook, place)]
-    while (
-        found[-1] != "(1, 41, 1)" and len(found) < 30
-    ):  # the page tells of its place a little later
+    while found[-1] != "(1, 41, 1)" and len(found) < 300:  # the page tells its place a little later
         page.wait_for_timeout(50)
         found.append(value(notebook, place))
     assert found[-1] == "(1, 41, 1)"
@@ -146,9 +145,9 @@ def test_after_a_restart_of_the_kernel_the_stepper_still_steps(stepper):
     page.locator(".kv").focus()
     for _ in range(9):
         page.keyboard.press("ArrowRight")
-    assert "The decision is durable" in page.locator(".kv-context").inner_text()
+    expect(page.locator(".kv-context")).to_contain_text("The decision is durable")
     page.keyboard.press("ArrowLeft")
-    assert "8" in page.locator(".kv-where-big").inner_text()
+    expect(page.locator(".kv-where-big")).to_contain_text("8")
 
 
 def test_two_designs_step_together_in_the_dark_theme(open_notebook):
@@ -160,7 +159,7 @@ def test_two_designs_step_together_in_the_dark_theme(open_notebook):
     page.locator(".kv-side").nth(1).wait_for()
     assert page.locator(".kv").get_attribute("data-theme") == "dark"
     page.get_by_role("button", name="first difference").click()
-    assert page.locator(".kv-differs:visible").count() == 2
+    expect(page.locator(".kv-differs:visible")).to_have_count(2)
 
 
 def test_the_stored_output_is_the_text_twin(stepper):
