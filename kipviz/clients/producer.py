@@ -199,11 +199,11 @@ def send_offsets(
     request = TxnOffsetCommit(
         *who, member_id, member_epoch, offsets, version, instance_id=instance_id
     )
+    asked = topic_ids.asked(me.topics, request, me.newest_offset_commit)
     if me.implicit:
-        asked = topic_ids.asked(me.topics, request)
         return me.but(queue=(*me.queue, *asked, request), transaction_started=True, done=False)
     first = AddOffsetsToTxn(me.transactional_id, me.producer_id, me.producer_epoch, group_id)
-    return me.but(queue=(*me.queue, first, request), done=False)
+    return me.but(queue=(*me.queue, *asked, first, request), done=False)
 
 
 def send_share_acknowledgements(

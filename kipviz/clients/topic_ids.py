@@ -30,9 +30,14 @@ class TopicIds(Value, frozen=True):
     refused: bool = False
 
 
-def asked(me: TopicIds, request: TxnOffsetCommit) -> tuple[Metadata, ...]:
-    """Give the question that goes out before offsets are sent, if there is one."""
-    topics = missing(me, request) if request.version >= BY_ID else ()
+def asked(me: TopicIds, request: TxnOffsetCommit, newest: int) -> tuple[Metadata, ...]:
+    """Give the question that goes out before offsets are sent, if there is one.
+
+    It is asked also where the ids may not be used, below transaction version 2: Java waits for the
+    topics first and chooses the version when it builds the request. Where the brokers know no version with ids
+    it is left out here.
+    """
+    topics = missing(me, request) if newest >= BY_ID else ()
     return (Metadata(topics),) if topics else ()
 
 

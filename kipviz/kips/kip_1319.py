@@ -63,6 +63,14 @@ KIP = Kip(
             page="25-kip-447-and-1319",
         ),
         Row(
+            "Compatibility: transaction version 1",
+            "Version 4 at most, by names: what is made again is not told apart.",
+            MODELLED,
+            handler="clients.topic_ids.named",
+            scenario="kip-1319-remade-tv1",
+            test="clients/test_topic_ids.py::test_below_transaction_version_2_the_id_is_looked_up_and_not_sent",
+        ),
+        Row(
             "Producer-Side: error handling",
             "UNKNOWN_TOPIC_ID is tried again, the other two end the transaction.",
             SIMPLIFIED,

@@ -17,6 +17,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.transactions import AddOffsetsToTxn, AddOffsetsToTxnResponse
 
 SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")
 OFFSETS = (GroupOffset("src-0", 2), GroupOffset("other-1", 5))
@@ -94,6 +95,18 @@ def test_the_version_is_the_newest_that_both_sides_know(newest, version):
     _, request = send(staging(me))
     assert request.version == version
     assert bool(request.topic_ids) == (version == 6)
+
+
+def test_below_transaction_version_2_the_id_is_looked_up_and_not_sent():
+    """TxnOffsetCommitRequest.Builder: at most version 4, whatever the brokers know."""
+    me, asked = send(staging(started().but(version=1)))
+    assert asked == Metadata(("src",))
+    me, first = send(client.on_response(me, MetadataResponse(Errors.NONE, (SRC,))))
+    assert isinstance(first, AddOffsetsToTxn)
+    _, request = send(client.on_response(me, AddOffsetsToTxnResponse(Errors.NONE)))
+    assert (request.version, request.topic_ids) == (4, ())
+    older = client.connected(started().but(version=1), Features(1, 5))
+    assert isinstance(send(staging(older))[1], AddOffsetsToTxn)
 
 
 def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():

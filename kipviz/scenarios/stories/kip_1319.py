@@ -272,4 +272,60 @@ TOO_LATE = Scenario(
     checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
 )
 
-STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE)
+BELOW_2 = Scenario(
+    "kip-1319-remade-tv1",
+    "With transaction version 1 the id stays in the producer's hand",
+    "Brokers and client are Kafka 4.4.0, but transaction.version was never raised to 2. The producer "
+    "looks the id up and may not send it: what KIP-1319 protects from is lost, without an error.",
+    "KIP-1319, fallback; TxnOffsetCommitRequest.Builder: version 4 at most below transaction version 2 "
+    "(that nothing is protected so is our finding)",
+    _spec(6),
+    (
+        FIRST,
+        Beat(
+            "The first transaction commits",
+            "The producer asks for the id of src and gets it. TxnOffsetCommit goes out in version 4: "
+            "version 5 lets the group coordinator enlist the partition, and that is transaction version 2.",
+            (GOES, "quiet", GOES, GOES, "quiet", GOES),
+        ),
+        SECOND,
+        REMADE,
+        Beat(
+            "sendOffsetsToTransaction(): src-0 at 4",
+            "The cache has the id of the src that is gone. The request says 'src', and there is one.",
+            (GOES, "quiet", GOES),
+        ),
+        Beat(
+            "app-1 commits",
+            "The group has read the new src-0 up to 4, it says. Nobody has read e, f, g and h.",
+            (GOES, "quiet", GOES),
+        ),
+    ),
+    LANES,
+    ("kafka-tv1",),
+    Question(
+        4,
+        "The producer knows the old id, and Broker 4 takes ids. What goes out?",
+        (
+            Choice(
+                "the old id, and it is refused",
+                False,
+                "So it is with transaction version 2 (kip-1319-remade).",
+            ),
+            Choice(
+                "the name, and it is taken",
+                True,
+                "Right: the level of transaction.version bounds the version of the request, and the "
+                "versions with ids lie above the bound.",
+            ),
+            Choice("both", False, "A version has names or ids, never both."),
+        ),
+    ),
+    watch=(
+        Watch(1, "MetadataResponse brings the id, and the bytes of TxnOffsetCommit have a name."),
+        Watch(5, "The way out: kafka-features.sh upgrade --feature transaction.version=2."),
+    ),
+    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+)
+
+STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE, BELOW_2)
