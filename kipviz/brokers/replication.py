@@ -84,6 +84,7 @@ def appended(partition: str, batch: Batch) -> Event:
         batch.producer_id,
         batch.producer_epoch,
         batch.control,
+        plain=batch.producer_id >= 0 and not batch.transactional,
     )
 
 

@@ -129,7 +129,10 @@ class TransactionDecided(Event, frozen=True):
 
 
 class BatchAppended(Event, frozen=True):
-    """A leader put a batch into its log."""
+    """A leader put a batch into its log.
+
+    `plain` says that its producer has an identity and no transaction: no marker will follow.
+    """
 
     partition: str
     base_offset: int
@@ -137,6 +140,7 @@ class BatchAppended(Event, frozen=True):
     producer_id: int
     producer_epoch: int
     control: str
+    plain: bool = False
 
 
 class RecordsMoved(Event, frozen=True):

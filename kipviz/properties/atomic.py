@@ -11,6 +11,7 @@ from kipviz.core.values import Part
 from kipviz.messages.events import (
     BatchAppended,
     LeaderMoved,
+    LogPruned,
     OffsetCommitted,
     OffsetResolved,
     RecordsMoved,
@@ -23,7 +24,7 @@ from kipviz.properties import outputs
 from kipviz.properties.agreement import Stores, fold, looked_at
 from kipviz.properties.outputs import Open, Output
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.records.placement import topic_of
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import (
     RecordState,
     ShareSnapshotRecord,
@@ -43,7 +44,10 @@ class Ledger(Part, frozen=True, dict=True):
     `free` are the source records that can be delivered (again), as their leader sees it;
     `read_to` is the committed offset of each group. `stores` is there if an external database is
     written, too: then that is where a record is acknowledged. `silent` are groups none of whose
-    members puts anything out, to whom the property says nothing.
+    members puts anything out, to whom the property says nothing. `plain` are the outputs of producers
+    without a transactional id that the replicas do not all have, by partition and offset: such an output counts
+    from when they have it. `taken` are the records that retention or DeleteRecords took from their log before an
+    output of them was committed.
     """
 
     topic_ids: Table[str, str]
@@ -55,6 +59,8 @@ class Ledger(Part, frozen=True, dict=True):
     broken: str = ""
     stores: Stores | None = None
     silent: tuple[str, ...] = ()
+    plain: Table[tuple[str, int], tuple[Output, ...]] = Table.of()
+    taken: Table[str, bool] = Table.of()
 
 
 class Atomic:
@@ -96,6 +102,8 @@ class Atomic:
                     ledger = _loaded(ledger, event)
                 case ShareStateReset():
                     ledger = _begun_anew(ledger, event)
+                case LogPruned():
+                    ledger = _pruned(ledger, event)
                 case TopicRemade(topic=topic):
                     ledger = _made_again(ledger, topic)
                 case OffsetResolved(committed=True) | OffsetCommitted():
@@ -107,6 +115,8 @@ class Atomic:
                     pass
             if ledger.broken:
                 break
+        if ledger.plain and not ledger.broken:
+            ledger = _replicated(ledger, outcome.world)
         if ledger.stores is not None:
             stores = fold(ledger.stores, outcome.events)
             ledger = ledger.but(stores=stores, broken=ledger.broken or stores.torn)
@@ -141,6 +151,8 @@ def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
     opened = outputs.appended(ledger.open, event)
     if opened is not ledger.open:
         return ledger.but(open=opened)
+    if event.plain and (put := outputs.put_out(event)):
+        return ledger.but(plain=ledger.plain.set((event.partition, event.base_offset), put))
     for record in () if event.control else event.records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
             ledger = _acknowledged(ledger, record.key, record.batches)
@@ -165,6 +177,18 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
     return ledger
 
 
+def _replicated(ledger: Ledger, world: Any) -> Ledger:
+    """Count what is outside any transaction once no new leader can lack it; forget what one lacks."""
+    for (partition, offset), put in ledger.plain.items():
+        log = world.logs[partition]
+        there = any(batch.base_offset == offset for batch in log.batches)
+        if there and log.high_watermark <= offset:
+            continue
+        ledger = ledger.but(plain=ledger.plain.without((partition, offset)))
+        ledger = _committed(ledger, put) if there and not ledger.broken else ledger
+    return ledger
+
+
 def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     opened, ended = outputs.decided(ledger.open, event)
     return _committed(ledger.but(open=opened), ended)
@@ -173,7 +197,9 @@ def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
 def _committed(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
     for record, _ in ended:
         count = ledger.committed.get(record, 0) + 1
-        ledger = ledger.but(committed=ledger.committed.set(record, count))
+        ledger = ledger.but(
+            committed=ledger.committed.set(record, count), taken=ledger.taken.without(record)
+        )
         if count > 1:
             return ledger.but(broken=f"{record} has {count} committed outputs: it is duplicated")
         if record in ledger.free:
@@ -247,6 +273,9 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
 
     gone = [record for record in ledger.committed if of(record)]
     committed, opened, read_to = ledger.committed, ledger.open, ledger.read_to
+    taken = ledger.taken
+    for record in taken:
+        taken = taken.without(record) if of(record) else taken
     for record in gone:
         committed = committed.without(record)
     for identity, each in opened.items():
@@ -258,7 +287,19 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     for partition in starts:
         if topic_of(partition) == topic:
             starts = starts.set(partition, 0)
-    return ledger.but(committed=committed, open=opened, read_to=read_to, starts=starts)
+    return ledger.but(committed=committed, open=opened, read_to=read_to, starts=starts, taken=taken)
+
+
+def _pruned(ledger: Ledger, event: LogPruned) -> Ledger:
+    """Note what nobody can read any more of which no output is committed."""
+    taken = ledger.taken
+    if topic_of(event.partition) in INTERNAL_TOPICS:
+        return ledger
+    for offset in range(event.before, event.after):
+        record = f"{event.partition}@{offset}"
+        if not ledger.committed.get(record, 0):
+            taken = taken.set(record, True)
+    return ledger.but(taken=taken)
 
 
 def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted) -> Ledger:
@@ -267,8 +308,11 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted) -> Ledger:
     for offset in range(before, event.offset):
         record = f"{event.partition}@{offset}"
         if not ledger.committed.get(record, 0):
-            return ledger.but(
-                broken=f"group {event.group_id} has read past {record}, but no output of it is "
-                "committed: it is lost"
+            gone = (
+                "which retention or DeleteRecords took from the log before an output of it was "
+                "committed: nobody can read it any more, and no transaction has lost it"
+                if record in ledger.taken
+                else "but no output of it is committed: it is lost"
             )
+            return ledger.but(broken=f"group {event.group_id} has read past {record}, {gone}")
     return ledger.but(read_to=ledger.read_to.set(place, event.offset))

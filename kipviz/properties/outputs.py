@@ -6,17 +6,18 @@ output is a source record's name and the partition that the output is in.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, TransactionDecided
-from kipviz.records.batches import ABORT, DataRecord
+from kipviz.records.batches import ABORT, Batch, DataRecord
 
-Batch = tuple[int, int]
+Identity = tuple[int, int]
 Output = tuple[str, str]
 # The outputs of undecided transactions by (producer id, epoch), in the order of their names, so that
 # it does not matter which was appended first.
-Open = Table[Batch, tuple[Output, ...]]
+Open = Table[Identity, tuple[Output, ...]]
 
 
 def appended(open_: Open, event: BatchAppended) -> Open:
@@ -31,7 +32,7 @@ def appended(open_: Open, event: BatchAppended) -> Open:
         left = tuple(output for output in outputs if output[1] != event.partition)
         return _kept(open_, place, left) if event.control == ABORT and left != outputs else open_
     found = put_out(event)
-    if not found or event.producer_id < 0:
+    if not found or event.producer_id < 0 or event.plain:
         return open_
     return open_.set(place, tuple(sorted(outputs + found)))
 
@@ -67,15 +68,19 @@ def decided(open_: Open, event: TransactionDecided) -> tuple[Open, tuple[Output,
 
 
 def truncated(open_: Open, partition: str, world: Any) -> Open:
-    """Forget the outputs that the old leader of a partition alone had: they are in no log now."""
+    """Forget the outputs that the old leader of a partition alone had: they are in no log now.
+
+    What lies before the producer's last marker was of an earlier transaction, which below transaction
+    version 2 had the same epoch.
+    """
     for place, outputs in open_.items():
         others = tuple(output for output in outputs if output[1] != partition)
         if others == outputs:
             continue
         there = tuple(
             (record.origin, partition)
-            for batch in world.logs[partition].batches
-            if not batch.control and (batch.producer_id, batch.producer_epoch) == place
+            for batch in _after_last_marker(world.logs[partition].batches, place[0])
+            if (batch.producer_id, batch.producer_epoch) == place
             for record in batch.records
             if isinstance(record, DataRecord) and record.origin
         )
@@ -84,5 +89,13 @@ def truncated(open_: Open, partition: str, world: Any) -> Open:
     return open_
 
 
-def _kept(open_: Open, place: Batch, left: tuple[Output, ...]) -> Open:
+def _after_last_marker(batches: Iterable[Batch], producer_id: int) -> list[Batch]:
+    found: list[Batch] = []
+    for batch in batches:
+        if batch.producer_id == producer_id:
+            found = [] if batch.control else [*found, batch]
+    return found
+
+
+def _kept(open_: Open, place: Identity, left: tuple[Output, ...]) -> Open:
     return open_.set(place, left) if left else open_.without(place)

@@ -18,6 +18,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
+from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
@@ -74,6 +75,7 @@ class NothingPending:
                 case SharePartitionLoaded(partition=partition):
                     things = _loaded(things, event, outcome.world)
                 case BatchAppended(partition=partition):
+                    things = _deleted(things, event)
                     key = f"last stable offset of {partition}"
                     if outcome.world.logs[partition].open:
                         things = things.set(key, "held")
@@ -126,6 +128,17 @@ def held_now(state: Open, world: Any) -> Open:
 def _offset(event: OffsetStaged | OffsetResolved) -> str:
     """Name a staged offset: two producers may hold one of the same group and partition."""
     return f"offset of {event.group_id} in {event.partition} by producer {event.producer_id}"
+
+
+def _deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
+    """Forget the pending offsets whose tombstone is in the log: with a topic, or a group, they are gone."""
+    for record in event.records:
+        if isinstance(record, OffsetTombstone):
+            start = f"offset of {record.group_id} in {record.partition} by "
+            for key in things:
+                if key.startswith(start):
+                    things = things.without(key)
+    return things
 
 
 def _without_records(things: Table[str, str], partition: str) -> Table[str, str]:

@@ -185,9 +185,17 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
             return f"the start offset of {partition} for {group} went back from {before} to {now}"
         for offset in range(before, now):
             name = f"{group} {partition}@{offset}"
-            if name not in facts.done and facts.outcomes.get(name) != "commit":
+            if name not in facts.done and not _is_committed(facts, name):
                 return f"the start offset of {partition} for {group} went past {name}, which is not done"
     return ""
+
+
+def _is_committed(facts: Facts, name: str) -> bool:
+    """Say whether a record's vote is committed, also if its producer never heard that it is staged."""
+    unheard = facts.staging.get(name)
+    return facts.outcomes.get(name) == "commit" or (
+        unheard is not None and facts.decided.get(unheard) == "commit"
+    )
 
 
 # -- transactions -------------------------------------------------------------------------------
@@ -226,7 +234,7 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
 
 def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
     """Say why nobody will end a batch where marker and data have the same epoch."""
-    if level_of(world) >= 2 or (event.partition, event.producer_id) in facts.due:
+    if event.plain or level_of(world) >= 2 or (event.partition, event.producer_id) in facts.due:
         return ""
     return (
         f"{event.partition} took a batch of producer {event.producer_id}, epoch "
@@ -235,7 +243,7 @@ def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
 
 
 def _joins_another(facts: Facts, event: Event, world: World) -> str:
-    if not isinstance(event, BatchAppended) or level_of(world) >= 2:
+    if not isinstance(event, BatchAppended) or event.plain or level_of(world) >= 2:
         return ""
     sent = facts.sent_in.get(batch_of(event, world), -1)
     now = facts.rounds.get(event.producer_id, 0)
@@ -398,6 +406,7 @@ LOOKED_AT = (
     RecordsMoved,
     SharePartitionDropped,
     SharePartitionLoaded,
+    ShareStateReset,
     TransactionDecided,
     TransactionMoved,
 )
@@ -413,10 +422,7 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case RecordsMoved():
             return _moved(facts, event)
         case SharePartitionDropped(partition=partition, group_id=group_id):
-            return facts.but(
-                owners=_without(facts.owners, group_id, partition),
-                staging=_without(facts.staging, group_id, partition),
-            )
+            return facts.but(owners=_without(facts.owners, group_id, partition))
         case SharePartitionLoaded():
             return _loaded(facts, event)
         case ShareStateReset(key=key):
@@ -465,14 +471,17 @@ def _moved(facts: Facts, event: RecordsMoved) -> Facts:
 
 def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
     """A new leader holds what is durable; what it does not hold is free."""
-    outcomes, votes = facts.outcomes, facts.votes
+    outcomes, votes, staging = facts.outcomes, facts.votes, facts.staging
     for record in _forgotten(event, outcomes):
         outcomes = outcomes.without(record)
     for record in _forgotten(event, votes):
         votes = votes.without(record)
+    # The old leader may have got a vote into the log and not have told its producer.
+    for record in _forgotten(event, staging):
+        staging = staging.without(record)
     return facts.but(
         owners=_without(facts.owners, event.group_id, event.partition),
-        staging=_without(facts.staging, event.group_id, event.partition),
+        staging=staging,
         outcomes=outcomes,
         votes=votes,
     )

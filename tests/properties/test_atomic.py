@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from kipviz.brokers.partition_log import PartitionLog, append
+from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.core.model import Event
+from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
-from kipviz.messages.events import LeaderMoved
+from kipviz.messages.events import BatchAppended, LeaderMoved, LogPruned, TopicRemade
+from kipviz.messages.features import Features
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.batches import Batch
@@ -36,6 +38,7 @@ ARCHIVED = RecordState.ARCHIVED
 COMMITS, ABORTS = decided(committed=True), decided(committed=False)
 SENT = (moves(ACQUIRED), output(100), moves(PENDING))
 
+PRUNED = LogPruned("src-0", 100, 101)
 HOLDING: dict[str, tuple[Event, ...]] = {
     "nothing happens": (),
     "the flow of the KIP, committed": (
@@ -116,6 +119,17 @@ HOLDING: dict[str, tuple[Event, ...]] = {
 }
 
 BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
+    "a group reads past what the log has lost": (
+        (LogPruned("src-0", 100, 101), staged(101), resolved(101)),
+        (
+            "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
+            "an output of it was committed: nobody can read it any more, and no transaction has lost it"
+        ),
+    ),
+    "a group reads past what the log has, and what it has lost comes later": (
+        (LogPruned("src-1", 100, 101), staged(101), resolved(101)),
+        "group cg has read past src-0@100, but no output of it is committed: it is lost",
+    ),
     "a second output is committed": (
         (*SENT, COMMITS, output(100, pid=10), decided(committed=True, pid=10)),
         "src-0@100 has 2 committed outputs: it is duplicated",
@@ -285,3 +299,60 @@ def test_an_output_that_was_on_a_crashed_leader_alone_is_no_output() -> None:
     kept = append(PartitionLog("out-0"), Batch(0, output(100).records, 9, 0, 0, transactional=True))
     with_log.logs = WORLD.logs.set("out-0", kept)
     assert findings(Atomic(), *history, world=with_log)[-1].status == BROKEN
+
+
+def test_below_version_2_a_crashed_leader_gives_no_earlier_transactions_outputs_back() -> None:
+    """Both transactions have one epoch, and the outputs of the first are committed already."""
+    first, second = output(100).records, output(101).records
+    log = append(PartitionLog("out-0"), Batch(0, first, 9, 0, 0, transactional=True))
+    log = append(log, Batch(1, (), 9, 0, transactional=True, control="COMMIT"))
+    log = append(log, Batch(2, second, 9, 0, 1, transactional=True))
+    image = SimpleNamespace(**vars(WORLD.image) | {"features": Features(transaction_version=1)})
+    world = SimpleNamespace(image=image, roles=WORLD.roles, logs=WORLD.logs.set("out-0", log))
+    moved = LeaderMoved("out-0", 3, 1, 1)
+    history = (output(100), COMMITS, marker("COMMIT", epoch=0), output(101), moved, COMMITS)
+    found = findings(Atomic(), *history, world=world)
+    assert [f.status for f in found] == [HOLDS] * 7
+
+
+def plain(offset: int, at: int = 0) -> Event:
+    return BatchAppended("out-0", at, output(offset).records, 9, 0, "", plain=True)
+
+
+def with_plain(*, replicated: bool) -> SimpleNamespace:
+    log = append(PartitionLog("out-0"), Batch(0, output(100).records, 9, 0, 0))
+    log = replicate(log) if replicated else log
+    return SimpleNamespace(
+        image=WORLD.image,
+        roles=WORLD.roles,
+        logs=WORLD.logs.set("out-0", log),
+        applications=Table.of(),
+    )
+
+
+def test_an_output_outside_any_transaction_counts_once_the_replicas_have_it() -> None:
+    read = (plain(100), staged(101), resolved(101))
+    assert findings(Atomic(), *read, world=with_plain(replicated=True))[-1].status == HOLDS
+    only_there = findings(Atomic(), *read, world=with_plain(replicated=False))
+    assert only_there[-1].reason.endswith("no output of it is committed: it is lost")
+
+
+def test_an_output_outside_any_transaction_that_no_log_has_any_more_is_none() -> None:
+    gone = SimpleNamespace(
+        image=WORLD.image, roles=WORLD.roles, logs=WORLD.logs.set("out-0", PartitionLog("out-0"))
+    )
+    start, told = states(Atomic(), plain(100), world=gone)
+    assert told == start
+
+
+def test_the_same_record_put_out_twice_without_a_transaction_is_duplicated() -> None:
+    twice = findings(Atomic(), plain(100), plain(100), world=with_plain(replicated=True))
+    assert twice[-1].reason == "src-0@100 has 2 committed outputs: it is duplicated"
+
+
+def test_what_was_taken_is_forgotten_with_its_topic_or_once_an_output_is_committed() -> None:
+    start = states(Atomic())[-1]
+    assert states(Atomic(), PRUNED, TopicRemade("src", "old", "new"))[-1].taken == start.taken
+    assert states(Atomic(), output(100), PRUNED, COMMITS)[-1].taken == start.taken
+    internal = LogPruned("__share_group_state-7", 100, 101)
+    assert states(Atomic(), internal)[-1] == start

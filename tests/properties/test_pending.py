@@ -10,8 +10,10 @@ import pytest
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
+from kipviz.messages.events import BatchAppended
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
+from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from tests.properties.history import (
@@ -146,3 +148,13 @@ def test_what_was_pending_first_does_not_matter(order: tuple[int, ...]) -> None:
 def test_a_step_that_says_nothing_to_it_gives_the_very_same_state() -> None:
     first, second = states(NothingPending(), moves(RecordState.ACQUIRED))
     assert second is first
+
+
+def test_a_pending_offset_whose_topic_or_group_is_deleted_is_not_due_any_more() -> None:
+    """A tombstone takes committed and pending alike; nobody tells of the pending one any more."""
+    home = "__consumer_offsets-7"
+    world = SimpleNamespace(logs=Table.of({home: SimpleNamespace(open=())}))
+    gone = BatchAppended(home, 1, (OffsetTombstone("cg", "src-0"),), -1, -1, "")
+    beside = BatchAppended(home, 1, (OffsetTombstone("cg", "src-1"),), -1, -1, "")
+    found = findings(NothingPending(), staged(101), beside, gone, world=world)
+    assert [f.status for f in found] == [HOLDS, PENDING, PENDING, HOLDS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
@@ -21,6 +22,7 @@ from kipviz.messages.events import (
     MessageSent,
     OffsetStaged,
     RecordsMoved,
+    ShareStateReset,
     TransactionMoved,
 )
 from kipviz.messages.features import Features
@@ -36,7 +38,7 @@ from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import play
 from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
-from tests.properties.hostile import MISUSED
+from tests.properties.hostile import MISUSED, broken_in
 
 S = RecordState
 ANY = PROMISES[0]
@@ -99,6 +101,30 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
         "start moves on",
         (start_at(100), TAKEN, start_at(101)),
     ),
+    "a start offset past a vote that no log had": (
+        "start moves on",
+        (
+            start_at(100),
+            TAKEN,
+            moves(S.ACQUIRED, S.TX_PENDING),
+            dropped(),
+            loaded(),
+            COMMITS,
+            start_at(101),
+        ),
+    ),
+    "a start offset past a vote that is aborted": (
+        "start moves on",
+        (
+            start_at(100),
+            TAKEN,
+            moves(S.ACQUIRED, S.TX_PENDING),
+            dropped(),
+            loaded(100),
+            ABORTS,
+            start_at(101),
+        ),
+    ),
     "a promised vote that a new leader has not": (
         "vote survives",
         (TAKEN, *STAGED, dropped(), loaded()),
@@ -146,6 +172,29 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         TAKEN,
         moves(S.ACQUIRED, S.AVAILABLE),
         moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
+    ),
+    "a vote that was durable before its producer heard of it, and a new leader": (
+        start_at(100),
+        TAKEN,
+        moves(S.ACQUIRED, S.TX_PENDING),
+        dropped(),
+        loaded(100),
+        COMMITS,
+        start_at(101),
+    ),
+    "the same, decided before the new leader took office": (
+        start_at(100),
+        TAKEN,
+        moves(S.ACQUIRED, S.TX_PENDING),
+        dropped(),
+        COMMITS,
+        loaded(start=101),
+        start_at(101),
+    ),
+    "an operator who sets the start back": (
+        start_at(102),
+        ShareStateReset(KEY, 5, 100),
+        start_at(100),
     ),
     "another owner under a new leader": (
         TAKEN,
@@ -331,3 +380,39 @@ def test_transactions_of_one_epoch_are_told_apart(story, under, broken):
     trace, _ = play(Trace.start(model, PROMISES), model, played_story.beats)
     pairs = zip(trace.observers, trace.observations, strict=True)
     assert {o.name for o, state in pairs if o.finding(state).status == BROKEN} == broken
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_batch_without_a_transactional_id_waits_for_no_marker(level: int) -> None:
+    below = SimpleNamespace(
+        **vars(WORLD)
+        | {
+            "image": SimpleNamespace(
+                topic_ids=WORLD.image.topic_ids, features=Features(transaction_version=level)
+            ),
+            "logs": Table.of({"out-0": SimpleNamespace(batches=(Batch(0, (), 9, 0, 0),))}),
+        }
+    )
+    batch = output(100)
+    assert "nothing hangs" in after((batch,), below).broken
+    assert after((msgspec.structs.replace(batch, plain=True),), below).broken == Table.of()
+
+
+@pytest.mark.parametrize("under", ["kafka-tv0", "kafka-tv1", "kafka"])
+def test_idempotent_producers_keep_every_promise_whatever_the_level(under: str) -> None:
+    """Found by a sweep: below transaction version 2 their batches were taken for transactional ones."""
+    assert broken_in(Task("kip-98-in-flight", under, "hostile", 3)) == {}
+
+
+@pytest.mark.parametrize(
+    ("story", "under", "seed"),
+    [
+        ("kip-1319-by-id", "kafka", 11),  # a staged offset whose topic is deleted
+        ("kip-932-reset", "kafka", 12),  # an operator sets a start offset back
+        ("kip-664-hanging", "kafka-tv0", 13),  # a leader moves behind a committed transaction
+    ],
+)
+def test_runs_of_a_sweep_that_were_false_alarms_keep_every_promise(
+    story: str, under: str, seed: int
+) -> None:
+    assert broken_in(Task(story, under, "hostile", seed)) == {}
