@@ -327,6 +327,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "KafkaProducer.commitTransaction, TransactionManager.handleCachedTransactionRequestResult",
     ),
+    "MissPoll": Clause(
+        "on_missed_poll",
+        "KIP-62, KIP-848 max.poll.interval.ms",
+        SHIPPED,
+        "AbstractCoordinator.HeartbeatThread, AbstractHeartbeatRequestManager.poll",
+    ),
     "ExpireBatch": Clause(
         "expired",
         "KIP-91 delivery.timeout.ms; KIP-360",

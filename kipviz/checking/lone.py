@@ -73,7 +73,7 @@ class LoneSteps:
             return None
         if budget.request_timeout or budget.delivery_timeout or budget.max_block:
             return None
-        if budget.upgrade or budget.pause or budget.delete_records:
+        if budget.upgrade or budget.pause or budget.delete_records or budget.miss_poll:
             return None
         if world.cuts:
             return None

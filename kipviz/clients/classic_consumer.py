@@ -5,8 +5,7 @@ WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordin
   members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
 DURABILITY: none; the next life of the process is another member, but for a static one's name.
 NOT MODELLED: other assignors than range and the cooperative protocol, automatic commits,
-  max.poll.interval.ms at the client (the coordinator's rebalance time-out takes out whoever does not
-  come), fetching ahead of poll(); one request at a time is on the wire. The leader knows the
+  fetching ahead of poll(); one request at a time is on the wire. The leader knows the
   partitions of the topic as they were when it was made.
 """
 
@@ -44,6 +43,7 @@ from kipviz.records.classic_groups import NO_GENERATION, Subscription
 
 # What says that the member is none any more; only a wrong generation leaves it its name.
 OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
+NOT_IN_A_GROUP = "CommitFailedException: the consumer is UNJOINED"
 
 
 class MemberState(StrEnum):
@@ -116,6 +116,11 @@ class ClassicConsumer(Part, frozen=True, dict=True):
         return self.generation
 
     @property
+    def in_group(self) -> bool:
+        """Whether the thread that beats runs: it looks after max.poll.interval.ms, too."""
+        return self.state is not S.UNJOINED
+
+    @property
     def to_send(self) -> Message | None:
         """What would go on the wire next."""
         return next_request(self)
@@ -137,9 +142,10 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
     for who is out of its group.
     """
     offsets = tuple(GroupOffset(p, at) for p, at in me.positions.items())
+    if offsets and me.state is S.UNJOINED:
+        return me.but(done=True, error=NOT_IN_A_GROUP)
     if offsets and me.state is not S.STABLE:
-        out = me.state is S.UNJOINED
-        thrown = "CommitFailedException" if out else "RebalanceInProgressException"
+        thrown = "RebalanceInProgressException"
         return me.but(done=True, error=f"{thrown}: the consumer is {me.state.value}")
     return me.but(committing=offsets, done=not offsets, error="")
 
@@ -149,9 +155,7 @@ def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
 
     A static member says nothing: it is expected back.
     """
-    there = me.state is not S.UNJOINED and me.member_id != NO_MEMBER
-    goodbye = LeaveGroup(me.group_id, me.member_id) if there and not me.instance_id else None
-    me = me.but(owned=(), positions=Table.of(), resting=(), records=(), leaving=goodbye)
+    me = _goodbye(me).but(owned=(), positions=Table.of(), resting=(), records=())
     return _reset(me, forget=True).but(done=True, polling=False)
 
 
@@ -248,6 +252,15 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
 # -- timers ---------------------------------------------------------------------------------------
 
 
+def on_missed_poll(me: ClassicConsumer) -> ClassicConsumer:
+    """Leave the group: the application has not called poll() for max.poll.interval.ms.
+
+    The application is not told before its next call. A static member sends no LeaveGroup; it beats no
+    more, and its session runs out. Source: AbstractCoordinator.HeartbeatThread, maybeLeaveGroup.
+    """
+    return _reset(_goodbye(me), forget=True)
+
+
 def timers(me: ClassicConsumer) -> tuple[str, ...]:
     """Give the timers that are set: they cost nothing and may run out at any moment."""
     return () if me.on_wire is not None or me.beat else running(me)
@@ -289,6 +302,13 @@ def ranges(
 # -- pieces -----------------------------------------------------------------------------------------
 
 
+def _goodbye(me: ClassicConsumer) -> ClassicConsumer:
+    """Say to the coordinator that it is going; a static member says nothing: it is expected back."""
+    there = me.state is not S.UNJOINED and me.member_id != NO_MEMBER
+    goes = there and not me.instance_id
+    return me.but(leaving=LeaveGroup(me.group_id, me.member_id) if goes else None)
+
+
 def _prepared(me: ClassicConsumer) -> ClassicConsumer:
     """Stop: an eager consumer gives up all it has before it joins (onPartitionsRevoked, -Lost)."""
     return _to(me, S.PREPARING_REBALANCE).but(
@@ -302,7 +322,12 @@ def _again(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
-    """Be in no generation any more, and without a name if that is not the coordinator's any more."""
+    """Be in no generation any more, and without a name if that is not the coordinator's any more.
+
+    A commit that was not sent yet has nobody left in whose name it could be.
+    """
+    if me.committing and not isinstance(me.on_wire, OffsetCommit):
+        me = me.but(committing=(), done=True, error=NOT_IN_A_GROUP)
     return _to(me, S.UNJOINED).but(
         generation=NO_GENERATION,
         member_id=NO_MEMBER if forget else me.member_id,
@@ -372,6 +397,8 @@ def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicC
         me = me.but(rejoin=True)
     if error in OUT:
         me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
+    if me.state is S.UNJOINED and error in RETRIABLE:
+        return me.but(committing=(), done=True, error=NOT_IN_A_GROUP)
     return group_reading.on_committed(me, answer)
 
 

@@ -5,7 +5,7 @@ WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershi
 KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
 DURABILITY: none; the next life of the process is another member.
 NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
-  commits, static members, max.poll.interval.ms; one request at a time is on the wire. The answer to
+  commits, static members; one request at a time is on the wire. The answer to
   a Fetch without records comes at once, and fetch.max.wait.ms passes here.
 """
 
@@ -35,6 +35,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord, FetchResponse
 
 FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
+NO_EPOCH = -1
 
 
 class MemberState(StrEnum):
@@ -46,6 +47,7 @@ class MemberState(StrEnum):
     ACKNOWLEDGING = "ACKNOWLEDGING"
     STABLE = "STABLE"
     FENCED = "FENCED"
+    STALE = "STALE"
     LEAVING = "LEAVING"
     FATAL = "FATAL"
 
@@ -53,7 +55,7 @@ class MemberState(StrEnum):
 S = MemberState
 
 # state -> states it may go to (MemberState.previousValidStates, the other way round). Left out are
-# PREPARE_LEAVING, in which callbacks run before a member leaves, and STALE (max.poll.interval.ms).
+# PREPARE_LEAVING, in which callbacks run before a member leaves. STALE is who did not poll in time.
 TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
     S.UNSUBSCRIBED: (S.JOINING, S.FATAL),
     S.JOINING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
@@ -61,9 +63,16 @@ TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
     S.ACKNOWLEDGING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
     S.STABLE: (S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
     S.FENCED: (S.JOINING, S.LEAVING),
-    S.LEAVING: (S.UNSUBSCRIBED, S.FENCED, S.FATAL),
+    S.STALE: (S.JOINING, S.UNSUBSCRIBED),
+    S.LEAVING: (S.UNSUBSCRIBED, S.FENCED, S.STALE, S.FATAL),
     S.FATAL: (),
 }
+
+
+# Who is out of its group says no epoch any more (CommitRequestManager.onMemberEpochUpdated).
+OUT = (S.FENCED, S.STALE)
+# The states in which a member has a group to leave.
+IN_GROUP = (S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE)
 
 
 class GroupConsumer(Part, frozen=True, dict=True):
@@ -74,7 +83,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
     `owned` what it has taken over of it, `told` what of that it told the coordinator (None: tell
     all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
     records of the last poll() are from. `offset_fetch_version` is the newest OffsetFetch that the
-    client knows, `committing` what commitSync() waits for.
+    client knows, `committing` what commitSync() waits for. `leaving` is
+    a goodbye that is not sent yet, and whose answer nobody waits for.
     """
 
     source: str
@@ -101,6 +111,12 @@ class GroupConsumer(Part, frozen=True, dict=True):
     error: str = ""
     offset_fetch_version: int = 10
     committing: tuple[GroupOffset, ...] = ()
+    leaving: ConsumerGroupHeartbeat | None = None
+
+    @property
+    def in_group(self) -> bool:
+        """Whether max.poll.interval.ms passes between two calls of poll()."""
+        return self.state in IN_GROUP
 
     @property
     def position(self) -> int:
@@ -120,7 +136,9 @@ def poll(me: GroupConsumer) -> GroupConsumer:
     """Join if that was not done yet, take over a new assignment, and ask for records. Blocks."""
     error = me.error if me.state is S.FATAL else ""
     me = me.but(polling=True, done=False, records=(), resting=(), error=error)
-    if me.state is S.UNSUBSCRIBED or me.state is S.FENCED:
+    if me.state is S.STALE:
+        me = me.but(owned=(), positions=Table.of())
+    if me.state in (S.UNSUBSCRIBED, S.FENCED, S.STALE):
         return _join(me)
     return _reconcile(me)
 
@@ -136,6 +154,8 @@ def unsubscribe(me: GroupConsumer) -> GroupConsumer:
     me = me.but(owned=(), target=(), positions=Table.of(), resting=(), records=())
     if me.state in (S.UNSUBSCRIBED, S.FATAL):
         return me.but(done=True)
+    if me.state is S.STALE:
+        return _to(me, S.UNSUBSCRIBED).but(member_epoch=0, done=True)
     return _to(me, S.LEAVING).but(beat=True, done=False)
 
 
@@ -149,7 +169,13 @@ def forget_positions(me: GroupConsumer) -> GroupConsumer:
 
 def next_request(me: GroupConsumer) -> Message | None:
     """Give what goes on the wire next: a heartbeat that is due, an offset to look up, a fetch."""
-    if me.on_wire is not None or me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
+    if me.on_wire is not None:
+        return None
+    if me.leaving is not None:
+        return me.leaving
+    if me.committing and me.state in OUT:
+        return OffsetCommit(me.group_id, me.member_id, NO_EPOCH, me.committing)
+    if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
         return None
     if me.beat:
         return _heartbeat(me)
@@ -162,15 +188,22 @@ def next_request(me: GroupConsumer) -> Message | None:
 
 def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
     """Note that a request is on the wire."""
-    if isinstance(request, ConsumerGroupHeartbeat):
+    if me.leaving is not None:
+        me = me.but(leaving=None)
+    elif isinstance(request, ConsumerGroupHeartbeat):
         me = me.but(beat=False, told=me.owned)
     return me.but(on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
-    """Take an answer: an epoch and an assignment, a committed offset, or records."""
-    me = me.but(on_wire=None, on_wire_broker=-1)
+    """Take an answer: an epoch and an assignment, a committed offset, or records.
+
+    A heartbeat's is of no interest any more if the member has left, or is leaving, since it was sent.
+    """
+    asked, me = me.on_wire, me.but(on_wire=None, on_wire_broker=-1)
     match answer:
+        case ConsumerGroupHeartbeatResponse() if _is_forgotten(me, asked):
+            return me
         case ConsumerGroupHeartbeatResponse():
             return _on_heartbeat(me, answer)
         case OffsetFetchResponse() | FetchResponse() if answer.error in NOT_ALLOWED:
@@ -190,7 +223,7 @@ def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
     """Ask again what was on a broken connection; a heartbeat then tells everything again."""
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
-    if isinstance(me.on_wire, ConsumerGroupHeartbeat):
+    if isinstance(me.on_wire, ConsumerGroupHeartbeat) and not _is_forgotten(me, me.on_wire):
         me = me.but(beat=True, told=None)
     return me.but(on_wire=None, on_wire_broker=-1)
 
@@ -220,7 +253,7 @@ def timers(me: GroupConsumer) -> tuple[str, ...]:
 
 def running(me: GroupConsumer) -> tuple[str, ...]:
     """Give the timers whose time passes, also while a request is under way."""
-    if me.state in (S.UNSUBSCRIBED, S.FENCED, S.FATAL):
+    if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
         return ()
     return (HEARTBEAT, *group_reading.timers(me))
 
@@ -230,7 +263,25 @@ def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
     return me.but(beat=True) if timer == HEARTBEAT else group_reading.on_timer(me, timer)
 
 
+def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
+    """Leave the group: the application has not called poll() for max.poll.interval.ms.
+
+    The member says so at once, and does not wait for the answer. What it owned is lost: a listener is
+    told in the next poll(), and until then the application can go on as if it had it.
+    Source: AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
+    """
+    goodbye = ConsumerGroupHeartbeat(me.group_id, me.member_id, LEAVING)
+    me = _to(_to(me, S.LEAVING), S.STALE).but(leaving=goodbye, beat=False, target=(), told=None)
+    return me if me.listener else me.but(owned=(), positions=Table.of(), resting=())
+
+
 # -- pieces -----------------------------------------------------------------------------------------
+
+
+def _is_forgotten(me: GroupConsumer, asked: Message | None) -> bool:
+    """Say whether a heartbeat was sent in another life: before the member left, or to leave."""
+    said = isinstance(asked, ConsumerGroupHeartbeat) and asked.member_epoch == LEAVING
+    return me.state in OUT or said != (me.state is S.LEAVING)
 
 
 def _heartbeat(me: GroupConsumer) -> Message:

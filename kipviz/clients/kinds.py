@@ -135,6 +135,16 @@ def on_timer(me: Any, timer: str) -> Any:
     return getattr(KINDS[type(me)], "on_timer")(me, timer)  # noqa: B009  not every kind has it
 
 
+def awaits_poll(me: Client) -> bool:
+    """Say whether max.poll.interval.ms passes for a client: a member of a group that is not in poll()."""
+    return isinstance(me, MemberConsumer) and me.in_group and not me.polling
+
+
+def on_missed_poll(me: Any) -> Any:
+    """Let max.poll.interval.ms be over for a member of a group."""
+    return getattr(KINDS[type(me)], "on_missed_poll")(me)  # noqa: B009  not every kind has it
+
+
 def restarted(me: C, life: int) -> C:
     """Give a client in its process's next life."""
     fresh: C = KINDS[type(me)].restarted(me, life)

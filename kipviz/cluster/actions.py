@@ -203,6 +203,13 @@ class TimeOutCall(Action, frozen=True):
     application: str
 
 
+class MissPoll(Action, frozen=True):
+    """max.poll.interval.ms is over for a consumer that does not poll: it leaves its group by itself."""
+
+    KIND: ClassVar[str] = "expiry"
+    source: str
+
+
 class UpgradeFeature(Action, frozen=True):
     """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
 
@@ -304,6 +311,7 @@ ClusterAction: TypeAlias = (
     | DeliverLate
     | ExpireBatch
     | TimeOutCall
+    | MissPoll
     | UpgradeFeature
     | InstallRelease
     | CreateAcls

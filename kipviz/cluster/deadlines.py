@@ -30,6 +30,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Load,
+    MissPoll,
     Refresh,
     Replicate,
     RunOut,
@@ -99,6 +100,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return timers.CLIENT, (source, timer)
         case GiveUp(source, broker):
             return timers.ASKED, (source, broker)
+        case MissPoll(source):
+            return timers.POLL, (source,)
         case ExpireBatch(source):
             return _batch_of(world, source)
         case _:
@@ -135,6 +138,7 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         timers.DELAY: DelayOver,
         timers.CLIENT: ClientTimer,
         timers.ASKED: GiveUp,
+        timers.POLL: MissPoll,
     }
     return keeps[kind](*place)
 

@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Pause,
     Refresh,
@@ -191,6 +192,12 @@ def _time_out_call(turn: Turn, a: TimeOutCall) -> None:
     turn.events += events
 
 
+def _miss_poll(turn: Turn, a: MissPoll) -> None:
+    app = turn.applications[host_of(a.source)]
+    gone = kinds.on_missed_poll(app.client_at(a.source))
+    turn.applications = turn.applications.set(app.name, app.with_client(gone))
+
+
 def _upgrade(turn: Turn, a: UpgradeFeature) -> None:
     turn.image = turn.image.but(features=turn.image.features.but(**{a.feature: a.level}))
     turn.events.append(FeatureFinalized(a.feature, a.level))
@@ -255,6 +262,7 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     DeliverLate: _deliver_late,
     ExpireBatch: _expire_batch,
     TimeOutCall: _time_out_call,
+    MissPoll: _miss_poll,
     UpgradeFeature: _upgrade,
     InstallRelease: _install,
     CreateAcls: _create_acls,

@@ -83,6 +83,11 @@ def gives_batches_up(spec: ClusterSpec) -> bool:
     return bool(spec.budget.delivery_timeout)
 
 
+def misses_polls(spec: ClusterSpec) -> bool:
+    """Say whether a consumer that does not poll in time leaves its group."""
+    return bool(spec.budget.miss_poll)
+
+
 def _heartbeats(spec: ClusterSpec) -> tuple[int, ...]:
     sessions = (a.session.heartbeat_interval_ms for a in spec.applications if a.session)
     return (*(a.heartbeat_interval_ms for a in spec.applications), *sessions)
@@ -179,9 +184,11 @@ DURATIONS: tuple[Duration, ...] = (
         "max.poll.interval.ms",
         300_000,
         "consumer",
-        "a member that has to give up partitions, or to join again, is taken out (rebalance time-out)",
+        "a member that has to give up partitions, or to join again, is taken out (rebalance time-out); a "
+        "consumer that did not poll leaves by itself",
         SHIPPED,
-        "KIP-62, KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
+        "KIP-62, KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout, "
+        "AbstractCoordinator.HeartbeatThread, AbstractHeartbeatRequestManager.poll",
         _of("max_poll_interval_ms", joins),
     ),
     Duration(

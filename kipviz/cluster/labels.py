@@ -28,6 +28,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Operated,
     Pause,
@@ -88,7 +89,7 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{partition} moves to {broker_host(to)}"
         case LoseConnection(source=source, broker=broker):
             return f"{source} loses {broker_host(broker)}"
-        case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
+        case GiveUp() | DeliverLate() | ExpireBatch() | MissPoll() | Tick() | ReadLog():
             return _limit(world, action)
         case (
             RemakeTopic()
@@ -126,8 +127,12 @@ def _operated(action: Operated) -> str:
             assert_never(action)
 
 
-def _limit(world: World, action: GiveUp | DeliverLate | ExpireBatch | Tick | ReadLog) -> str:
+def _limit(
+    world: World, action: GiveUp | DeliverLate | ExpireBatch | MissPoll | Tick | ReadLog
+) -> str:
     match action:
+        case MissPoll(source=source):
+            return f"{source} polls too late"
         case Tick():
             return "time passes"
         case ReadLog(partition=partition, offset=offset, at=at):

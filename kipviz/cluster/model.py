@@ -15,7 +15,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
-from kipviz.clients.kinds import next_request
+from kipviz.clients.kinds import awaits_poll, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.rules import ClientRules
@@ -40,6 +40,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Pause,
     Refresh,
@@ -112,6 +113,7 @@ SPENDS: dict[type, str] = {
     GiveUp: "request_timeout",
     ExpireBatch: "delivery_timeout",
     TimeOutCall: "max_block",
+    MissPoll: "miss_poll",
     DeleteRecords: "delete_records",
     UpgradeFeature: "upgrade",
     Pause: "pause",
@@ -131,6 +133,7 @@ SPENT = {
     "request_timeout": "requests that time out at their client",
     "delivery_timeout": "batches that expire",
     "max_block": "calls that time out",
+    "miss_poll": "consumers that poll too late",
     "delete_records": "deletions of a batch",
     "upgrade": "changes of a feature level",
     "pause": "pauses of a host",
@@ -409,12 +412,7 @@ class ClusterModel:
             ]
         if budget.delete_records:
             found += [DeleteRecords(partition) for partition in deletable(world)]
-        if budget.max_block:
-            found += [
-                TimeOutCall(name)
-                for name, app in _pairs(world.applications)
-                if why_no_time_out(app) is None and why_still(world, TimeOutCall(name)) is None
-            ]
+        found += _late_threads(world)
         if budget.upgrade:
             found += list(upgrades(self.spec, world))
         if budget.restart:
@@ -432,6 +430,20 @@ class ClusterModel:
             found += [Pause(host) for host in pausable(world)]
         found += [Heal(one, other) for one, other in world.cuts if one != other]
         found += [Resume(host) for host in paused(world)]
+
+
+def _late_threads(world: World) -> Iterator[ClusterAction]:
+    """Give the calls that may come back without a result, and the members that may poll too late."""
+    if world.budget.max_block:
+        for name, app in _pairs(world.applications):
+            if why_no_time_out(app) is None and why_still(world, TimeOutCall(name)) is None:
+                yield TimeOutCall(name)
+    if world.budget.miss_poll:
+        for app in world.applications.values():
+            for client in app.clients if app.alive else ():
+                missed = MissPoll(client.source)
+                if awaits_poll(client) and why_still(world, missed) is None:
+                    yield missed
 
 
 def _arrivals(

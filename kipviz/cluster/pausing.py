@@ -20,6 +20,7 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Load,
+    MissPoll,
     Pause,
     Refresh,
     Replicate,
@@ -52,7 +53,9 @@ def runs_on(world: World, action: ClusterAction) -> str:
             return name
         case Send(source=source) | ClientTimer(source=source) | ExpireBatch(source=source):
             return host_of(source)
-        case GiveUp(source=source) | Deliver(source=source, way="response"):
+        case (
+            GiveUp(source=source) | MissPoll(source=source) | Deliver(source=source, way="response")
+        ):
             return host_of(source)
         case Replicate(partition=partition):
             return broker_host(world.image.leader_of(partition))

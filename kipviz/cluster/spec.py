@@ -65,7 +65,7 @@ class FaultBudget(Value, frozen=True):
     `pause` a host that stands still, `acls` an operator's change of one ACL,
     `restart` a broker that is stopped to get another binary, `max_block` a blocking call of a producer
     that comes back before its result is there, `delete_records` a partition's oldest batch that is
-    deleted.
+    deleted, `miss_poll` a member of a regular group that does not call poll() in time.
     """
 
     crash_broker: int = 0
@@ -84,6 +84,7 @@ class FaultBudget(Value, frozen=True):
     restart: int = 0
     max_block: int = 0
     delete_records: int = 0
+    miss_poll: int = 0
 
 
 class Placement(Value, frozen=True):

@@ -10,7 +10,8 @@ still: by as much as the clock's `pause_max_ms` allows.
 Where an operator asks, it is counted how long ago each transaction began, up to an hour: that is no timer,
 it has a place among the deadlines because it passes as they do.
 NOT MODELLED: of several requests on one connection the time of the second one counts from the answer
-to the first; back-offs do not grow; all clients have the same durations.
+to the first; back-offs do not grow; all clients have the same durations. max.poll.interval.ms counts
+from when poll() came back, not from when it was called.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kipviz.clients import group_reading, topic_ids
 from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call
 from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.clients.kinds import Client, running
+from kipviz.clients.kinds import Client, awaits_poll, running
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.transaction_session import TransactionSession
@@ -44,6 +45,7 @@ from kipviz.cluster.durations import (
     joins,
     joins_shares,
     looks_up,
+    misses_polls,
     rests,
 )
 from kipviz.cluster.late import can_be_given_up
@@ -61,7 +63,7 @@ from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionState
 
 TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
-CLIENT, ASKED, BATCH = "of a client", "asked", "batch"
+CLIENT, ASKED, BATCH, POLL = "of a client", "asked", "batch", "poll"
 # What has no action: how long ago a transaction began, by its name and what is asked for.
 AGE = "age"
 Place = tuple[str, tuple[object, ...]]
@@ -100,7 +102,7 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
 def of_clients(spec: ClusterSpec) -> bool:
     """Say whether a client of a cluster has a timer, or gives up what it asked."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
-    return told or gives_up(spec) or gives_batches_up(spec)
+    return told or gives_up(spec) or gives_batches_up(spec) or misses_polls(spec)
 
 
 def deadlines(
@@ -266,6 +268,9 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             for timer in running(client):
                 takes = _of_client(spec, client, timer)
                 yield Deadline(CLIENT, (client.source, timer), takes, _late(takes, pause))
+            if misses_polls(spec) and awaits_poll(client):
+                left = spec.durations.max_poll_interval_ms
+                yield Deadline(POLL, (client.source,), left, _late(left, pause))
             if isinstance(client, Producer) and gives_batches_up(spec):
                 left = spec.durations.delivery_timeout_ms
                 for batch in client.batches:

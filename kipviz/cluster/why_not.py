@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
-from kipviz.clients.kinds import Client, next_request
+from kipviz.clients.kinds import Client, MemberConsumer, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.thread import why_no_step, why_no_time_out
@@ -30,6 +30,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Pause,
     ReadLog,
@@ -297,6 +298,17 @@ def _no_call_timeout(model: Knows, world: World, a: TimeOutCall) -> str | None:
     return f"there is no application {a.application}" if app is None else why_no_time_out(app)
 
 
+def _no_missed_poll(model: Knows, world: World, a: MissPoll) -> str | None:
+    client = _running(world, a.source)
+    if isinstance(client, str):
+        return client
+    if not isinstance(client, MemberConsumer):
+        return f"{a.source} is not a member that joins its group"
+    if client.polling:
+        return f"{a.source} is in poll()"
+    return None if client.in_group else f"{a.source} is in no group: {client.state.value}"
+
+
 def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
     if (a.one, a.other) in world.cuts:
         return f"{a.one} and {a.other} are cut apart already"
@@ -365,6 +377,7 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     DeliverLate: _no_late_delivery,
     ExpireBatch: _no_expired_batch,
     TimeOutCall: _no_call_timeout,
+    MissPoll: _no_missed_poll,
     UpgradeFeature: lambda model, world, a: why_no_upgrade(model.spec, world, a),
     InstallRelease: lambda model, world, a: why_no_installation(model.spec, world, a),
     CreateAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),

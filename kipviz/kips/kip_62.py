@@ -66,8 +66,10 @@ KIP = Kip(
         Row(
             "max.poll.interval.ms at the client",
             "A consumer that does not poll in time leaves its group by itself.",
-            OPEN,
-            note="the coordinator's rebalance time-out is there",
+            MODELLED,
+            handler="clients.classic_consumer.on_missed_poll",
+            scenario="kip-62-polls-too-late",
+            test="clients/test_late_polls.py::test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_its_name",
         ),
         Row(
             "The leader's assignment",

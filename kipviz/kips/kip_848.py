@@ -65,6 +65,14 @@ KIP = Kip(
             page="25-kip-447-and-1319",
         ),
         Row(
+            "max.poll.interval.ms at the client",
+            "Who is not polled in time says epoch -1 by itself, is STALE, and joins again in poll().",
+            MODELLED,
+            handler="clients.group_consumer.on_missed_poll",
+            scenario="kip-848-polls-too-late",
+            test="clients/test_late_polls.py::test_a_member_of_kip_848_says_epoch_minus_1_and_does_not_wait_for_the_answer",
+        ),
+        Row(
             "Static members, regular expressions, client-side assignors, racks",
             "Other ways to be a member.",
             OPEN,

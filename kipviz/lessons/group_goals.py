@@ -7,6 +7,7 @@ from typing import Any
 
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.cluster.actions import MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
@@ -54,9 +55,15 @@ def _instance_fenced(moment: Any) -> bool:
     return _answered(moment, Errors.FENCED_INSTANCE_ID)
 
 
+def _polled_too_late(moment: Any) -> bool:
+    """A consumer has just left its group, because its application did not poll in time."""
+    return bool(moment.actions) and isinstance(moment.actions[-1], MissPoll)
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
     "told to join again": _told_to_join,
     "generation refused": _generation_refused,
     "instance fenced": _instance_fenced,
+    "polled too late": _polled_too_late,
 }

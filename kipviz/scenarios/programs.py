@@ -374,6 +374,17 @@ COPY_AND_COMMIT: tuple[Line, ...] = (
     Line("consumer.commitSync();", C.COMMIT_SYNC, then=1),
 )
 
+# The same, in a loop that goes on when it hears that its partitions are somebody else's.
+COPY_COMMIT_GO_ON: tuple[Line, ...] = (
+    *COPY_AND_COMMIT[:5],
+    Line(
+        "try { consumer.commitSync(); } catch (CommitFailedException e) { /* poll() joins again */ }",
+        C.COMMIT_SYNC,
+        then=1,
+        on_error=1,
+    ),
+)
+
 # A producer without a transactional id: some records one by one, and then it waits for all of them.
 _POLL_AND_SEND: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL), Line(SEND, C.SEND))
 _FLUSH = Line("producer.flush();", C.FLUSH)

@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
     Heal,
     InstallRelease,
     Load,
+    MissPoll,
     MoveLeader,
     Pause,
     ReadLog,
@@ -253,7 +254,7 @@ def _set_in(world: World, deadline: Deadline) -> list[Place]:
     match action:
         case Deliver(source=source, broker=broker) | GiveUp(source=source, broker=broker):
             return [("connections", (source, broker))]
-        case ExpireBatch(source=source):
+        case ExpireBatch(source=source) | MissPoll(source=source):
             return [("applications", host_of(source))]
         case _:
             return _main(action)

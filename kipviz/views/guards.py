@@ -47,6 +47,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Pause,
     ReadLog,
@@ -154,7 +155,7 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return tuple(_repair(world, action))
         case DeliverLate():
             return tuple(_request(model, world, action))
-        case GiveUp() | ExpireBatch() | UpgradeFeature():
+        case GiveUp() | ExpireBatch() | MissPoll() | UpgradeFeature():
             return (*time_limit(world, action), *due.left(world, action))
         case CreateAcls() | DeleteAcls() | InstallRelease() | DeleteRecords():
             return tuple(operated(world, action))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.producer import Producer, expiring
 from kipviz.cluster.actions import (
     CreateAcls,
@@ -12,6 +13,7 @@ from kipviz.cluster.actions import (
     ExpireBatch,
     GiveUp,
     InstallRelease,
+    MissPoll,
     UpgradeFeature,
 )
 from kipviz.cluster.world import World, host_of
@@ -19,7 +21,7 @@ from kipviz.views.facts import listed, short_name
 
 
 def time_limit(
-    world: World, action: GiveUp | ExpireBatch | UpgradeFeature
+    world: World, action: GiveUp | ExpireBatch | MissPoll | UpgradeFeature
 ) -> Iterator[tuple[str, str]]:
     """Give the names and values that a client or an operator looks at."""
     match action:
@@ -37,6 +39,12 @@ def time_limit(
                 yield "batch", f"{len(batch.records)} records for {short_name(batch.partition)}"
                 yield "was on the wire", "yes" if batch.sent else "no, or it does not matter"
             yield "expiries left", str(world.budget.delivery_timeout)
+        case MissPoll(source=source):
+            member = world.applications[host_of(source)].client_at(source)
+            assert isinstance(member, MemberConsumer)
+            yield "in poll()", "no"
+            yield "member", f"{member.state.value}, {listed(member.owned)}"
+            yield "late polls left", str(world.budget.miss_poll)
         case UpgradeFeature(feature=feature):
             yield "finalized now", str(getattr(world.image.features, feature))
             yield "changes left", str(world.budget.upgrade)

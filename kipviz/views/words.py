@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Operated,
     Pause,
@@ -276,7 +277,7 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The controller gives {partition} to Broker {to}."
         case LoseConnection(source=source, broker=broker):
             return f"The connection from {_who(source)} to Broker {broker} breaks."
-        case GiveUp() | DeliverLate() | ExpireBatch() | Tick() | ReadLog():
+        case GiveUp() | DeliverLate() | ExpireBatch() | MissPoll() | Tick() | ReadLog():
             return _limit(before, action)
         case (
             RemakeTopic()
@@ -312,8 +313,12 @@ def _operated(action: Operated) -> str:
             return f"An operator deletes the ACL '{acl.words}'. What was let in before stays in."
 
 
-def _limit(before: World, action: GiveUp | DeliverLate | ExpireBatch | Tick | ReadLog) -> str:
+def _limit(
+    before: World, action: GiveUp | DeliverLate | ExpireBatch | MissPoll | Tick | ReadLog
+) -> str:
     match action:
+        case MissPoll(source=source):
+            return f"max.poll.interval.ms is over: {_who(source)} leaves its group by itself."
         case Tick():
             return "Time passes, and nothing else happens."
         case ReadLog(partition=partition, offset=offset, at=at):
@@ -568,7 +573,7 @@ def actor(action: ClusterAction, world: World) -> str:
             return name
         case Send(source=source) | ClientTimer(source=source) | LoseConnection(source=source):
             return host_of(source)
-        case GiveUp(source=source) | ExpireBatch(source=source):
+        case GiveUp(source=source) | ExpireBatch(source=source) | MissPoll(source=source):
             return host_of(source)
         case InstallRelease(broker=broker):
             return f"B{broker}"

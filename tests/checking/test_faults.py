@@ -26,8 +26,9 @@ def test_calm_allows_nothing_and_hostile_everything() -> None:
     assert counts_of(CALM.budget) == {}
     assert [CALM.profile.weight(kind) for kind in ("expiry", "fault")] == [0, 0]
     # What an operator wants is no accident: levels, rights, binaries, a shorter log. Nor is that
-    # a caller waits no longer: max.block.ms is the application's own setting.
-    wanted = {"upgrade", "acls", "restart", "delete_records", "max_block"}
+    # a caller waits no longer, or works too long: max.block.ms and max.poll.interval.ms are the
+    # application's own settings.
+    wanted = {"upgrade", "acls", "restart", "delete_records", "max_block", "miss_poll"}
     assert set(counts_of(HOSTILE.budget)) == set(KINDS) - wanted
 
 

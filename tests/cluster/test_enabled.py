@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
     Heal,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Refresh,
     Replicate,
@@ -72,6 +73,7 @@ def conceivable(spec: ClusterSpec, world: World) -> Iterator[ClusterAction]:
     yield from (ExpireBatch(f"{name}/producer") for name in (*applications, "nobody"))
     yield from (DeleteRecords(partition) for partition in (*world.logs, "nowhere-0"))
     yield from (TimeOutCall(name) for name in (*applications, "nobody"))
+    yield from (MissPoll(f"{name}/consumer") for name in (*applications, "nobody"))
     for level in (-1, 0, 1, 2, 3):
         yield UpgradeFeature("transaction_version", level)
     yield UpgradeFeature("share_version", 1)

@@ -27,6 +27,7 @@ from kipviz.cluster.actions import (
     InstallRelease,
     Load,
     LoseConnection,
+    MissPoll,
     MoveLeader,
     Pause,
     ReadLog,
@@ -96,6 +97,9 @@ ACTIONS: dict[ClusterAction, str] = {
     DeliverLate("app-1/producer #0", 1): "Broker 1 takes nothing from a connection that the ",
     DeleteRecords("src-0"): "Retention, or an operator, deletes the oldest batch of src-0.",
     TimeOutCall("app-1"): "max.block.ms is over for a call of app-1; what it asked for goes on.",
+    MissPoll(
+        "app-1/consumer"
+    ): "max.poll.interval.ms is over: the consumer of app-1 leaves its group",
     ExpireBatch(
         "app-1/producer"
     ): "delivery.timeout.ms is over for a batch of the producer of app-1",
@@ -148,7 +152,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
         else clause_of(type(action).__name__).rule
         for action in accidents
     ]
-    assert len(rules) == len(set(rules)) == 22
+    assert len(rules) == len(set(rules)) == 23
 
 
 # -- events ------------------------------------------------------------------------------------
