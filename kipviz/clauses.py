@@ -34,6 +34,12 @@ CLAUSES: dict[str, Clause] = {
         DRAFT,
         "none yet (PR 21735)",
     ),
+    "InitProducerIdOfGroup": Clause(
+        "on_init_producer_id_of_group",
+        "KIP-447, first draft: InitProducerId API, Fencing zombie (given up before 2.5)",
+        DRAFT,
+        "none yet (PR none)",
+    ),
     "TxnHeartbeat": Clause(
         "on_txn_heartbeat",
         "KIP-1309 TxnHeartbeat (draft: no fields, no errors)",
@@ -411,6 +417,7 @@ CLAUSES: dict[str, Clause] = {
 TAKEN_BY: dict[str, str] = {
     "InitProducerId": "TransactionManager.InitProducerIdHandler",
     "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
+    "InitProducerIdOfGroup": "none yet (PR none)",
     "TxnHeartbeat": "none yet (PR none)",
     "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
     "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",

@@ -126,6 +126,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
         WRITE_ID,
         Need(Op.TWO_PHASE_COMMIT, R.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
     ),
+    "InitProducerIdOfGroup": (WRITE_ID,),
     "TxnHeartbeat": (Need(Op.WRITE, R.TRANSACTIONAL_ID, "KIP-1309 Access Control", "draft"),),
     "AddPartitionsToTxn": INTER_BROKER,
     OF_A_CLIENT: (WRITE_ID, Need(Op.WRITE, R.TOPIC)),

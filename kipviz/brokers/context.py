@@ -19,7 +19,7 @@ from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.messages.releases import Release, release
 from kipviz.records.batches import NO_TIMESTAMP, Batch
-from kipviz.records.placement import partition_for, topic_of
+from kipviz.records.placement import TRANSACTION_STATE, partition_for, topic_of
 
 NOBODY = -1
 
@@ -37,6 +37,8 @@ class Image(Part, frozen=True, dict=True):
 
     `min_insync_replicas` has the topics with a min.insync.replicas above 1; only where there are
     some it matters which brokers are `offline`: a replica is in sync as long as its broker runs.
+    `transactional_groups` are (transactional id, group) of producers that are configured with a
+    transactional.group.id (KIP-447, first draft).
 
     NOT MODELLED: that brokers and clients learn of a change one by one; the Metadata and
     FindCoordinator round trips: whoever sends looks the address up at once. A request that is
@@ -55,6 +57,7 @@ class Image(Part, frozen=True, dict=True):
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
     offline: tuple[int, ...] = ()
     releases: tuple[tuple[int, str], ...] = ()
+    transactional_groups: tuple[tuple[str, str], ...] = ()
 
     def release_of(self, broker: int) -> Release:
         """Give the binary that a broker runs, or had when it was stopped."""
@@ -99,6 +102,17 @@ class Image(Part, frozen=True, dict=True):
     def home_of(self, topic: str, key: str) -> str:
         """Give the partition of an internal topic that holds a key."""
         return f"{topic}-{partition_for(key, self.internal_partitions)}"
+
+    def home_of_transactions(self, transactional_id: str) -> str:
+        """Give the partition whose leader coordinates a producer's transactions.
+
+        It is that of the producer's name, or that of its group (KIP-447, first draft: FindCoordinator
+        by the group's id).
+        """
+        key = transactional_id
+        if self.transactional_groups:
+            key = dict(self.transactional_groups).get(key, key)
+        return self.home_of(TRANSACTION_STATE, key)
 
 
 class ReplyTo(Value, frozen=True):

@@ -17,7 +17,6 @@ from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
-from kipviz.records.placement import TRANSACTION_STATE
 
 # What the answer to an enlistment means to whoever asked a coordinator to write.
 COORDINATOR_ERROR = {
@@ -73,7 +72,7 @@ def looks_at_the_epoch_first(on: Context) -> bool:
 
 def coordinator_of(transactional_id: str, on: Context) -> int:
     """Give the broker that coordinates a transactional id, or -1."""
-    return on.image.leader_of(on.image.home_of(TRANSACTION_STATE, transactional_id))
+    return on.image.leader_of(on.image.home_of_transactions(transactional_id))
 
 
 def ask(

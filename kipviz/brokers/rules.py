@@ -109,6 +109,15 @@ class BrokerRules(Value, frozen=True):
     """May a TxnOffsetCommit name a member of its group: (level of inter.broker.protocol.version)?
     (KIP-447, both drafts: Compatibility, Deprecation, and Migration Plan.)"""
 
+    older_generation: Callable[[int, int], Errors]
+    """Does the transaction coordinator serve a producer: (its generation, the newest that the
+    coordinator has heard of)? (KIP-447, first draft "Fencing zombie".)"""
+
+    older_transaction: Callable[[], tuple[bool, bool]]
+    """What becomes of a transaction that an older generation has left open in partitions which
+    another producer has been given now: is it aborted, and is it waited for? (KIP-447, first draft
+    "InitProducerId".)"""
+
     zombie_offsets: Callable[[Errors], Errors]
     """Is a TxnOffsetCommit held against the group's members: (what is wrong with its member)?
     (KIP-447 "Fence zombie".)"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers import two_phase
-from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata, spoken_in
 from kipviz.core.model import Event
@@ -21,9 +21,15 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerIdResponse,
+    WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
-from kipviz.records.transaction_state import Tombstone, TransactionRecord, TransactionState
+from kipviz.records.transaction_state import (
+    GroupAssignmentRecord,
+    Tombstone,
+    TransactionRecord,
+    TransactionState,
+)
 
 APPENDS = "the append at "
 # Who ends a transaction without its producer: InitProducerId, and a timer.
@@ -132,6 +138,39 @@ def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) 
     return bool(known.to_send) or not (known.partitions or known.cancelled or logged)
 
 
+def markers_of(
+    known: TransactionMetadata,
+    partitions: tuple[str, ...],
+    whose: tuple[str, str, str],
+    coordinator_epoch: int,
+    on: Context,
+) -> tuple[tuple[Request, ...], tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """Give the markers of a decided transaction, one request per broker, and whom they go to.
+
+    `whose` are the role, shard and tag that the answers come back to. The last ones given are
+    partitions that nobody leads now.
+    """
+    role, shard, tag = whose
+    by_broker: dict[int, list[str]] = {}
+    for partition in partitions:
+        by_broker.setdefault(on.image.leader_of(partition), []).append(partition)
+    nobody = tuple(by_broker.pop(NOBODY, ()))
+    requests: list[Request] = []
+    sent: list[tuple[str, int]] = []
+    for broker in sorted(by_broker):
+        marker = WriteTxnMarkers(
+            known.producer_id,
+            known.producer_epoch,
+            known.state is TransactionState.PREPARE_COMMIT,
+            tuple(by_broker[broker]),
+            coordinator_epoch,
+            known.client_transaction_version,
+        )
+        requests.append(Request("markers", broker, marker, role, shard, tag))
+        sent += [(p, broker) for p in by_broker[broker]]
+    return tuple(requests), tuple(sent), nobody
+
+
 def decided(
     before: TransactionMetadata | TransactionRecord, producer_id: int, state: TransactionState
 ) -> TransactionDecided:
@@ -151,6 +190,8 @@ def unheard(log: PartitionLog) -> tuple[Event, ...]:
     before: dict[str, TransactionRecord] = {}
     for batch in log.batches if log.given_up else ():
         for record in batch.records:
+            if isinstance(record, GroupAssignmentRecord):
+                continue
             assert isinstance(record, TransactionRecord | Tombstone)
             name = record.transactional_id
             found.pop(name, None)

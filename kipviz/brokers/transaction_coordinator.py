@@ -16,8 +16,8 @@ NOT MODELLED: the 10 s scan (a timeout is one action); throttling; PREPARE_EPOCH
 
 from __future__ import annotations
 
-from kipviz.brokers import two_phase
-from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers import producer_groups, two_phase
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.transaction_append import (
     APPENDS,
     RETRY_MARKER,
@@ -29,6 +29,7 @@ from kipviz.brokers.transaction_append import (
     append_timers,
     dated,
     decided,
+    markers_of,
     nameless,
     needs_image,
     refusals,
@@ -74,6 +75,7 @@ from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (
     VALID_PREVIOUS,
+    GroupAssignmentRecord,
     Tombstone,
     TransactionRecord,
     TransactionState,
@@ -85,13 +87,14 @@ S = TransactionState
 
 
 class TransactionCoordinator(Part, frozen=True, dict=True):
-    """The coordinator of one partition of `__transaction_state`."""
+    """The coordinator of one partition of `__transaction_state`; for `assignments` see producer_groups."""
 
     shard: str
     coordinator_epoch: int
     loading: bool = False
     transactions: Table[str, TransactionMetadata] = Table.of()
     waiting: tuple[PendingAppend, ...] = ()
+    assignments: Table[str, GroupAssignmentRecord] = Table.of()
 
 
 # -- handlers, in protocol order --------------------------------------------------------------
@@ -171,7 +174,7 @@ def on_add_partitions(
     """
     known = me.transactions.get(request.transactional_id)
     check = verify_error if request.verify_only else add_partitions_error
-    error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else check(known, request)
+    error = _why_unserved(me, request, on) or check(known, request)
     if error is not Errors.NONE or known is None or request.verify_only:
         return Effects(me, replies=(Reply(reply_to, answer_add(error, request)),))
     wait = PendingAppend(
@@ -194,9 +197,7 @@ def on_add_offsets(
     data. ANSWERS: after replication. Clause: KIP-98, KafkaApis.handleAddOffsetsToTxnRequest.
     """
     known = me.transactions.get(request.transactional_id)
-    error = (
-        Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else add_partitions_error(known, request)
-    )
+    error = _why_unserved(me, request, on) or add_partitions_error(known, request)
     if error is not Errors.NONE or known is None:
         error = spoken_in(request.version, error)
         return Effects(me, replies=(Reply(reply_to, AddOffsetsToTxnResponse(error)),))
@@ -227,8 +228,9 @@ def on_end_txn(
         response = EndTxnResponse(spoken_in(request.version, error), producer_id, producer_epoch)
         return Effects(me, replies=(Reply(reply_to, response),))
 
-    if me.loading:
-        return answer(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    unserved = _why_unserved(me, request, on)
+    if unserved is not Errors.NONE:
+        return answer(unserved)
     known = me.transactions.get(request.transactional_id)
     if known is None:
         return answer(Errors.INVALID_PRODUCER_ID_MAPPING)
@@ -363,9 +365,11 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
 
 
 def replay(
-    me: TransactionCoordinator, record: TransactionRecord | Tombstone
+    me: TransactionCoordinator, record: TransactionRecord | Tombstone | GroupAssignmentRecord
 ) -> TransactionCoordinator:
     """Take over one record of the log: the only way a coordinator's table changes."""
+    if isinstance(record, GroupAssignmentRecord):
+        return me.but(assignments=me.assignments.set(record.transactional_id, record))
     if isinstance(record, Tombstone):
         return me.but(transactions=me.transactions.without(record.transactional_id))
     return _with(me, metadata_of(record))
@@ -381,7 +385,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
     log = on.log(me.shard)
     for batch in log.batches:
         for record in batch.records:
-            assert isinstance(record, TransactionRecord | Tombstone)
+            assert isinstance(record, TransactionRecord | Tombstone | GroupAssignmentRecord)
             me = replay(me, record)
     me = me.but(loading=False)
     parts: list[Effects] = [Effects(me, events=unheard(log))]
@@ -408,6 +412,15 @@ def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
 
 def _with(me: TransactionCoordinator, metadata: TransactionMetadata) -> TransactionCoordinator:
     return me.but(transactions=me.transactions.set(metadata.transactional_id, metadata))
+
+
+def _why_unserved(
+    me: TransactionCoordinator, request: AddPartitionsToTxn | AddOffsetsToTxn | EndTxn, on: Context
+) -> Errors:
+    """Say why a request is not looked at: the log is not read, or its producer's generation is over."""
+    if me.loading:
+        return Errors.COORDINATOR_LOAD_IN_PROGRESS
+    return producer_groups.why_over(me.assignments, request.transactional_id, on.rules)
 
 
 def _next_offset(me: TransactionCoordinator, on: Context) -> int:
@@ -576,22 +589,7 @@ def _send_markers(
             _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"
         )
         return _log(me, ready, wait, on)
-    by_broker: dict[int, list[str]] = {}
-    for partition in partitions:
-        by_broker.setdefault(on.image.leader_of(partition), []).append(partition)
-    nobody = tuple(by_broker.pop(NOBODY, ()))
-    requests, sent = [], list(known.sent)
-    for broker in sorted(by_broker):
-        marker = WriteTxnMarkers(
-            known.producer_id,
-            known.producer_epoch,
-            known.state is S.PREPARE_COMMIT,
-            tuple(by_broker[broker]),
-            me.coordinator_epoch,
-            known.client_transaction_version,
-        )
-        tag = _tag(me, known.transactional_id)
-        requests.append(Request("markers", broker, marker, ROLE, me.shard, tag))
-        sent += [(p, broker) for p in by_broker[broker]]
-    state = _with(me, known.but(sent=tuple(sent), to_send=(*known.to_send, *nobody)))
-    return Effects(state, requests=tuple(requests))
+    whose = (ROLE, me.shard, _tag(me, known.transactional_id))
+    requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
+    known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))
+    return Effects(_with(me, known), requests=requests)

@@ -10,6 +10,7 @@ from typing import Any
 
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -192,10 +193,13 @@ def next_identity(
 ) -> Identity | Errors:
     """Bump the epoch, recognise a retry, or rotate to a fresh producer id at the last epoch.
 
+    Whoever says its group gets another producer id every time (KIP-447, first draft).
     Source: prepareProducerIdRotation and prepareIncrementProducerEpoch. An exhausted epoch with
     another expected one is an IllegalStateException there, which the client sees as
     UNKNOWN_SERVER_ERROR.
     """
+    if isinstance(request, InitProducerIdOfGroup):
+        return Identity(fresh_producer_id, 0, -1, int(known.producer_id != fresh_producer_id))
     epoch, expected = known.producer_epoch, request.producer_epoch
     given = request.producer_id >= 0
     if known.is_exhausted:

@@ -95,6 +95,9 @@ def _producer(me: Application, line: Line) -> Producer:
 
 
 def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
+    if _producer(me, line).group_id:
+        # KIP-447, first draft: an identity is for a generation, and there is none yet (our inference).
+        return me.with_client(_producer(me, line).but(done=True, error=""))
     keep = line.target == KEEP_PREPARED_TXN
     producer = transactional.init_transactions(_producer(me, line), keep_prepared_txn=keep)
     if isinstance(me.consumer, MemberConsumer):

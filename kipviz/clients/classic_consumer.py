@@ -73,7 +73,8 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     `rejoin` says that it has to join again, in poll() and not before. `metadata` is groupMetadata():
     the member and generation of the last assignment, also when it has lost them since. `to_bring` is
     the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
-    Everything else is as in a member of KIP-848.
+    `listening` says that onPartitionsAssigned() has not returned yet (KIP-447, first draft). Everything
+    else is as in a member of KIP-848.
     """
 
     source: str
@@ -104,6 +105,7 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     offset_fetch_version: int = 10
     committing: tuple[GroupOffset, ...] = ()
     instance_id: str = ""
+    listening: bool = False
 
     @property
     def position(self) -> int:
@@ -186,7 +188,8 @@ def next_request(me: ClassicConsumer) -> Message | None:
     if me.committing:
         whose = (me.group_id, me.member_id, me.generation)
         return OffsetCommit(*whose, me.committing, me.instance_id)
-    return group_reading.next_read(me) if me.polling and not me.backing_off else None
+    reads = me.polling and not me.backing_off and not me.listening
+    return group_reading.next_read(me) if reads else None
 
 
 def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicConsumer, Message]:

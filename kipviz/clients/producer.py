@@ -19,7 +19,7 @@ from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import EXPIRED, NOT_ALLOWED, ends_the_transaction
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value
+from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import (
     LAST_ADD_PARTITIONS,
@@ -29,6 +29,7 @@ from kipviz.messages.features import (
     STAGING_LEVEL,
     Features,
 )
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.liveness import TxnHeartbeatResponse
 from kipviz.messages.message import Message
@@ -57,24 +58,10 @@ from kipviz.messages.two_phase import (
 from kipviz.records.batches import DataRecord
 
 ProducerState = producer_state.ProducerState
+OutgoingBatch = producer_state.OutgoingBatch
 TRANSITIONS = producer_state.TRANSITIONS
 S = ProducerState
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
-
-
-class OutgoingBatch(Value, frozen=True):
-    """One batch on its way to a partition leader; `broker` is -1 while it is not on the wire.
-
-    `sent` says that it was on the wire before, so that nobody knows whether a broker has it: an
-    abort must not drop it (transaction versions 0 and 1, where the next transaction has the same
-    epoch and goes on with the sequences).
-    """
-
-    partition: str
-    records: tuple[DataRecord, ...]
-    base_sequence: int
-    broker: int = -1
-    sent: bool = False
 
 
 class Producer(Part, frozen=True, dict=True):
@@ -93,7 +80,8 @@ class Producer(Part, frozen=True, dict=True):
     of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
     `share_version` the level of that feature that the last new connection told, and `staging_level` the
     one that staging takes. `dropped` are stagings that came to nothing; who staged is told in the same
-    step. `timed_out` is the call that came back after max.block.ms and has to be made again.
+    step. `timed_out` is the call that came back after max.block.ms and has to be made again. `group_id` is
+    transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
     """
 
     source: str
@@ -127,6 +115,7 @@ class Producer(Part, frozen=True, dict=True):
     dropped: tuple[TxnShareAcknowledge, ...] = ()
     timed_out: str = ""
     staging_level: int = STAGING_LEVEL
+    group_id: str = ""
 
     @property
     def state_name(self) -> str:
@@ -330,6 +319,8 @@ def next_request(me: Producer) -> Message | None:
     request = me.queue[0]
     if isinstance(request, EndTxn) and me.batches:
         return None
+    if isinstance(request, InitProducerIdOfGroup) and any(b.broker >= 0 for b in me.batches):
+        return None
     if isinstance(request, TxnOffsetCommit):
         return None if me.topics.refused else topic_ids.named(me.topics, request)
     return request
@@ -376,6 +367,8 @@ def _on_answer(me: Producer, message: Message) -> Producer:
         case InitProducerIdResponse():
             assert isinstance(request, InitProducerId)
             version = me.finalized if request.producer_id < 0 else me.version
+            if isinstance(request, InitProducerIdOfGroup):
+                me = producer_state.anew(me)
             return _initialised(me.but(version=version, bump=False), message)
         case AddPartitionsToTxnResponse():
             return me.but(
@@ -473,6 +466,7 @@ def restarted(me: Producer, life: int) -> Producer:
         two_phase_commit=me.two_phase_commit,
         heartbeat_interval_ms=me.heartbeat_interval_ms,
         topics=TopicIds(me.topics.looks_up),
+        group_id=me.group_id,
     )
 
 
@@ -538,7 +532,8 @@ def fail(me: P, about: Message, error: Errors) -> P:
     name = type(about).__name__.removesuffix("Response")
     if error is Errors.INVALID_PRODUCER_EPOCH and name != "Produce":
         error = Errors.PRODUCER_FENCED  # to every transactional request the two are one
-    abortable = ends_the_transaction(name, error)
+    fenced_by_group = bool(me.group_id) and error is Errors.PRODUCER_FENCED
+    abortable = fenced_by_group or ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
             return dropping(me, about)

@@ -59,6 +59,8 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
     "InitProducerId": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
     "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
+    # KIP-447, first draft: whoever comes too late joins its group again (our inference).
+    "InitProducerIdOfGroup": (Errors.ILLEGAL_GENERATION, *NOT_ALLOWED),
 }
 
 # The errors of AddPartitionsToTxn that end the producer; any other one that is not retriable is put

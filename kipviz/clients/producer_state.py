@@ -1,4 +1,4 @@
-"""The states of a producer, and which follows on which.
+"""The states of a producer, which follows on which, and a batch on its way.
 
 WHERE IN KAFKA: TransactionManager.State.
 """
@@ -6,6 +6,26 @@ WHERE IN KAFKA: TransactionManager.State.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
+
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.records.batches import DataRecord
+
+
+class OutgoingBatch(Value, frozen=True):
+    """One batch on its way to a partition leader; `broker` is -1 while it is not on the wire.
+
+    `sent` says that it was on the wire before, so that nobody knows whether a broker has it: an
+    abort must not drop it (transaction versions 0 and 1, where the next transaction has the same
+    epoch and goes on with the sequences).
+    """
+
+    partition: str
+    records: tuple[DataRecord, ...]
+    base_sequence: int
+    broker: int = -1
+    sent: bool = False
 
 
 class ProducerState(StrEnum):
@@ -48,3 +68,14 @@ TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     ),
     S.FATAL_ERROR: (S.FATAL_ERROR,),
 }
+
+# States from which a producer with a group may initialise again (KIP-447, first draft: after every
+# rebalance, and when it was fenced); for any other one there is only the first of them.
+OF_A_GROUP = (S.UNINITIALIZED, S.READY, S.ABORTABLE_ERROR)
+
+
+def anew(me: Any) -> Any:
+    """Give a producer that has forgotten what belonged to the identity before (KIP-447, first draft)."""
+    return me.but(
+        batches=(), partitions=(), to_add=(), transaction_started=False, sequences=Table.of()
+    )

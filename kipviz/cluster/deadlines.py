@@ -119,10 +119,10 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
     """Give the action that keeps a deadline; an age (`timers.AGE`) has none."""
     kind, place = deadline.kind, deadline.place
     if kind == TRANSACTION:
-        home = world.image.home_of(TRANSACTION_STATE, place[0])
+        home = world.image.home_of_transactions(place[0])
         return TimeOutTransaction(world.image.leader_of(home), home, place[0])
     if kind == timers.EXPIRY:
-        home = world.image.home_of(TRANSACTION_STATE, place[0])
+        home = world.image.home_of_transactions(place[0])
         return RunOut(world.image.leader_of(home), role_of(home), home, f"{EXPIRES}{place[0]}")
     if kind == timers.BATCH:
         return ExpireBatch(place[0])
@@ -222,7 +222,7 @@ def _transactions(
         role = None if held.leader == NOBODY else world.roles.get(role_key(held.leader, partition))
         if not isinstance(role, TransactionCoordinator) or role.loading:
             for (kind, place), deadline in known.items():
-                home = world.image.home_of(TRANSACTION_STATE, str(place[0]))
+                home = world.image.home_of_transactions(str(place[0]))
                 if kind == TRANSACTION and home == partition:
                     yield deadline
             continue

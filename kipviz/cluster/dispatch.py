@@ -14,6 +14,7 @@ from kipviz.brokers import (
     classic_membership,
     group_coordinator,
     group_membership,
+    group_transactions,
     kafka_apis,
     partition_leader,
     share_administration,
@@ -51,6 +52,7 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
     OffsetCommit,
     OffsetCommitResponse,
@@ -110,7 +112,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc, answer_to
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
 SHARES = share_partition_leader.ROLE
@@ -124,6 +126,7 @@ ADD_PARTITIONS = "add-partitions"
 HANDLERS: dict[type[Message], Handler] = {
     InitProducerId: transaction_coordinator.on_init_producer_id,
     InitProducerId2Pc: transaction_coordinator.on_init_producer_id,
+    InitProducerIdOfGroup: group_transactions.on_init_producer_id_of_group,
     TxnHeartbeat: transaction_liveness.on_txn_heartbeat,
     AddPartitionsToTxn: transaction_coordinator.on_add_partitions,
     AddOffsetsToTxn: transaction_coordinator.on_add_offsets,
@@ -178,7 +181,7 @@ OF_SHARE_GROUPS = (
 
 
 def _by_transactional_id(m: Any, image: Image) -> str:
-    return image.home_of(TRANSACTION_STATE, m.transactional_id)
+    return image.home_of_transactions(m.transactional_id)
 
 
 def _by_anybody(m: Any, image: Image) -> str:
@@ -212,6 +215,7 @@ def _by_first_partition(m: Any, image: Image) -> str:
 PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     InitProducerId: _by_name_or_anybody,
     InitProducerId2Pc: _by_transactional_id,
+    InitProducerIdOfGroup: _by_transactional_id,
     TxnHeartbeat: _by_transactional_id,
     AddPartitionsToTxn: _by_transactional_id,
     AddOffsetsToTxn: _by_transactional_id,

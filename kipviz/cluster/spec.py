@@ -230,6 +230,8 @@ class ClusterSpec(Value, frozen=True):
     `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
+    `transactional_group_id` says that the producers beside members of classic groups are configured
+    with transactional.group.id, by which the coordinator of their transactions is found (KIP-447, first draft).
     """
 
     brokers: tuple[int, ...]
@@ -262,6 +264,7 @@ class ClusterSpec(Value, frozen=True):
     binaries: tuple[str, ...] = ()
     inter_broker_protocol: int = 1
     staging_level: int = STAGING_LEVEL
+    transactional_group_id: bool = False
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:

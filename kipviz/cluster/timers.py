@@ -59,7 +59,6 @@ from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionState
 
 TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
@@ -234,7 +233,7 @@ def _is_ongoing(transaction: TransactionMetadata) -> bool:
 
 
 def _in_office(world: World, transactional_id: str) -> bool:
-    home = world.image.home_of(TRANSACTION_STATE, transactional_id)
+    home = world.image.home_of_transactions(transactional_id)
     broker = world.image.leader_of(home)
     role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
     return isinstance(role, TransactionCoordinator) and not role.loading

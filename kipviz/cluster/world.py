@@ -174,6 +174,7 @@ def first_world(spec: ClusterSpec) -> World:
         spec.acls,
         spec.min_insync_replicas,
         releases=spec.releases,
+        transactional_groups=_transactional_groups(spec),
     )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:
@@ -228,7 +229,8 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     """Give the internal partitions that this cluster's names hash to."""
     count = spec.internal_partitions
     ids = dict(spec.topic_ids)
-    homes = []
+    groups = dict(_transactional_groups(spec)).values()
+    homes = [f"{TRANSACTION_STATE}-{partition_for(group_id, count)}" for group_id in groups]
     for a in spec.applications:
         if a.admin:
             homes += [
@@ -258,6 +260,19 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
         else:
             homes.append(f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}")
     return tuple(homes)
+
+
+def _transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
+    """Give the producers that are configured with their group's id, and that (KIP-447, first draft).
+
+    It is for groups with generations: those of the classic protocol, the only one there was.
+    """
+    found: list[tuple[str, str]] = []
+    for a in spec.applications if spec.transactional_group_id else ():
+        if a.protocol == CLASSIC:
+            found.append((a.transactional_id, a.group_id))
+            found += [(task_id(a, task), a.group_id) for task in a.tasks]
+    return tuple(found)
 
 
 def task_id(a: ApplicationSpec, task: str) -> str:
@@ -341,6 +356,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         two_phase_commit=a.two_phase_commit,
         topics=TopicIds(looks_up=spec.look_up_topics),
         heartbeat_interval_ms=a.heartbeat_interval_ms,
+        group_id=dict(_transactional_groups(spec)).get(a.transactional_id, ""),
     )
 
 

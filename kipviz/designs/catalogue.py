@@ -141,11 +141,19 @@ def _of_session(name: str, title: str, sentence: str, choices: dict[str, str]) -
     return Design(name, title, "our inference", sentence, source, REPAIRED.but(**choices).chosen)
 
 
-def _of_kip_447(name: str, title: str, status: str, sentence: str, **choices: str) -> Design:
+def _of_kip_447(
+    name: str,
+    title: str,
+    status: str,
+    sentence: str,
+    levels: tuple[tuple[str, int | bool], ...] = (),
+    **choices: str,
+) -> Design:
     """Give Kafka with regular groups as they were, or as a draft of KIP-447 wanted them."""
     source = f"{KAFKA.source}; KIP-447, {title}"
     chosen = KAFKA.but(**choices).chosen
-    return Design(name, title, status, sentence, source, chosen, KAFKA.stages_shares)
+    shares = KAFKA.stages_shares
+    return Design(name, title, status, sentence, source, chosen, shares, levels=levels)
 
 
 BEFORE_447 = _of_kip_447(
@@ -156,6 +164,27 @@ BEFORE_447 = _of_kip_447(
     "asks: one producer per partition has to fence the one before it (exactly_once, until 2.5).",
     pending_offset="the_committed_one",
     zombie_offsets="anybody",
+)
+FIRST_DRAFT_447 = _of_kip_447(
+    "kip-447-first-draft",
+    "KIP-447, first draft (page of June 2019): the transaction coordinator knows the group",
+    "our inference",
+    "The group's id is a producer config, and finds one coordinator for all its producers. Each says "
+    "its generation and its partitions with InitProducerId after every rebalance: what older ones have "
+    "open there is ended first, and from then on the coordinator refuses them. Runs on transaction "
+    "version 0, as Kafka was then. That open transactions are aborted at once, and not left to time out, "
+    "is our inference.",
+    (
+        ("partition_verification", False),
+        ("transaction_version", 0),
+        ("transactional_group_id", True),
+    ),
+    pending_offset="the_committed_one",
+    zombie_offsets="anybody",
+    group_metadata_gate="all_brokers_first",
+    producer_member="of_nobody",
+    older_generation="only_the_newest_is_served",
+    older_transaction="it_is_aborted",
 )
 GROUP_ID_CONFIG = _of_kip_447(
     "kip-447-group-id",
@@ -180,6 +209,7 @@ INIT_WITH_CONSUMER = _of_kip_447(
 CATALOGUE: tuple[Design, ...] = (
     KAFKA,
     BEFORE_447,
+    FIRST_DRAFT_447,
     GROUP_ID_CONFIG,
     INIT_WITH_CONSUMER,
     KIP_939,

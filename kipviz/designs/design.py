@@ -7,7 +7,7 @@ from kipviz.clients.calls import KEEP_PREPARED_TXN, RESETTING
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value
-from kipviz.designs.group_options import GATED, MEMBERS
+from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.share_admin_options import RESETS, UPKEEP
@@ -115,6 +115,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
         return any(line.call in RESETTING for a in spec.applications for line in a.program)
     if slot.only_with == UPKEEP:
         return spec.settings.state_upkeep
+    if slot.only_with == GROUP_IDS:
+        return spec.transactional_group_id
     if slot.only_with == GATED:
         return not spec.inter_broker_protocol
     if slot.only_with == MEMBERS:

@@ -1,11 +1,11 @@
 """The options of KIP-447's slots: who keeps a zombie of a regular group out, and who has to wait.
 
-Both drafts of the KIP that are known, what Kafka ships since 2.5, and what there was before.
+The drafts of the KIP that are known, what Kafka ships since 2.5, and what there was before.
 """
 
 from __future__ import annotations
 
-from kipviz.designs.slot import DRAFT, SHIPPED, Option, Slot
+from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
 Member = tuple[str, int]
@@ -13,6 +13,9 @@ Member = tuple[str, int]
 MEMBERS = "members"
 # Or brokers that do not all know of members yet.
 GATED = "gated"
+# Or producers that are configured with their group's id.
+GROUP_IDS = "group ids"
+FIRST_DRAFT = "KIP-447, first draft (page of June 2019; what a later diff takes out)"
 FIRST_STABLE = 7
 
 # -- pending_offset: what is a consumer told whose group's offset is pending? ---------------------
@@ -60,6 +63,37 @@ def all_brokers_first(level: int) -> Errors:
     return Errors.NONE if level else Errors.UNSUPPORTED_VERSION
 
 
+# -- older_generation: does the transaction coordinator serve a producer of an older generation? ------
+
+
+def no_generation_is_known(generation: int, newest: int) -> Errors:
+    """Yes: it asks for the transactional id and its epoch, and knows of no group."""
+    return Errors.NONE
+
+
+def only_the_newest_is_served(generation: int, newest: int) -> Errors:
+    """No: once it has heard of a newer one, all that is left to the others is to initialise again."""
+    return Errors.PRODUCER_FENCED if generation < newest else Errors.NONE
+
+
+# -- older_transaction: what becomes of what older generations have left open? ----------------------
+
+
+def it_stays_open() -> tuple[bool, bool]:
+    """Nothing: who has it open may end it, and else it times out."""
+    return False, False
+
+
+def it_is_aborted() -> tuple[bool, bool]:
+    """It is aborted at once: its producer's requests are refused, so nobody else could end it."""
+    return True, True
+
+
+def it_has_to_time_out() -> tuple[bool, bool]:
+    """The new owner has to wait until it is complete, at the latest by its time-out."""
+    return False, True
+
+
 # -- producer_member: in whose name does a producer send offsets? ---------------------------------
 
 
@@ -76,6 +110,11 @@ def of_the_consumer_it_holds(at_init: Member, now: Member, passed: Member) -> Me
 def as_it_was_at_init(at_init: Member, now: Member, passed: Member) -> Member:
     """The member and the generation that InitProducerId was sent with; a new one needs a new call."""
     return at_init
+
+
+def of_nobody(at_init: Member, now: Member, passed: Member) -> Member:
+    """Nobody's: TxnOffsetCommit has no field for a member, only one for the group's id."""
+    return ("", -1)
 
 
 GROUP_SLOTS: tuple[Slot, ...] = (
@@ -155,8 +194,52 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 "KIP-447, a middle version: group id in the producer's config, InitProducerId "
                 "with group id and generation",
             ),
+            Option("of_nobody", of_nobody, DRAFT, f"{FIRST_DRAFT}: TxnOffsetCommit is not changed"),
         ),
         MEMBERS,
+    ),
+    Slot(
+        "older_generation",
+        "Does the transaction coordinator serve a producer of an older generation?",
+        "KIP-447",
+        True,
+        (
+            Option(
+                "no_generation_is_known",
+                no_generation_is_known,
+                SHIPPED,
+                "TransactionCoordinator has no word of groups",
+            ),
+            Option(
+                "only_the_newest_is_served",
+                only_the_newest_is_served,
+                DRAFT,
+                f"{FIRST_DRAFT}: Fencing zombie",
+            ),
+        ),
+        GROUP_IDS,
+    ),
+    Slot(
+        "older_transaction",
+        "What becomes of a transaction that an older generation has left open?",
+        "KIP-447",
+        True,
+        (
+            Option("it_stays_open", it_stays_open, SHIPPED, "OffsetFetch waits for it, Kafka 2.5"),
+            Option(
+                "it_is_aborted",
+                it_is_aborted,
+                OURS,
+                f"{FIRST_DRAFT}: it has to be completed; as InitProducerId does for its own name",
+            ),
+            Option(
+                "it_has_to_time_out",
+                it_has_to_time_out,
+                DRAFT,
+                f"{FIRST_DRAFT}: checks which transactions need to be completed",
+            ),
+        ),
+        GROUP_IDS,
     ),
 )
 

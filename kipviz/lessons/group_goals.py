@@ -7,10 +7,11 @@ from typing import Any
 
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.actions import MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent
+from kipviz.messages.events import GenerationSeen, MessageSent
 
 
 def _group_waits(moment: Any) -> bool:
@@ -60,10 +61,26 @@ def _polled_too_late(moment: Any) -> bool:
     return bool(moment.actions) and isinstance(moment.actions[-1], MissPoll)
 
 
+def _generation_seen(moment: Any) -> bool:
+    """A transaction coordinator has just heard of a generation (KIP-447, first draft)."""
+    return any(isinstance(event, GenerationSeen) for event in moment.events)
+
+
+def _older_fenced(moment: Any) -> bool:
+    """A producer whose generation is over has just been refused by a transaction coordinator."""
+    seen = any(
+        isinstance(role, TransactionCoordinator) and len(role.assignments)
+        for role in moment.world.roles.values()
+    )
+    return seen and _answered(moment, Errors.PRODUCER_FENCED)
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
     "told to join again": _told_to_join,
     "generation refused": _generation_refused,
     "instance fenced": _instance_fenced,
     "polled too late": _polled_too_late,
+    "generation seen": _generation_seen,
+    "older generation fenced": _older_fenced,
 }

@@ -15,6 +15,7 @@ E = Errors
 DECISIVE = (
     "InitProducerId",
     "InitProducerId2Pc",
+    "InitProducerIdOfGroup",
     "EndTxn",
     "TxnOffsetCommit",
     "TxnShareAcknowledge",
@@ -38,6 +39,15 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.COORDINATOR_LOAD_IN_PROGRESS,
         E.INVALID_TRANSACTION_TIMEOUT,
         E.PRODUCER_FENCED,
+    ),
+    "InitProducerIdOfGroup": (
+        E.NONE,
+        E.CONCURRENT_TRANSACTIONS,
+        E.ILLEGAL_GENERATION,
+        E.UNSUPPORTED_VERSION,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.INVALID_TRANSACTION_TIMEOUT,
     ),
     "EndTxn": (
         E.NONE,

@@ -208,6 +208,13 @@ class OffsetsExpired(Event, frozen=True):
     deleted: bool
 
 
+class GenerationSeen(Event, frozen=True):
+    """A transaction coordinator heard of a newer generation of a group (KIP-447, first draft)."""
+
+    group_id: str
+    generation: int
+
+
 class OffsetResolved(Event, frozen=True):
     """A pending offset was committed or dropped."""
 

@@ -45,7 +45,8 @@ class Release(Value, frozen=True):
 
 
 OF_KIP_1289 = ("TxnShareAcknowledge", "TxnWriteShareGroupState")
-OF_DRAFTS = (*OF_KIP_1289, "TxnHeartbeat")
+GIVEN_UP = ("InitProducerIdOfGroup",)
+OF_DRAFTS = (*OF_KIP_1289, *GIVEN_UP, "TxnHeartbeat")
 OF_GROUPS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge")
 OF_SHARES = ("InitializeShareGroupState", "ReadShareGroupState", "WriteShareGroupState")
 BEFORE_4_0 = (*OF_DRAFTS, *OF_GROUPS, *OF_SHARES, "InitProducerId2Pc")
@@ -76,7 +77,7 @@ RELEASES: tuple[Release, ...] = (
     Release("4.1.0", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS, epoch_first=False),
     Release("4.3", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS),
     Release("4.4", lacks=OF_DRAFTS),
-    Release("kip-1289", 2, STAGING_LEVEL, lacks=("TxnHeartbeat",), status="draft"),
+    Release("kip-1289", 2, STAGING_LEVEL, lacks=(*GIVEN_UP, "TxnHeartbeat"), status="draft"),
 )
 # A cluster that says nothing of its binaries has one that knows everything, drafts too.
 EVERYTHING = Release("", 2, STAGING_LEVEL, status="draft")

@@ -36,7 +36,6 @@ from kipviz.recordings.questions import Asked, Question, Said, questions, reply_
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sharing import Sharing
-from kipviz.records.placement import TRANSACTION_STATE
 
 # A request is written down when it is answered, so its times may be a little late.
 SLACK_MS = 50
@@ -216,7 +215,7 @@ class Acceptor:
         """Say whether the logs are there that answer a question: a broker leads some partitions only."""
         image = self._worlds[0].image
         home = (
-            image.home_of(TRANSACTION_STATE, message.transactional_id)
+            image.home_of_transactions(message.transactional_id)
             if isinstance(message, TxnOffsetCommit)
             else ""
         )

@@ -84,6 +84,19 @@ class TransactionRecord(Value, frozen=True):
     last_update_timestamp_ms: int = NO_TIMESTAMP
 
 
+class GroupAssignmentRecord(Value, frozen=True):
+    """What a producer has been assigned in which generation of its group (KIP-447, first draft).
+
+    The draft wants a record type of its own beside the transaction's, which does not change; what
+    stands in its key and its value is our inference.
+    """
+
+    group_id: str
+    transactional_id: str
+    generation: int
+    assigned: tuple[str, ...] = ()
+
+
 class Tombstone(Value, frozen=True):
     """A key without a value: the transactional id is forgotten."""
 

@@ -21,7 +21,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, CallStarted, MessageDelivered
-from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.cards import CardHead
@@ -369,7 +369,7 @@ def _known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
     """Give what the coordinator knows of a transactional id, or why nobody knows anything."""
     if not spec.transactional_id:
         return "it has no transactional id"
-    home = world.image.home_of(TRANSACTION_STATE, spec.transactional_id)
+    home = world.image.home_of_transactions(spec.transactional_id)
     role = world.roles.get(role_key(world.image.leader_of(home), home))
     if not isinstance(role, TransactionCoordinator):
         return "nobody coordinates it now"

@@ -55,7 +55,6 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
-from kipviz.records.placement import TRANSACTION_STATE
 
 # A cell of the world: the table it is in, and its key there.
 Place: TypeAlias = tuple[str, Any]
@@ -248,7 +247,7 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
 def _set_in(world: World, deadline: Deadline) -> list[Place]:
     """Give the place that holds what a deadline is of."""
     if deadline.kind == AGE:
-        home = world.image.home_of(TRANSACTION_STATE, deadline.place[0])
+        home = world.image.home_of_transactions(deadline.place[0])
         return [("roles", role_key(world.image.leader_of(home), home))]
     action = action_of(world, deadline)
     match action:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.brokers import producer_groups
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.views.facts import listed, short_name
@@ -14,6 +15,7 @@ from kipviz.views.membership import both
 OF_COORDINATOR = (
     "InitProducerId",
     "InitProducerId2Pc",
+    "InitProducerIdOfGroup",
     "AddPartitionsToTxn",
     "AddOffsetsToTxn",
     "EndTxn",
@@ -48,6 +50,12 @@ def of_coordinator(
             yield "two-phase commit allowed", str(settings.two_phase_commit_enable).lower()
             yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
+        case "InitProducerIdOfGroup":
+            newest = producer_groups.newest(role.assignments, message.group_id)
+            yield "generation", both("request", message.generation, "newest seen", newest)
+            yield "assigned", listed(message.assigned)
+            others = producer_groups.before_in_its_partitions(role.assignments, message)
+            yield "older ones in these partitions", listed(others)
         case "TxnHeartbeat":
             yield "heartbeat interval", f"{known.heartbeat_interval_ms if known else 0} ms"
         case "EndTxn":
@@ -56,5 +64,14 @@ def of_coordinator(
             yield "asked for", f"the offsets of {message.group_id}"
         case _:
             yield "asked for", listed(tuple(map(short_name, message.partitions)))
+    yield from _generation(role, message)
     if known is not None:
         yield "enlisted", listed(tuple(map(short_name, known.partitions)))
+
+
+def _generation(role: TransactionCoordinator, message: Any) -> Iterator[tuple[str, str]]:
+    """Give the generation that a producer has its identity for (KIP-447, first draft)."""
+    mine = role.assignments.get(message.transactional_id)
+    if mine is not None:
+        newest = producer_groups.newest(role.assignments, mine.group_id)
+        yield "its generation", both("producer", mine.generation, "newest seen", newest)

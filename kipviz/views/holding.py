@@ -222,7 +222,7 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
     """Say where the marker of a decided transaction is that a partition waits for."""
     where = short_name(partition)
     if known.cancelled:
-        home = world.image.home_of(TRANSACTION_STATE, known.transactional_id)
+        home = world.image.home_of_transactions(known.transactional_id)
         return Reason(
             f"A marker was refused for good, and the coordinator has given up: none is sent for {where}.",
             f"{home} is loaded again (its leader moves or restarts), which sends all markers anew.",
@@ -252,7 +252,7 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
 
 def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
     """Say which marker a decided transaction waits for, or that nobody decides it."""
-    broker = world.image.leader_of(world.image.home_of(TRANSACTION_STATE, known.transactional_id))
+    broker = world.image.leader_of(world.image.home_of_transactions(known.transactional_id))
     card = f"transaction:{known.transactional_id}"
     if known.state is S.ONGOING:
         app = _application(world, known.transactional_id)

@@ -40,7 +40,7 @@ from kipviz.records.share_group_state import (
     ShareUpdateRecord,
     StateBatch,
 )
-from kipviz.records.transaction_state import Tombstone, TransactionRecord
+from kipviz.records.transaction_state import GroupAssignmentRecord, Tombstone, TransactionRecord
 from kipviz.views.facts import Card, Cells, short_name, span
 from kipviz.views.shares import SHORT
 
@@ -166,10 +166,8 @@ def _holder(log: PartitionLog, stable: int) -> str:
 
 def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
     match record:
-        case TransactionRecord():
-            return record.transactional_id, _transaction(record)
-        case Tombstone(transactional_id=name):
-            return name, "tombstone: the name is forgotten"
+        case TransactionRecord() | GroupAssignmentRecord() | Tombstone():
+            return _of_transactions(record)
         case OffsetCommitRecord(group_id=group, partition=partition, offset=offset):
             kept = f", topic id {record.topic_id}" if record.topic_id else ""
             return f"{group}, {partition}", f"offset {offset}{kept}"
@@ -216,6 +214,20 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return record.key, "deleted" if record.kind == GONE else f"{record.kind}, not read here"
         case _:
             raise AssertionError(f"no log holds a {type(record).__name__}")
+
+
+def _of_transactions(
+    record: TransactionRecord | GroupAssignmentRecord | Tombstone,
+) -> tuple[str, str]:
+    name = record.transactional_id
+    match record:
+        case TransactionRecord():
+            return name, _transaction(record)
+        case GroupAssignmentRecord(group_id=group, generation=generation):
+            has = ", ".join(record.assigned) or "nothing"
+            return f"{group}, {name}", f"generation {generation}, has {has}"
+        case Tombstone():
+            return name, "tombstone: the name is forgotten"
 
 
 def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import WriteTxnMarkers
-from kipviz.records.placement import TRANSACTION_STATE
 
 SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
 See = tuple[tuple[str, str], ...]
@@ -92,7 +91,7 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
 
 
 def _enlistment(world: World, broker: int, message: Any) -> Reason:
-    home = world.image.home_of(TRANSACTION_STATE, message.transactional_id)
+    home = world.image.home_of_transactions(message.transactional_id)
     to = world.image.leader_of(home)
     reason = on_connection(
         world,

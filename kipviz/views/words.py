@@ -57,6 +57,7 @@ from kipviz.messages.events import (
     ClassicGroupMoved,
     DatabaseChanged,
     FeatureFinalized,
+    GenerationSeen,
     LeaderMoved,
     LeftOnItsWay,
     LockRenewed,
@@ -101,6 +102,7 @@ TONE_OF_STATE = {
 ARROW_WORDS = {
     "InitProducerId2Pc": "InitProducerId 2PC",
     "InitProducerId2PcResponse": "InitProducerId 2PC ok",
+    "InitProducerIdOfGroup": "InitProducerId of group",
     "TxnHeartbeat": "heartbeat",
     "TxnHeartbeatResponse": "heard",
     "TxnWriteShareGroupState": "write vote",
@@ -422,7 +424,7 @@ def _fact(event: Event) -> str:
             return f"{topic} has the id {after} now, not {before} any more, and other records."
         case AssignmentMoved():
             return _assignment(event)
-        case ClassicGroupMoved() | OffsetsExpired():
+        case ClassicGroupMoved() | OffsetsExpired() | GenerationSeen():
             return _of_group(event)
         case SharePartitionLoaded(partition=partition, start_offset=start):
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
@@ -476,7 +478,11 @@ def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
             return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
 
 
-def _of_group(event: ClassicGroupMoved | OffsetsExpired) -> str:
+def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str:
+    if isinstance(event, GenerationSeen):
+        return (
+            f"Generation {event.generation} of {event.group_id} counts here: older ones are over."
+        )
     if isinstance(event, OffsetsExpired):
         what = " and ".join(event.partitions)
         told = f"The offsets of {event.group_id} for {what} are forgotten." if what else ""

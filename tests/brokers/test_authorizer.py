@@ -28,6 +28,7 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
@@ -83,6 +84,7 @@ REQUESTS = {
     for m in (
         InitProducerId("t"),
         InitProducerId2Pc("t", enable_2pc=True),
+        InitProducerIdOfGroup("t", group_id="g"),
         AddPartitionsToTxn("t", 9, 0, ("out-0",)),
         AddOffsetsToTxn("t", 9, 0, "g"),
         EndTxn("t", 9, 0, committed=True),
@@ -205,7 +207,7 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
             dispatch.not_here(request(name))
         return
     answer = dispatch.not_here(request(name))
-    assert type(answer).__name__ == f"{name.partition(',')[0]}Response"
+    assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     assert answer.error in {Errors.NOT_COORDINATOR, Errors.NOT_LEADER_OR_FOLLOWER}
 
 
@@ -213,7 +215,7 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
 def test_every_request_of_a_client_has_an_answer_that_refuses_it(name):
     error = Errors.CLUSTER_AUTHORIZATION_FAILED
     answer = dispatch.refused(request(name), error)
-    assert type(answer).__name__ == f"{name.partition(',')[0]}Response"
+    assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     results = getattr(answer, "results", None) or getattr(answer, "topics", None)
     assert {r.error for r in results} == {error} if results else answer.error is error
 

@@ -249,6 +249,10 @@ SPOKEN: list[tuple[Event, str]] = [
         events.ClassicGroupMoved("cg", "STABLE", "PREPARING_REBALANCE", 2, ("C1.1", "C2.2")),
         "cg goes from STABLE to PREPARING_REBALANCE: generation 2, with C1.1 and C2.2.",
     ),
+    (
+        events.GenerationSeen("cg", 3),
+        "Generation 3 of cg counts here: older ones are over.",
+    ),
     (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
     (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),
     (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kipviz.messages import group_transactions, two_phase
 from kipviz.messages import transactions as model
-from kipviz.messages import two_phase
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes, topics
@@ -28,6 +28,28 @@ INIT_PRODUCER_ID_REQUEST = Schema(
 # KIP-1309 (draft): where it stands is our inference; 0, which is the default, is not written.
 HEARTBEAT_INTERVAL = Field(
     "TransactionHeartbeatIntervalMs", "int32", "6+", tagged="6+", tag=0, status="our inference"
+)
+
+# KIP-447, first draft: above the versions that there were then. The order of the last three is the draft's,
+# as is the wider time limit; how partitions stand in their array is our inference.
+INIT_PRODUCER_ID_OF_GROUP_REQUEST = Schema(
+    "InitProducerIdRequest",
+    22,
+    "2",
+    "",
+    (
+        Field("TransactionalId", "string", nullable="0+"),
+        Field("TransactionTimeoutMs", "int64"),
+        Field("ConsumerGroupId", "string", nullable="0+", status="draft"),
+        Field("ConsumerGroupGeneration", "int32", status="draft"),
+        Field(
+            "AssignedPartitions",
+            "[]AssignedTopic",
+            fields=(Field("Topic", "string"), Field("Partitions", "[]int32")),
+            status="our inference",
+        ),
+    ),
+    "draft",
 )
 
 INIT_PRODUCER_ID_RESPONSE = Schema(
@@ -263,6 +285,20 @@ def _init_producer_id_2pc(m: two_phase.InitProducerId2Pc, around: Around) -> Str
     return {**_init_producer_id(m, around), **more}
 
 
+def _init_producer_id_of_group(
+    m: group_transactions.InitProducerIdOfGroup, around: Around
+) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "TransactionTimeoutMs": m.transaction_timeout_ms,
+        "ConsumerGroupId": m.group_id,
+        "ConsumerGroupGeneration": m.generation,
+        "AssignedPartitions": indexes(
+            m.assigned, lambda topic, found: {"Topic": topic, "Partitions": found}
+        ),
+    }
+
+
 def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struct:
     ongoing = {
         "OngoingTxnProducerId": m.ongoing_txn_producer_id,
@@ -366,6 +402,9 @@ KINDS: dict[type[Message], Kind] = {
             status="draft", fields=(*INIT_PRODUCER_ID_REQUEST.fields, HEARTBEAT_INTERVAL)
         ),
         _init_producer_id_2pc,
+    ),
+    group_transactions.InitProducerIdOfGroup: Kind(
+        INIT_PRODUCER_ID_OF_GROUP_REQUEST, _init_producer_id_of_group
     ),
     two_phase.InitProducerId2PcResponse: Kind(
         INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities

@@ -1,0 +1,45 @@
+"""What a transaction coordinator knows of the groups that its producers work for.
+
+A part of the transaction coordinator's role. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft, given
+  up before Kafka 2.5. STATUS: draft.
+The coordinator hears of a generation from producers only: the group coordinator tells it nothing.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.rules import BrokerRules
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.records.transaction_state import GroupAssignmentRecord
+
+Assignments = Table[str, GroupAssignmentRecord]
+NEVER_SEEN = -1
+
+
+def newest(assignments: Assignments, group_id: str) -> int:
+    """Give the newest generation of a group that a producer has named, -1 for none."""
+    seen = (a.generation for a in assignments.values() if a.group_id == group_id)
+    return max(seen, default=NEVER_SEEN)
+
+
+def why_over(assignments: Assignments, transactional_id: str, rules: BrokerRules) -> Errors:
+    """Say why a producer's request is refused: a newer generation of its group has been seen."""
+    mine = assignments.get(transactional_id)
+    if mine is None:
+        return Errors.NONE
+    return rules.older_generation(mine.generation, newest(assignments, mine.group_id))
+
+
+def before_in_its_partitions(
+    assignments: Assignments, request: InitProducerIdOfGroup
+) -> tuple[str, ...]:
+    """Give the producers of older generations that had a partition which the caller has been given."""
+    return tuple(
+        name
+        for name, each in assignments.items()
+        if name != request.transactional_id
+        and each.group_id == request.group_id
+        and each.generation < request.generation
+        and any(partition in request.assigned for partition in each.assigned)
+    )

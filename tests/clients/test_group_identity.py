@@ -1,0 +1,150 @@
+"""KIP-447's first draft at the client: a listener that initialises the producer, and poll() that waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import classic_consumer as classic
+from kipviz.clients import producer as transactional
+from kipviz.clients.application import Application
+from kipviz.clients.binding import settle
+from kipviz.clients.calls import CALLS
+from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.groups import OffsetFetch
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerIdResponse,
+)
+from kipviz.records.batches import DataRecord
+from kipviz.scenarios.stories.kip_447_drafts import LOOP
+
+RULES = design("kip-447-first-draft").client_rules()
+P = ProducerState
+ASK = InitProducerIdOfGroup("t", group_id="g", generation=3, assigned=("src-0",))
+GIVEN = InitProducerIdResponse(Errors.NONE, 9, 0)
+
+
+def process(generation: int = 3, **changes: object) -> Application:
+    """A process whose consumer has just been assigned src-0."""
+    producer = Producer("app-1/producer", "t", group_id="g", version=0, finalized=0)
+    consumer = ClassicConsumer(
+        "app-1/consumer",
+        "g",
+        "C1",
+        "src",
+        "src-0",
+        2,
+        ("src-0",),
+        state=MemberState.STABLE,
+        member_id="C1.1",
+        generation=generation,
+        metadata=("C1.1", generation),
+        owned=("src-0",),
+        polling=True,
+        rejoin=False,
+    )
+    return settle(Application("app-1", LOOP, "out-0", producer.but(**changes), consumer), RULES)
+
+
+def asked(me: Application) -> Application:
+    """The same once the request is on the wire."""
+    request = transactional.next_request(me.producer)
+    producer, _ = transactional.sent(me.producer, request, 1)
+    return settle(me.with_client(producer), RULES)
+
+
+def answered(me: Application, message: object) -> Application:
+    return settle(me.with_client(transactional.on_response(me.producer, message)), RULES)
+
+
+def test_an_assignment_initialises_the_producer_and_reading_waits_for_that() -> None:
+    me = process()
+    assert transactional.next_request(me.producer) == ASK
+    assert classic.next_request(me.consumer) is None
+    me = answered(asked(me), GIVEN)
+    assert (me.producer.state, me.producer.producer_id) == (P.READY, 9)
+    assert isinstance(classic.next_request(me.consumer), OffsetFetch)
+    assert settle(me, RULES) == me  # once for each assignment
+
+
+def test_init_transactions_itself_asks_for_nothing() -> None:
+    me = process().but(consumer=process().consumer.but(listening=False))
+    fresh = me.with_client(Producer("app-1/producer", "t", group_id="g"))
+    entered = CALLS[LOOP[0].call].enter(fresh, LOOP[0], RULES)
+    assert (entered.producer.done, entered.producer.queue) == (True, ())
+
+
+def test_what_it_gets_instead_of_an_identity_comes_out_of_poll() -> None:
+    refused = InitProducerIdResponse(Errors.ILLEGAL_GENERATION)
+    me = answered(asked(process()), refused)
+    assert me.producer.state is P.ABORTABLE_ERROR
+    assert (me.consumer.polling, me.consumer.done) == (False, True)
+    assert me.consumer.error == "InitProducerIdOfGroup: ILLEGAL_GENERATION"
+    # The next poll() tries again.
+    again = settle(me.but(consumer=classic.poll(me.consumer)), RULES)
+    assert transactional.next_request(again.producer) == ASK
+
+
+def test_another_generation_needs_another_identity_and_nothing_is_left_of_the_one_before() -> None:
+    before = {"state": P.READY, "producer_id": 8, "partitions": ("out-0",)}
+    me = process(member_at_init=("C1.1", 2), **before)
+    assert transactional.next_request(me.producer) == ASK
+    me = answered(asked(me), GIVEN)
+    assert (me.producer.partitions, me.producer.member_at_init) == ((), ("C1.1", 3))
+
+
+@pytest.mark.parametrize("state", [P.IN_TRANSACTION, P.FATAL_ERROR, P.COMMITTING_TRANSACTION])
+def test_the_listener_does_not_touch_a_producer_that_is_at_work_or_lost(state) -> None:
+    me = process(state=state)
+    assert (me.producer.queue, me.consumer.listening) == ((), False)
+
+
+def test_a_producer_without_a_group_is_initialised_by_its_application() -> None:
+    assert process(group_id="").producer.queue == ()
+
+
+def test_a_fenced_producer_of_a_group_may_initialise_again_and_any_other_is_lost() -> None:
+    for group_id, state in (("g", P.ABORTABLE_ERROR), ("", P.FATAL_ERROR)):
+        me = Producer(
+            "app-1/producer",
+            "t",
+            group_id=group_id,
+            state=P.COMMITTING_TRANSACTION,
+            on_wire=EndTxn("t", 9, 0, True, 4),
+            version=0,
+        )
+        me = transactional.on_response(me, EndTxnResponse(Errors.PRODUCER_FENCED))
+        assert me.state is state
+
+
+def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_dropped() -> None:
+    me = process(state=P.READY, producer_id=8, member_at_init=("C1.1", 2))
+    in_transaction = transactional.begin_transaction(
+        me.producer.but(state=P.READY, queue=(), member_at_init=("C1.1", 2))
+    )
+    working = transactional.send(in_transaction, "out-0", (DataRecord("f(a)"),))
+    working, _ = transactional.sent(working, transactional.next_request(working), 1)
+    added = AddPartitionsToTxnResponse(Errors.NONE, "t", 8, 0, ("out-0",))
+    working = transactional.on_response(working, added)
+    request = transactional.next_request(working)
+    assert isinstance(request, Produce)
+    working, _ = transactional.sent(working, request, 3)
+    end = AddPartitionsToTxn("t", 8, 0, ("out-1",), version=3)
+    fenced = transactional.fail(working, end, Errors.PRODUCER_FENCED)
+    me = me.but(consumer=me.consumer.but(listening=False)).with_client(fenced)
+    me = settle(me, RULES)
+    assert me.consumer.listening
+    assert transactional.next_request(me.producer) is None
+    done = answered(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    assert transactional.next_request(done.producer) == ASK
+    broken = settle(me.with_client(transactional.on_disconnected(me.producer, 3)), RULES)
+    assert transactional.next_request(broken.producer) == ASK
+    assert answered(asked(broken), GIVEN).producer.batches == ()
