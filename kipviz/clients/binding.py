@@ -15,7 +15,7 @@ from kipviz.clients import group_identity, share_member, staged_records
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import client_of
+from kipviz.clients.calls import CONSTRUCTORS, client_of
 from kipviz.clients.group_consumer import MemberState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
@@ -47,6 +47,8 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
     if session is None:
         return ""
     call = f"{line.call.value}()"
+    if line.call in CONSTRUCTORS:
+        return ""
     if session.closed and (client is session or line.call is Call.ACKNOWLEDGE_TRANSACTIONALLY):
         return f"IllegalStateException: {call} of a session that is closed"
     if type(client) is not Producer or not client.session:
@@ -59,6 +61,16 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
     if session.resumed and not rules.resumed_send():
         return "IllegalStateException: a resumed session can only end its transaction"
     return ""
+
+
+def legal_besides(client: Producer, line: Line, rules: ClientRules) -> tuple[ProducerState, ...]:
+    """Give the states in which a call is legal on a session that was resumed, besides the usual ones.
+
+    Clause: KIP-1310 7.1 lets it start IN_TRANSACTION, KIP-939 lets PREPARED_TRANSACTION be completed.
+    """
+    resumed = isinstance(client, TransactionSession) and client.resumed
+    completes = line.call is Call.COMPLETE_TRANSACTION and rules.resumed_complete()
+    return (S.IN_TRANSACTION,) if resumed and completes else ()
 
 
 def _membership(me: Application) -> Application:
@@ -139,7 +151,7 @@ def _failed(session: TransactionSession, failed: TransactionSession) -> Transact
     over = session.state in IN_ERROR or session.state is S.ABORTING_TRANSACTION
     if over or isinstance(session.on_wire, EndTxn):
         return session
-    return transactional.dropping(failed, *failed.queue).but(queue=(), done=True)
+    return transactional.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
 
 
 def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:

@@ -174,13 +174,61 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(producer).but(consumer=consumer.but(staged=staged))
 
 
+def resumed_identity(target: str) -> tuple[str, int, int]:
+    """Read what resume() is given: "my-txn 9 0".
+
+    Raises:
+        ValueError: if it is anything but a name and two whole numbers from 0.
+    """
+    words = target.split()
+    if len(words) != 3 or not all(w.isascii() and w.isdecimal() for w in words[1:]):
+        raise ValueError(
+            "resume() takes a transactional id, a producer id and an epoch, such as 'my-txn 9 0', "
+            f"not {target!r}"
+        )
+    return words[0], int(words[1]), int(words[2])
+
+
+def _kept(me: Application, line: Line) -> PreparedTxnState:
+    """Give the identity that a database has for the transaction that resume() is to take up."""
+    database = _database(me)
+    if line.target == STORED:
+        return database.prepared_txn_state
+    return (database.open_state if database.in_doubt else None) or PreparedTxnState()
+
+
+def why_no_resume(me: Application, line: Line) -> str:
+    """Give the exception of resume() where the database has no identity to resume, or nothing.
+
+    The page does not say what resume() makes of numbers below 0: our inference.
+    """
+    if line.call is not C.RESUME or line.target not in (STORED, IN_DOUBT):
+        return ""
+    if _kept(me, line).has_transaction:
+        return ""
+    return (
+        "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
+    )
+
+
 def _resume(me: Application, line: Line, rules: ClientRules) -> Application:
-    name, producer_id, epoch = line.target.split()
-    identity = (name, int(producer_id), int(epoch))
     client = _producer(me, line)
+    if line.target in (STORED, IN_DOUBT):
+        kept = _kept(me, line)
+        identity = (client.transactional_id, kept.producer_id, kept.producer_epoch)
+    else:
+        identity = resumed_identity(line.target)
     if isinstance(client, TransactionSession):
         client = sessions.restarted(client, me.life)
     return me.with_client(sessions.resume(client, identity))
+
+
+def _new_session(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Make a session, and for it the producers that were bound to the one before."""
+    for client in me.clients:
+        if type(client) is Producer and client.session:
+            me = me.with_client(transactional.restarted(client, me.life))
+    return me.with_client(sessions.restarted(_session(me), me.life))
 
 
 def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -246,6 +294,8 @@ def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Ap
         stored = _database(me).prepared_txn_state
     elif line.target == IN_DOUBT and not _database(me).in_doubt:
         stored = PreparedTxnState()
+    if isinstance(producer, TransactionSession):
+        return me.with_client(sessions.complete(producer, stored))
     return me.with_client(transactional.complete_transaction(producer, stored))
 
 
@@ -260,7 +310,9 @@ def _database(me: Application) -> ExternalDatabase:
 
 def _insert(me: Application, line: Line, rules: ClientRules) -> Application:
     rows = tuple(f"{r.partition}@{r.offset}" for r in me.records)
-    state = me.producer.prepared if line.target == WITH_STATE else None
+    state = me.manager.prepared if line.target == WITH_STATE else None
+    if line.target == WITH_IDENTITY:
+        state = PreparedTxnState(me.manager.producer_id, me.manager.producer_epoch)
     return me.with_client(databases.insert(_database(me), rows, state))
 
 
@@ -406,6 +458,7 @@ PRODUCER, CONSUMER, ADMIN = "producer", "consumer", "admin"
 # The calls that stage a share group's acknowledgements in a transaction, and those of a session.
 STAGING = (C.SEND_SHARE_ACKNOWLEDGEMENTS, C.ADD_SHARE_ACKS, C.ACKNOWLEDGE_TRANSACTIONALLY)
 OF_SESSIONS = (
+    C.NEW_SESSION,
     C.INITIALIZE,
     C.RESUME,
     C.ADD_PARTITIONS,
@@ -414,6 +467,8 @@ OF_SESSIONS = (
     C.HEARTBEAT,
     C.CLOSE,
 )
+# Those that make a session: no other one has to be in any state for them.
+CONSTRUCTORS = (C.NEW_SESSION, C.RESUME)
 IN_TRANSACTION = (S.IN_TRANSACTION,)
 OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 # What a line's target says of completeTransaction(): the state is the one that the database has
@@ -421,6 +476,8 @@ OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 STORED, IN_DOUBT = "stored", "in doubt"
 # What a line's target says of database.insert(): the state of Kafka's transaction goes with the rows.
 WITH_STATE = "with state"
+# The same of a vote before Kafka's: the identity in which the session is, which resume() will want.
+WITH_IDENTITY = "with identity"
 # What a line's target says of initTransactions(true).
 KEEP_PREPARED_TXN = "keepPreparedTxn"
 
@@ -453,7 +510,8 @@ CALLS: dict[Call, Calling] = {
     C.COMMIT_ASYNC: Calling(CONSUMER, _commit_async),
     C.CLOSE_CONSUMER: Calling(CONSUMER, _close_consumer, True),
     C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
-    # A constructor: it does not matter what the session before it was doing.
+    # Constructors: it does not matter what the session before it was doing.
+    C.NEW_SESSION: Calling(PRODUCER, _new_session, False, tuple(S)),
     C.RESUME: Calling(PRODUCER, _resume, False, tuple(S)),
     C.RESUME_TRANSACTION: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
     C.ADD_PARTITIONS: Calling(PRODUCER, _add_partitions, False, IN_TRANSACTION),

@@ -226,7 +226,7 @@ def prepare_transaction(me: Producer) -> Producer:
     return prepared_when_flushed(me.but(preparing=True, done=False, error=""))
 
 
-def complete_transaction(me: Producer, stored: PreparedTxnState) -> Producer:
+def complete_transaction(me: P, stored: PreparedTxnState) -> P:
     """End a prepared transaction as the database says: commit if it has this one's state, else abort.
 
     There is no third outcome: what the database has not heard of is aborted (KIP-939).
@@ -234,7 +234,7 @@ def complete_transaction(me: Producer, stored: PreparedTxnState) -> Producer:
     return end_transaction(me, committed=stored == me.prepared)
 
 
-def end_transaction(me: Producer, *, committed: bool) -> Producer:
+def end_transaction(me: P, *, committed: bool) -> P:
     """Commit or abort. Blocks until the coordinator has decided, not until markers are written.
 
     An abort drops what was not sent yet. A transaction in which nothing was sent ends locally. It
@@ -258,7 +258,7 @@ def end_transaction(me: Producer, *, committed: bool) -> Producer:
     return _ended_locally(me)
 
 
-def _with_finalized(me: Producer) -> Producer:
+def _with_finalized(me: P) -> P:
     """Take the transaction version that the cluster has told for the next transaction.
 
     Source: TransactionManager.maybeUpdateTransactionV2Enabled.

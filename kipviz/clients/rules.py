@@ -45,6 +45,9 @@ class ClientRules(Value, frozen=True):
     resumed_send: Callable[[], bool]
     """May a producer bound to a resumed session send? (KIP-1310 7.1 "starts in IN_TRANSACTION".)"""
 
+    resumed_complete: Callable[[], bool]
+    """May completeTransaction(state) be called on a resumed session? (KIP-1310 2.1 and 7.1.)"""
+
     staging_starts: Callable[[], bool]
     """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""
 

@@ -10,7 +10,7 @@ from kipviz.clients import binding, external_database, staged_records
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
-from kipviz.clients.calls import CALLS, client_of
+from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, why_no_resume
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.plain_producer import PlainProducer
@@ -99,7 +99,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if again is not None:
         return again, (started,)
     raised = _raised_on_entry(me, line)
-    illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line)
+    illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line, rules)
     illegal = illegal or staged_records.why_no_poll(me, line, rules)
     if raised or illegal:
         return _leave(me, line, raised or illegal, (started,))
@@ -134,7 +134,7 @@ def _raised_on_entry(me: Application, line: Line) -> str:
     return ""
 
 
-def _why_illegal(me: Application, line: Line) -> str:
+def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
     """Give the exception of a call that is not legal in this state, or nothing."""
     client = client_of(me, line)
     if isinstance(client, PlainProducer):
@@ -150,8 +150,9 @@ def _why_illegal(me: Application, line: Line) -> str:
             )
         if line.call is Call.PREPARE_TRANSACTION and not client.two_phase_commit:
             return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
-        if client.state not in calling.legal:
+        if client.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
+        return why_no_resume(me, line)
     if isinstance(client, ShareConsumer):
         return _why_not_of_share(client, line) or ""
     return ""
@@ -200,6 +201,12 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     return _leave(me, line, getattr(client, "error", "") if failed else "", told)
 
 
+def _goes_on_elsewhere(me: Application, line: Line) -> bool:
+    """Say whether the catch block turns to an object that has no error: a new session, a database."""
+    call = me.program[line.on_error].call
+    return call in CONSTRUCTORS or CALLS[call].of == external_database.NAME
+
+
 def _leave(
     me: Application, line: Line, raised: str, events: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
@@ -207,7 +214,7 @@ def _leave(
     returned = CallReturned(me.name, me.line, line.call.value, raised)
     me = me.but(waiting=False)
     fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
-    if raised and (fatal or line.on_error < 0):
+    if raised and (line.on_error < 0 or (fatal and not _goes_on_elsewhere(me, line))):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1
     if nxt >= len(me.program):

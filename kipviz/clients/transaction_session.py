@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kipviz.clients import producer, producer_timers
+from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import P, Producer, ProducerState
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
@@ -123,6 +124,18 @@ def prepare(me: TransactionSession) -> TransactionSession:
     Clause: KIP-1310 2.1, KIP-939. When it is over is said where the bound clients are seen.
     """
     return me.but(preparing=True, done=False, error="")
+
+
+def complete(me: TransactionSession, stored: PreparedTxnState) -> TransactionSession:
+    """End what is prepared as the database says: commit if it has this one's state, else abort.
+
+    A resumed session was never told what was prepared: it compares with the identity that it was
+    made from. Clause: KIP-1310 2.1, KIP-939.
+    """
+    if me.prepared.has_transaction:
+        return producer.complete_transaction(me, stored)
+    mine = PreparedTxnState(me.producer_id, me.producer_epoch)
+    return producer.end_transaction(me, committed=stored == mine)
 
 
 def close(me: TransactionSession) -> TransactionSession:

@@ -98,6 +98,19 @@ def a_resumed_session_goes_on() -> bool:
     return True
 
 
+# -- resumed_complete: may completeTransaction(state) be called on a resumed session? ------------
+
+
+def against_its_identity() -> bool:
+    """Yes: it compares the state with the identity that it was resumed with."""
+    return True
+
+
+def only_when_prepared() -> bool:
+    """No: a resumed session is IN_TRANSACTION, and only what is prepared can be completed."""
+    return False
+
+
 SESSION_SLOTS: tuple[Slot, ...] = (
     Slot(
         "session_commit",
@@ -187,6 +200,22 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 a_resumed_session_goes_on,
                 DRAFT,
                 "KIP-1310 7.1 Session Resume, 'starts in IN_TRANSACTION'",
+            ),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "resumed_complete",
+        "May completeTransaction(state) be called on a resumed session?",
+        "B29",
+        False,
+        (
+            Option("against_its_identity", against_its_identity, OURS, "KIP-939 and KIP-1310 2.1"),
+            Option(
+                "only_when_prepared",
+                only_when_prepared,
+                DRAFT,
+                "KIP-1310 7.1 'starts in IN_TRANSACTION' with KIP-939 completeTransaction",
             ),
         ),
         SESSION,

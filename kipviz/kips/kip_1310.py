@@ -29,10 +29,20 @@ API = (
     Row(
         "2.1 prepareTransaction, completeTransaction",
         "A session prepares for a commit that somebody else decides.",
-        SIMPLIFIED,
-        f"{SESSION}.prepare",
-        "kip-1310-two-phase-session",
-        note="completeTransaction(state) is shown with a producer only (KIP-939)",
+        MODELLED,
+        f"{SESSION}.complete",
+        "kip-1310-complete",
+        f"{TESTS}::test_a_session_completes_what_it_prepared_as_the_state_says",
+        note="what prepareTransaction() needs, transaction.two.phase.commit.enable, is not in 2.2",
+    ),
+    Row(
+        "2.1 initialize() after a crash",
+        "It has no argument: where KIP-939 keeps what is prepared, it aborts.",
+        MODELLED,
+        "scenarios.session_two_phase.INITIALIZES",
+        "kip-1310-small-initialize",
+        "scenarios/test_session_two_phase.py::test_which_recovery_of_a_session_survives_a_crash_at_every_point",
+        note="with keepPreparedTxn (not on the page) it holds: kip-1310-small-keeps",
     ),
     Row(
         "2.1 addPartitionsToTransaction",
@@ -310,6 +320,48 @@ LEFT_OPEN = tuple(
             "A resumed transaction whose writer is still alive.",
             f"{SESSION}.resume",
             "live-writer",
+        ),
+        (
+            "2.1 completeTransaction(state) of a resumed session",
+            "It starts IN_TRANSACTION, and only what is PREPARED can be completed.",
+            f"{BINDING}.legal_besides",
+            "complete",
+        ),
+        (
+            "4.5 after a crash: resume()",
+            "The state in the database is the identity to resume; then every crash is survived.",
+            "scenarios.session_two_phase.RESUMES",
+            "small-resumes",
+        ),
+        (
+            "4.5 after a crash: keep what is open",
+            "KIP-939's flag for initialize(), which the page does not have.",
+            "scenarios.session_two_phase.KEEPS",
+            "small-keeps",
+        ),
+        (
+            "4.5 after a crash: begin anew",
+            "Kafka has committed, the database rolls back: the stores differ.",
+            "scenarios.session_two_phase.UNDOES",
+            "small-undoes",
+        ),
+        (
+            "4.5 after a crash: commit what is in doubt",
+            "The database may have voted before Kafka had anything: the stores differ.",
+            "scenarios.session_two_phase.COMMITS",
+            "small-commits",
+        ),
+        (
+            "4.5 an empty transaction is committed",
+            "The partition is enlisted, its record never appended, and EndTxn commits.",
+            "brokers.transaction_coordinator.on_end_txn",
+            "empty-commit",
+        ),
+        (
+            "4.5 with its votes the other way round",
+            "Kafka flushes before the database votes: then resume and commit is right.",
+            "scenarios.session_two_phase.SWAPPED",
+            "small-swapped",
         ),
     )
 )

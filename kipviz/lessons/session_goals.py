@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kipviz.clients.external_database import ExternalDatabase
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.producing import ProduceResponse
+from kipviz.records.batches import DataRecord
 
 
 def _batch_refused(moment: Any) -> bool:
@@ -20,4 +22,27 @@ def _batch_refused(moment: Any) -> bool:
     )
 
 
-SESSION_GOALS: Mapping[str, Callable[[Any], bool]] = {"batch refused": _batch_refused}
+def _row_without_output(moment: Any) -> bool:
+    """A database has committed a row whose output is in no log."""
+    world = moment.world
+    written = {
+        record.origin
+        for log in world.logs.values()
+        for batch in log.batches
+        for record in batch.records
+        if isinstance(record, DataRecord)
+    }
+    rows = {
+        row
+        for app in world.applications.values()
+        for client in app.others.values()
+        if isinstance(client, ExternalDatabase)
+        for row in client.rows
+    }
+    return bool(rows - written)
+
+
+SESSION_GOALS: Mapping[str, Callable[[Any], bool]] = {
+    "batch refused": _batch_refused,
+    "row without output": _row_without_output,
+}

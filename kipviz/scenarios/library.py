@@ -41,6 +41,7 @@ from kipviz.scenarios.stories import (
     kip_1309,
     kip_1310,
     kip_1310_open,
+    kip_1310_two_phase,
     kip_1319,
     late_polls,
     pains,
@@ -98,6 +99,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1309.STORIES,
     *kip_1310.STORIES,
     *kip_1310_open.STORIES,
+    *kip_1310_two_phase.STORIES,
 )
 
 

@@ -11,8 +11,10 @@ from kipviz.clients import binding, thread
 from kipviz.clients import producer as p
 from kipviz.clients import transaction_session as s
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import OF_SESSIONS
+from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS, resumed_identity
 from kipviz.clients.consumer import Consumer
+from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.prepared_txn_state import parse
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import INTERVAL
 from kipviz.clients.transaction_session import TransactionSession
@@ -185,7 +187,11 @@ def test_a_restarted_session_remembers_nothing_but_its_name() -> None:
     assert s.restarted(session, 2) == TransactionSession("app-1/session", "t")
 
 
-@pytest.mark.parametrize("call", [c for c in OF_SESSIONS if c is not C.ACKNOWLEDGE_TRANSACTIONALLY])
+# What is no method of the session object: another client's, and what makes a session.
+NO_METHODS = (C.ACKNOWLEDGE_TRANSACTIONALLY, *CONSTRUCTORS)
+
+
+@pytest.mark.parametrize("call", [c for c in OF_SESSIONS if c not in NO_METHODS])
 def test_nothing_can_be_called_after_close(call: Call) -> None:
     me = initialized(on_session(C.CLOSE), on_session(call, target="t 9 4"))
     me, raised = step(me)
@@ -193,6 +199,85 @@ def test_nothing_can_be_called_after_close(call: Call) -> None:
     assert s.next_request(me.session) is None
     _, (raised,) = step(me)
     assert raised == f"IllegalStateException: {call.value}() of a session that is closed"
+
+
+def test_what_makes_a_session_does_not_mind_that_another_one_is_closed() -> None:
+    lines = (on_session(C.CLOSE), on_session(C.NEW_SESSION), on_session(C.INITIALIZE))
+    me = initialized(*lines)
+    for _ in lines:
+        me, raised = step(me)
+        assert raised in ([""], [])
+    assert me.session.state_name == "INITIALIZING"
+    me = initialized(on_session(C.CLOSE), on_session(C.RESUME, target="t 9 4"))
+    for _ in range(2):
+        me, raised = step(me)
+    assert (me.session.state_name, raised) == ("IN_TRANSACTION", [""])
+
+
+# -- prepareTransaction() and completeTransaction(state) ----------------------------------------
+
+
+def prepared(*program, rules=REPAIRED, two_phase=True):
+    """A session that has been asked to prepare, with the batch of its producer answered."""
+    me = sent_one(rules)
+    me = me.with_client(me.session.but(two_phase_commit=two_phase))
+    me = me.but(program=(on_session(C.PREPARE_TRANSACTION), *program), line=0)
+    me, raised = step(me, rules)
+    if two_phase:
+        assert me.session.state_name == "IN_TRANSACTION"  # it waits for the batch
+        _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0), rules)
+        me, raised = step(me, rules)
+    return me, raised
+
+
+@pytest.mark.parametrize(("stored", "committed"), [("", True), ("stored", False)])
+def test_a_session_completes_what_it_prepared_as_the_state_says(stored: str, committed) -> None:
+    complete = on_session(C.COMPLETE_TRANSACTION, target=stored)
+    me, raised = prepared(complete)
+    assert (me.session.state_name, str(me.session.prepared), raised) == ("PREPARED", "9:4", [""])
+    assert me.producer.state is S.PREPARED_TRANSACTION
+    me = me.but(others=me.others.set("database", ExternalDatabase("app-1/database")))
+    me, _ = step(me)
+    assert s.next_request(me.session) == EndTxn("t", 9, 4, committed)
+
+
+def test_a_session_prepares_only_with_a_setting_that_the_page_does_not_list() -> None:
+    """KIP-1310 2.2 has no transaction.two.phase.commit.enable."""
+    _, (raised,) = prepared(two_phase=False)
+    assert raised == "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
+
+
+@pytest.mark.parametrize(("under", "legal"), [("repaired", True), ("kip-1310", False)])
+def test_whether_a_resumed_session_can_complete_is_a_question_of_design(under, legal) -> None:
+    rules = design(under).client_rules()
+    complete = on_session(C.COMPLETE_TRANSACTION, target="stored")
+    for state, committed in (("9:4", True), ("9:3", False)):
+        me = process(on_session(C.RESUME, target="t 9 4"), complete)
+        database = ExternalDatabase("app-1/database", prepared_txn_state=parse(state))
+        me = me.but(others=me.others.set("database", database))
+        me, _ = step(me, rules)
+        me, raised = step(me, rules)
+        if legal:
+            assert s.next_request(me.session) == EndTxn("t", 9, 4, committed)
+        else:
+            text = "InvalidTxnStateException: completeTransaction() in state IN_TRANSACTION"
+            assert raised == [text]
+
+
+def test_a_failure_while_a_session_prepares_ends_the_preparing() -> None:
+    me = sent_one()
+    me = me.with_client(me.session.but(two_phase_commit=True))
+    me, _ = step(me.but(program=(on_session(C.PREPARE_TRANSACTION),), line=0))
+    assert me.session.preparing
+    refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
+    _, me = answered(me, "app-1/producer", refused)
+    assert (me.session.state_name, me.session.preparing) == ("ABORTABLE_ERROR", False)
+
+
+@pytest.mark.parametrize("text", ["t", "t 9", "t 9 x", "t -1 0", "t 9 0 1"])
+def test_what_resume_is_given_is_a_name_and_two_numbers(text: str) -> None:
+    with pytest.raises(ValueError, match="a transactional id, a producer id and an epoch"):
+        resumed_identity(text)
 
 
 # -- what the page leaves open ------------------------------------------------------------------

@@ -10,8 +10,14 @@ import pytest
 from kipviz.brokers import in_flight
 from kipviz.checking.runs import replay
 from kipviz.checking.task import Task
+from kipviz.clients.calls import CONSTRUCTORS
 from kipviz.clients.producer import TRANSITIONS, ProducerState
-from kipviz.messages.events import WRITE_FAILED, RecordsMoved, TransactionMoved
+from kipviz.messages.events import (
+    WRITE_FAILED,
+    CallStarted,
+    RecordsMoved,
+    TransactionMoved,
+)
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.machines import (
@@ -49,6 +55,8 @@ KAFKA_PRODUCER = {
     ),
     "FATAL_ERROR": ALL,
 }
+# The calls that make another session.
+MADE = tuple(call.value for call in CONSTRUCTORS)
 # What the epoch bump of transaction versions 0 and 1 and of idempotent producers needs.
 NOT_MODELLED = {
     ("READY", "UNINITIALIZED"),
@@ -67,9 +75,12 @@ def observed() -> tuple[Counter[Pair], Counter[Pair], Counter[Pair], Counter[Pai
             run = replay(Task(story.name, story.designs[0], faults, seed, 300))
             lives: dict[str, tuple[int, str]] = {}
             for node in nodes(run.trace):
+                made = any(isinstance(e, CallStarted) and e.call in MADE for e in node.events)
                 for name, app in node.world.applications.items():
                     life, state = lives.get(name, (0, ""))
                     lives[name] = (app.life, app.producer.state.name)
+                    if made:
+                        continue  # another object, not another state
                     if lives[name] != (life, state) and life == app.life:
                         producers[state, app.producer.state.name] += 1
                 for event in node.events:

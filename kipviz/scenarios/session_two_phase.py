@@ -1,0 +1,132 @@
+"""Programs of a TransactionSession and a database: two orders of the two commits, and recoveries.
+
+The page has the calls (KIP-1310 2.1, 4.5); what a process does after a crash is not in its text:
+our inference, and each way to do it is a program of its own.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Call, Line
+from kipviz.clients.calls import (
+    IN_DOUBT,
+    KEEP_PREPARED_TXN,
+    STORED,
+    WITH_IDENTITY,
+    WITH_STATE,
+)
+from kipviz.cluster.spec import SESSION
+from kipviz.scenarios.programs import READ_ON, SEEK, UNDO
+from kipviz.scenarios.session_programs import ABORT, BEGIN, COMMIT, INITIALIZE, SEND
+
+C = Call
+
+
+def _of_session(text: str, call: Call, **more: object) -> Line:
+    return Line(text, call, client=SESSION, **more)  # type: ignore[arg-type]
+
+
+NEW = _of_session(
+    "session = new TransactionSession(configs); producer = new KafkaProducer(configs, session);",
+    C.NEW_SESSION,
+)
+PREPARE = _of_session("state = session.prepareTransaction();", C.PREPARE_TRANSACTION)
+RESUME_STORED = _of_session(
+    "session = TransactionSession.resume(id, database.state(), configs); // throws if there is none",
+    C.RESUME,
+    target=STORED,
+)
+COMPLETE_STORED = _of_session(
+    "session.completeTransaction(database.state());", C.COMPLETE_TRANSACTION, target=STORED
+)
+
+
+def _database_first(recovery: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Give KIP-939's order with a session: the database decides, Kafka follows."""
+    at = len(recovery)
+    catch = at + 8
+    return (
+        *recovery,
+        Line(SEEK, C.SEEK),
+        Line(READ_ON, C.POLL),
+        BEGIN,
+        SEND.but(on_error=catch),
+        PREPARE.but(on_error=catch),
+        Line("database.insert(rows(records), state);", C.DATABASE_INSERT, target=WITH_STATE),
+        Line("database.commit();", C.DATABASE_COMMIT),
+        COMPLETE_STORED.but(text="session.completeTransaction(state);", then=at + 1),
+        ABORT.but(then=at),
+    )
+
+
+# Recovery with what the page has and nothing else: initialize() takes no argument, so it aborts.
+INITIALIZES: tuple[Line, ...] = _database_first((INITIALIZE,))
+# What KIP-939 has and the page has not: initialize() keeps what is open, as initTransactions(true).
+KEEPS: tuple[Line, ...] = _database_first(
+    (
+        _of_session(
+            "session.initialize(true); // keepPreparedTxn, which is not on the page",
+            C.INITIALIZE,
+            target=KEEP_PREPARED_TXN,
+        ),
+        COMPLETE_STORED.but(
+            text="if (prepared) session.completeTransaction(database.state());", on_error=2
+        ),
+    )
+)
+# The page's own means: a session is resumed with what the database has, and then a new one begins.
+RESUMES: tuple[Line, ...] = _database_first(
+    (
+        RESUME_STORED.but(on_error=2),
+        COMPLETE_STORED.but(on_error=2),
+        NEW,
+        INITIALIZE,
+    )
+)
+
+
+def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Give the order of KIP-1310 4.5: both vote, Kafka commits, then the database."""
+    at = len(recovery)
+    catch = at + 8
+    return (
+        *recovery,
+        Line(SEEK, C.SEEK),
+        Line(READ_ON, C.POLL),
+        BEGIN,
+        SEND.but(on_error=catch),
+        *(vote.but(on_error=catch) for vote in votes),
+        COMMIT.but(text="resumed.commitTransaction();"),
+        Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT, then=at + 1),
+        ABORT,
+        Line(UNDO, C.DATABASE_ROLLBACK, then=at),
+    )
+
+
+VOTES: tuple[Line, ...] = (
+    Line(
+        "database.prepareTransaction(dbTxnId); // dbTxnId names the session's id and epoch",
+        C.DATABASE_VOTE,
+        target=WITH_IDENTITY,
+    ),
+    PREPARE.but(text="kafkaSession.prepareTransaction();"),
+)
+ROLLBACK = Line("database.rollback(dbTxnId); // whatever is in doubt", C.DATABASE_ROLLBACK)
+# Whoever starts begins anew on both sides.
+UNDOES: tuple[Line, ...] = _kafka_first((INITIALIZE, ROLLBACK), VOTES)
+# "Recovery-friendly": what is in doubt in the database is resumed and committed in Kafka, then here.
+RECOVER: tuple[Line, ...] = (
+    _of_session(
+        "resumed = TransactionSession.resume(txnId, pid, epoch, configs); // of what is in doubt",
+        C.RESUME,
+        on_error=4,
+        target=IN_DOUBT,
+    ),
+    COMMIT.but(text="resumed.commitTransaction();", on_error=3),
+    Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT, then=4),
+    ROLLBACK.but(text="} catch (KafkaException e) { database.rollback(dbTxnId); }"),
+    NEW,
+    INITIALIZE,
+)
+COMMITS: tuple[Line, ...] = _kafka_first(RECOVER, VOTES)
+# The same with the votes the other way round: a database in doubt then says that Kafka has all of it.
+SWAPPED: tuple[Line, ...] = _kafka_first(RECOVER, VOTES[::-1])
