@@ -189,6 +189,15 @@ def resumed_identity(target: str) -> tuple[str, int, int]:
     return words[0], int(words[1]), int(words[2])
 
 
+def resume_target(target: str) -> tuple[str, int, int] | None:
+    """Read what a line says of resume(): an identity, or None where the database has it.
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
+
+
 def _kept(me: Application, line: Line) -> PreparedTxnState:
     """Give the identity that a database has for the transaction that resume() is to take up."""
     database = _database(me)

@@ -15,14 +15,7 @@ from kipviz.brokers.settings import (
 )
 from kipviz.clients.admin import Filters, filters_of, starts_of, topic_offsets_of
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import (
-    ADMIN,
-    CALLS,
-    IN_DOUBT,
-    OF_SHARE_GROUPS,
-    STORED,
-    resumed_identity,
-)
+from kipviz.clients.calls import ADMIN, CALLS, OF_SHARE_GROUPS, resume_target
 from kipviz.clients.plain_producer import MAX_IN_FLIGHT
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
@@ -54,18 +47,13 @@ PROTOCOLS = ("", MODERN, CLASSIC)
 # For how long it is counted how long ago a transaction began, where an operator asks.
 OLDEST_MS = 3_600_000
 
-
-def _resumed(target: str) -> object:
-    return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
-
-
 # How the target of a call is read, where it is more than a name.
 TARGETS: dict[Call, Callable[[str], object]] = {
     Call.LIST_TRANSACTIONS: filters_of,
     Call.ALTER_SHARE_GROUP_OFFSETS: starts_of,
     Call.DELETE_SHARE_GROUP_OFFSETS: topic_offsets_of,
-    Call.RESUME: _resumed,
-    Call.RESUME_TRANSACTION: _resumed,
+    Call.RESUME: resume_target,
+    Call.RESUME_TRANSACTION: resume_target,
 }
 
 

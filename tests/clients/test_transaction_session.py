@@ -11,7 +11,7 @@ from kipviz.clients import binding, thread
 from kipviz.clients import producer as p
 from kipviz.clients import transaction_session as s
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS, resumed_identity
+from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS, resume_target
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.prepared_txn_state import parse
@@ -277,7 +277,7 @@ def test_a_failure_while_a_session_prepares_ends_the_preparing() -> None:
 @pytest.mark.parametrize("text", ["t", "t 9", "t 9 x", "t -1 0", "t 9 0 1"])
 def test_what_resume_is_given_is_a_name_and_two_numbers(text: str) -> None:
     with pytest.raises(ValueError, match="a transactional id, a producer id and an epoch"):
-        resumed_identity(text)
+        resume_target(text)
 
 
 # -- what the page leaves open ------------------------------------------------------------------
