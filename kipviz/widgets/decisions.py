@@ -10,12 +10,13 @@ from kipviz.checking.task import Task, Verdict
 from kipviz.designs.catalogue import design as design_named
 from kipviz.views.review import saves_page
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
 
 STATES_MAX = 20_000
 
 
-class Saves:
+class Saves(MarkdownPage):
     """The decisions that were tried on a run that breaks a promise.
 
     Attributes:
@@ -45,12 +46,9 @@ class Saves:
         savers = ", ".join(f"{d.slot}={d.option}" for d in by_change if d.saves)
         raise LookupError(f"There is no such decision; those that save it: {savers or 'none'}.")
 
-    def _repr_markdown_(self) -> str:
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return saves_page(self.broken, self.decisions)
-
-    def __repr__(self) -> str:
-        """The same as text."""
-        return self._repr_markdown_()
 
 
 def saves_of(broken: Breaking, *, search: bool) -> Saves:

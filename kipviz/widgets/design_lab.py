@@ -12,10 +12,11 @@ from kipviz.studies.study import Answer, answer
 from kipviz.views.review import review, study_page, told
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
 
 
-class Verdicts:
+class Verdicts(MarkdownPage):
     """Designs against properties, searched; what breaks opens in the stepper.
 
     Attributes:
@@ -58,11 +59,8 @@ class Verdicts:
             f"{broken or 'none'}."
         )
 
-    def _repr_markdown_(self) -> str:
-        return self._page
-
-    def __repr__(self) -> str:
-        """The same as text."""
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return self._page
 
 

@@ -10,10 +10,11 @@ from kipviz.studies.findings import Shown, shown
 from kipviz.studies.kip_1289_findings import FINDINGS, finding
 from kipviz.views.review import corners_page, findings_page
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
 
 
-class Findings:
+class Findings(MarkdownPage):
     """Findings of the review, each shown alone; one that has a run opens in the stepper.
 
     Attributes:
@@ -37,15 +38,12 @@ class Findings:
         there = ", ".join(each.finding.name for each in self.shown if each.run is not None)
         raise LookupError(f"No run shows finding {name!r} here; there are runs for {there}.")
 
-    def _repr_markdown_(self) -> str:
-        return self._page
-
-    def __repr__(self) -> str:
-        """The same as text."""
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return self._page
 
 
-class Corners:
+class Corners(MarkdownPage):
     """Corner cases of KIP-1289 under some designs.
 
     Attributes:
@@ -57,11 +55,8 @@ class Corners:
         self.told = told
         self._page = corners_page(told)
 
-    def _repr_markdown_(self) -> str:
-        return self._page
-
-    def __repr__(self) -> str:
-        """The same as text."""
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return self._page
 
 

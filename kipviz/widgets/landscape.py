@@ -26,6 +26,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.landscape import landscape_page
 from kipviz.widgets.campaign_view import TEMPLATE
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
 
 # Each verdict has a colour (Okabe-Ito), a shape, a sign and its own words: no tone is colour alone.
@@ -43,7 +44,7 @@ STYLE = """<style>
 </style>"""
 
 
-class Landscape:
+class Landscape(MarkdownPage):
     """Which promise breaks where, by two settings.
 
     Attributes:
@@ -108,12 +109,9 @@ class Landscape:
             marker={"color": colour, "symbol": symbol, "size": 16, "line": {"width": 2}},
         )
 
-    def _repr_markdown_(self) -> str:
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return landscape_page(self.found)
-
-    def __repr__(self) -> str:
-        """The same as text."""
-        return self._repr_markdown_()
 
 
 class LandscapePanel(ipywidgets.VBox):

@@ -13,10 +13,11 @@ from kipviz.checking.found import Bounds
 from kipviz.checking.runs import replay
 from kipviz.views.review import ablation_page, outcomes_page, told
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
 
 
-class Outcomes:
+class Outcomes(MarkdownPage):
     """How the runs of a scenario end.
 
     Attributes:
@@ -38,12 +39,9 @@ class Outcomes:
             raise LookupError(f"There are rows 1 to {len(rows)}, not {row!r}.")
         return stepper_of(self.found.run(rows[row - 1])).last()
 
-    def _repr_markdown_(self) -> str:
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return outcomes_page(self.found)
-
-    def __repr__(self) -> str:
-        """The same as text."""
-        return self._repr_markdown_()
 
 
 def outcomes(
@@ -75,7 +73,7 @@ def outcomes(
     return Outcomes(counted.of_seeds(scenario, design, faults or "calm", seeds))
 
 
-class Ablation:
+class Ablation(MarkdownPage):
     """Kafka's own rules switched off.
 
     Attributes:
@@ -105,12 +103,9 @@ class Ablation:
             f"{broken or 'none'}."
         )
 
-    def _repr_markdown_(self) -> str:
+    def page(self) -> str:
+        """Give the page in Markdown."""
         return ablation_page(self.rows)
-
-    def __repr__(self) -> str:
-        """The same as text."""
-        return self._repr_markdown_()
 
 
 def ablate(

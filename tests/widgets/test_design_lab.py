@@ -54,7 +54,7 @@ def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_hav
     assert stepper.step == 31
     assert "Without step 31 (the lock of src-0@100 runs out)" in stepper.payload["title"]
     saves = found.saves("atomic", search=False)
-    assert "| lock\\_expiry=pinned\\_until\\_marker |" in saves._repr_markdown_()
+    assert "| lock\\_expiry=pinned\\_until\\_marker |" in repr(saves)
     other = saves.open()  # the decision that changes least
     assert other.payload["design"]["name"] == "finding-D+lock_expiry=noticed_by_nobody"
     assert "✓ atomic" in repr(other)

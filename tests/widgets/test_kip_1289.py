@@ -10,7 +10,7 @@ import kipviz
 def test_findings_are_a_table_and_open_where_they_show() -> None:
     found = kipviz.findings("A", "n", "X1")
     assert [each.finding.name for each in found.shown] == ["A", "N", "X1"]
-    assert found._repr_markdown_() == repr(found)
+    assert found._repr_markdown_().replace("<wbr>", "") == repr(found)
     assert "| A | " in repr(found)
     stepper = found.open("x1")
     assert "message 24 of 24" in repr(stepper)
@@ -27,6 +27,6 @@ def test_corner_cases_are_a_table_of_claims() -> None:
     told = kipviz.corners(["repaired"])
     assert len(told.told) == 13
     assert "| 6 | Lock expiry while TX\\_PENDING |" in told._repr_markdown_()
-    assert told._repr_markdown_() == repr(told)
+    assert told._repr_markdown_().replace("<wbr>", "") == repr(told)
     with pytest.raises(ValueError, match=r"designs is a list of names, such as \['repaired'\]"):
         kipviz.corners("repaired")
