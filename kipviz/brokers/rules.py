@@ -145,3 +145,7 @@ class BrokerRules(Value, frozen=True):
     member_epoch: Callable[[int, tuple[int, int] | None], Errors]
     """Is a staging held against the member's epoch: (the request's, the present one and the one
     before as the group's coordinator has them; None: no member)? (KIP-1289 corner case 8; L.)"""
+
+    stage_parts: Callable[[tuple[Errors, ...]], bool]
+    """Is what was staged of a request given back when another partition of it is refused: (what each
+    partition is told)? (KIP-1289 corner case 11; finding Q.)"""

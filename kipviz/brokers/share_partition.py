@@ -33,6 +33,7 @@ READS = ("load", "refresh")
 # Why a record is given up, as the header __dlq.errors.message says it.
 REJECTED = "the client rejected it"
 TOO_OFTEN = "the delivery count limit is reached"
+ANOTHER_REFUSED = "another partition of the same request was refused"
 
 
 class Status(StrEnum):
@@ -121,13 +122,22 @@ class Closing(Value, frozen=True):
     reply_to: ReplyTo
 
 
+class StagingCall(Value, frozen=True):
+    """A staging of several partitions whose answer waits until each of them has its result."""
+
+    reply_to: ReplyTo
+    request: TxnShareAcknowledge
+    results: tuple[tuple[str, Errors], ...] = ()
+
+
 class ShareLeader(Part, frozen=True, dict=True):
     """All share-partitions and share sessions of one broker.
 
     `leaving` are share-partitions that were dropped from memory while the share coordinator owed
     them an answer: their writes go on, and who waits for them is told. `closed` has the group of
     each connection whose session was closed and that is still open. `closing` are sessions that end
-    once the acknowledgements of their last request are durable.
+    once the acknowledgements of their last request are durable. `calls` are stagings of several
+    partitions that are not answered yet.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
@@ -136,6 +146,7 @@ class ShareLeader(Part, frozen=True, dict=True):
     staging: tuple[Enlisting, ...] = ()
     closed: Table[str, str] = Table.of()
     closing: tuple[Closing, ...] = ()
+    calls: tuple[StagingCall, ...] = ()
 
 
 # -- staging -----------------------------------------------------------------------------------
@@ -189,6 +200,26 @@ def stage(
             )
             records = records.set(offset, after)
             events.append(moved(me, offset, before, after, "staged in a transaction"))
+    return me.but(records=records), tuple(events)
+
+
+def unstage(
+    me: SharePartition, request: TxnShareAcknowledge
+) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Return staged records to the member that holds them, if they are still staged by this producer.
+
+    Clause: KIP-1289 corner case 11, 'already-staged records on A are reverted to ACQUIRED' (draft).
+    """
+    records, events = me.records, []
+    voter = (request.producer_id, request.producer_epoch)
+    for offset in offsets_of(request.acknowledgements):
+        before = records.get(offset)
+        if before is None or before.state is not S.TX_PENDING or before.ongoing:
+            continue
+        if (before.staged_producer_id, before.staged_producer_epoch) == voter:
+            after = before.unstaged(S.ACQUIRED, member_id=before.member_id, lock=before.lock)
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, ANOTHER_REFUSED))
     return me.but(records=records), tuple(events)
 
 

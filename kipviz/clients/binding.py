@@ -11,7 +11,7 @@ something was sent, and what failed; the session tells the producers its identit
 
 from __future__ import annotations
 
-from kipviz.clients import group_identity, share_member, staged_records
+from kipviz.clients import group_identity, share_member, staged_records, stagings
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.application import Application, Call, Line
@@ -151,7 +151,7 @@ def _failed(session: TransactionSession, failed: TransactionSession) -> Transact
     over = session.state in IN_ERROR or session.state is S.ABORTING_TRANSACTION
     if over or isinstance(session.on_wire, EndTxn):
         return session
-    return transactional.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
+    return stagings.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
 
 
 def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:

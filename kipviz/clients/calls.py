@@ -16,6 +16,7 @@ from kipviz.clients import group_consumer as member
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
+from kipviz.clients import share_holding
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
@@ -35,6 +36,7 @@ from kipviz.messages.groups import GroupOffset
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    PartitionAcknowledgements,
     TxnShareAcknowledge,
     batches_of,
     batches_of_each,
@@ -48,6 +50,8 @@ NOBODY = ("", -1)
 EVERY_PARTITION = "every partition"
 S = ProducerState
 INVALID_TXN_STATE = "InvalidTxnStateException"
+# What is said of the records of a partition.
+Said: TypeAlias = tuple[str, tuple[tuple[int, AcknowledgeType], ...]]
 Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
 
 
@@ -160,16 +164,22 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
 def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer)
-    verdicts = _verdicts(me, line)
+    (partition, verdicts), *others = _verdicts_of_each(me, line, consumer)
     producer = transactional.send_share_acknowledgements(
         _producer(me, line),
         consumer.group_id,
         consumer.member_id,
         consumer.member_epoch,
-        consumer.partition,
+        partition,
         batches_of_each(verdicts),
+        tuple(PartitionAcknowledgements(p, batches_of_each(said)) for p, said in others),
         starts=rules.staging_starts(),
     )
+    beside = consumer.beside
+    for each, said in ((partition, verdicts), *others) if consumer.gathers else ():
+        beside = share_holding.staging(beside, each, tuple(offset for offset, _ in said))
+    if consumer.gathers:
+        return me.with_client(producer).but(consumer=consumer.but(beside=beside))
     staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
     return me.with_client(producer).but(consumer=consumer.but(staged=staged))
 
@@ -218,6 +228,21 @@ def why_no_resume(me: Application, line: Line) -> str:
     return (
         "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
     )
+
+
+def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> tuple[Said, ...]:
+    """Give what a line says of the records of each partition that the consumer holds some of."""
+    if not consumer.gathers:
+        return ((consumer.partition, _verdicts(me, line)),)
+    own = (
+        (
+            held.partition,
+            me.but(records=tuple(r for r in me.records if r.partition == held.partition)),
+        )
+        for held in consumer.beside
+    )
+    said = tuple((partition, _verdicts(mine, line)) for partition, mine in own)
+    return tuple(each for each in said if each[1])
 
 
 def _resume(me: Application, line: Line, rules: ClientRules) -> Application:

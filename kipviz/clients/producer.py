@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients import producer_errors, producer_state, producer_timers, topic_ids
+from kipviz.clients import producer_errors, producer_state, producer_timers, stagings, topic_ids
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import EXPIRED, NOT_ALLOWED, ends_the_transaction
+from kipviz.clients.stagings import dropping
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -37,6 +38,7 @@ from kipviz.messages.metadata import MetadataResponse
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
+    PartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
@@ -202,6 +204,7 @@ def send_share_acknowledgements(
     member_epoch: int,
     partition: str,
     acknowledgements: tuple[AcknowledgementBatch, ...],
+    further: tuple[PartitionAcknowledgements, ...] = (),
     *,
     starts: bool = True,
 ) -> P:
@@ -212,7 +215,7 @@ def send_share_acknowledgements(
     """
     mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
     request = TxnShareAcknowledge(
-        me.transactional_id, group_id, *mine, *member, partition, acknowledgements
+        me.transactional_id, group_id, *mine, *member, partition, acknowledgements, further
     )
     started = starts or me.transaction_started
     return me.but(queue=(*me.queue, request), transaction_started=started)
@@ -339,7 +342,8 @@ def sent(me: Producer, request: Message, broker: int) -> tuple[Producer, Message
         return me.but(batches=batches), request
     if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
         return me.but(on_wire=request, on_wire_broker=broker, to_add=()), request
-    return me.but(on_wire=request, on_wire_broker=broker, queue=me.queue[1:]), request
+    queue = (*stagings.left_over(me.queue[0], request), *me.queue[1:])
+    return me.but(on_wire=request, on_wire_broker=broker, queue=queue), request
 
 
 def on_response(me: Producer, message: Message) -> Producer:
@@ -361,6 +365,7 @@ def _on_answer(me: Producer, message: Message) -> Producer:
     error: Errors = getattr(message, "error")  # noqa: B009  every answer to a producer has one
     if isinstance(message, TxnOffsetCommitResponse):
         error = topic_ids.said(message)
+    request, error = stagings.refused(request, message, error)
     if error is not Errors.NONE:
         return _on_error(me, request, error)
     match message:
@@ -562,12 +567,6 @@ def _to(me: P, state: ProducerState) -> P:
     """
     assert me.session or state in TRANSITIONS[me.state], (me.state, state)
     return me.but(state=state)
-
-
-def dropping(me: P, *gone: Message) -> P:
-    """Note which of the requests that came to nothing are stagings: their consumer has to hear of it."""
-    stagings = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
-    return me.but(dropped=(*me.dropped, *stagings)) if stagings else me
 
 
 def _without_unsent(me: P) -> P:

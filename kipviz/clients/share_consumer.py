@@ -4,18 +4,21 @@ WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
   ShareConsumeRequestManager, ShareSessionHandler.
 KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
 DURABILITY: none; its member id is new in every process.
-PARTS: `share_member` is its membership, if it joins its group in the run.
-NOT MODELLED: records of several
-  partitions in one batch, and requests to several brokers at once (one is on the wire); wakeup() and poll's time limit (it waits for records); what deserializers throw;
-  acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
+PARTS: `share_member` is its membership, if it joins its group in the run; `share_holding` is what it
+  has in hand of several partitions.
+NOT MODELLED: requests to several brokers at once (one is on the wire); wakeup() and poll's time limit
+  (it waits for records); what deserializers throw; acknowledgements are not sent again, an ambiguous
+  outcome is reported as NETWORK_EXCEPTION.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from kipviz.clients import share_holding
 from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.clients.producer_errors import may_be_asked_again
+from kipviz.clients.share_holding import Held, Owed
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -62,7 +65,9 @@ class ShareConsumer(Part, frozen=True, dict=True):
     brokers, and `asked` is the partition that the present one was asked for. It asks one broker
     after the other, without waiting there, and rests when none has anything. One that is a `member`
     is told by its group's coordinator what it has, and may be `awaiting` that. `dropped` are votes of
-    its own that were refused, noted for one step; poll() `waits_for_staging`.
+    its own that were refused, noted for one step; poll() `waits_for_staging`. One that `gathers` comes
+    back from poll() with what all its partitions have; that is in `beside`, `batch` stays empty, and
+    `owed` is said of each partition with its next fetch.
     """
 
     source: str
@@ -105,6 +110,24 @@ class ShareConsumer(Part, frozen=True, dict=True):
     awaiting: bool = False
     dropped: tuple[TxnShareAcknowledge, ...] = ()
     waits_for_staging: bool = False
+    gathers: bool = False
+    beside: tuple[Held, ...] = ()
+    owed: tuple[Owed, ...] = ()
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """What is in hand of each partition, and what of it was said or staged already."""
+        if self.gathers:
+            return self.beside
+        said = (*self.staged, *(offset for offset, _ in self.verdicts))
+        return (Held(self.partition, self.delivered_by, self.batch, said, self.gaps),)
+
+    @property
+    def in_hand(self) -> tuple[int | str, ...]:
+        """The records of the last poll(): offsets, or names where they are of several partitions."""
+        if not self.gathers:
+            return self.batch
+        return tuple(f"{held.partition}@{offset}" for held in self.beside for offset in held.batch)
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -146,6 +169,9 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
     if me.member and not me.assigned:
         me = me.but(awaiting=True, batch=(), staged=(), verdicts=(), gaps=(), renewed=())
         return me.but(records=(), acknowledge_error=Errors.NONE, done=False, error="")
+    if me.gathers:
+        said_of_each = tuple(next_poll(held.batch, held.staged) for held in me.beside)
+        me = me.but(owed=share_holding.owed(me.beside, said_of_each), beside=())
     said = batches_of_each(me.verdicts) if me.explicit else next_poll(me.batch, me.staged)
     renewing = _renewing(me)
     fetch = _fetch(me, said)
@@ -189,6 +215,7 @@ def close(me: ShareConsumer) -> ShareConsumer:
     me, said = _taken(me)
     said = tuple(sorted((*me.committing, *said), key=_first))
     me = me.but(closed=True, batch=(), renewed=(), committing=(), acknowledge_error=Errors.NONE)
+    me = me.but(beside=(), owed=())
     if not me.session_epoch:
         return _close_next(me) if me.sessions else me.but(done=True)
     last = _acknowledging(me, said).but(session_epoch=FINAL_EPOCH)
@@ -264,6 +291,7 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
     if isinstance(wanted, ShareFetch) and isinstance(request, ShareFetch) and me.assigned:
         left = tuple(p for p in wanted.further if p not in request.further)
         me = me.but(asking=left, asked=request.partition)
+        me = me.but(owed=tuple(o for o in me.owed if o.partition != request.partition))
     me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
     if isinstance(request, ShareFetch) and not request.session_epoch:
         return me.but(session_epoch=0, session_broker=broker), request
@@ -288,6 +316,10 @@ def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
     """
     if not isinstance(request, ShareFetch):
         return request
+    if me.gathers:
+        owed = share_holding.for_fetch(me.owed, request.partition, broker)
+        told = owed if me.session_epoch else ()
+        return request.but(session_epoch=me.session_epoch, acknowledgements=told, further=())
     if me.assigned:
         goes_along = me.session_epoch and broker == me.delivered_by
         told = request.acknowledgements if goes_along else ()
@@ -336,6 +368,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     if me.renewed:
         kept = me.renewed
         return me.but(records=kept, batch=tuple(r.offset for r in kept), renewed=(), done=True)
+    if me.gathers:
+        return _gathered(me, answer, delivered)
     if delivered:
         if me.assigned or me.member:
             me = me.but(partition=answer.partition, delivered_by=me.session_broker, asking=())
@@ -343,6 +377,25 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     if not (me.assigned or me.member):
         return me.but(to_send=_fetch(me, ()), gaps=())
     return _ask_on(me.but(partition=answer.partition, delivered_by=me.session_broker))
+
+
+def _gathered(
+    me: ShareConsumer, answer: ShareFetchResponse, delivered: tuple[int, ...]
+) -> ShareConsumer:
+    """Put what a partition had to the rest, and ask the next one; the last one ends the poll()."""
+    if delivered or me.gaps:
+        fresh = Held(answer.partition, me.session_broker, delivered, gaps=me.gaps)
+        me = me.but(beside=(*me.beside, fresh), records=(*me.records, *answer.records), gaps=())
+    me = me.but(partition=answer.partition, delivered_by=me.session_broker)
+    if me.asking:
+        following = _fetch(me, ()).but(partition=me.asking[0], further=me.asking[1:])
+        return me.but(to_send=following)
+    if me.records:
+        return me.but(done=True)
+    if me.beside:  # gaps alone: they are said with the next fetches
+        nothing = tuple(() for _ in me.beside)
+        return _again(me.but(owed=share_holding.owed(me.beside, nothing), beside=()))
+    return me.but(resting=True)
 
 
 def assigned_now(
@@ -367,7 +420,9 @@ def assigned_now(
 
 
 def _again(me: ShareConsumer) -> ShareConsumer:
-    """Fetch again, or wait for partitions where there are none."""
+    """Fetch again, or wait for partitions where there are none; what was gathered is enough."""
+    if me.gathers and me.records:
+        return me.but(done=True, to_send=None, asking=())
     if me.member and not me.assigned:
         return me.but(awaiting=True, to_send=None)
     return me.but(to_send=_fetch(me, ()))
@@ -454,6 +509,7 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
         callback=me.callback,
         assigned=() if me.member else me.assigned,
         member=me.member,
+        gathers=me.gathers,
     )
 
 

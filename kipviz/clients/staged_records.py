@@ -9,12 +9,22 @@ Status: our inference; the draft's producer knows no consumer.
 
 from __future__ import annotations
 
+from kipviz.clients import share_holding
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import STAGING
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
-from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
+from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of, parts_of
+
+# Calls that are about the partition of the last poll().
+OF_ONE_PARTITION = (
+    Call.ADD_SHARE_ACKS,
+    Call.ACKNOWLEDGE_TRANSACTIONALLY,
+    Call.ACKNOWLEDGE,
+    Call.COMMIT_SYNC,
+    Call.COMMIT_ASYNC,
+)
 
 
 def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
@@ -30,11 +40,18 @@ def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
     manager = me.manager
     if manager.state is not ProducerState.IN_TRANSACTION or not manager.transaction_started:
         return ""
-    said = (*consumer.staged, *(offset for offset, _ in consumer.verdicts))
-    if rules.poll_before_staging(consumer.batch, said):
+    if all(rules.poll_before_staging(held.batch, held.staged) for held in consumer.held):
         return ""
     return (
         "IllegalStateException: all records must be staged before the next poll() in a transaction"
+    )
+
+
+def why_no_gathering(program: tuple[Line, ...]) -> str:
+    """Say which call of a program is about one partition, or nothing: who gathers has several in hand."""
+    one = (line.call.value for line in program if line.call in OF_ONE_PARTITION)
+    return next(
+        (f"{name}() is about records of one partition: gathers has to be off" for name in one), ""
     )
 
 
@@ -67,12 +84,13 @@ def settle(me: Application, rules: ClientRules) -> Application:
 
 def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]) -> ShareConsumer:
     """Count records as not staged whose staging was refused, or given up with its transaction."""
-    back = {
-        offset
-        for request in dropped
-        if request.partition == consumer.partition
-        for offset in offsets_of(request.acknowledgements)
-    }
+    beside, back = consumer.beside, set()
+    for part in (part for request in dropped for part in parts_of(request)):
+        offsets = offsets_of(part.acknowledgements)
+        beside = share_holding.given_back(beside, part.partition, offsets)
+        back |= set(offsets) if part.partition == consumer.partition else set()
+    if consumer.gathers:
+        return consumer.but(beside=beside)
     return consumer.but(staged=tuple(o for o in consumer.staged if o not in back))
 
 

@@ -18,6 +18,7 @@ from kipviz.brokers import (
     kafka_apis,
     partition_leader,
     share_administration,
+    share_calls,
     share_coordinator,
     share_membership,
     share_partition_leader,
@@ -145,7 +146,7 @@ HANDLERS: dict[type[Message], Handler] = {
     LeaveGroup: classic_membership.on_leave_group,
     ShareFetch: share_partition_leader.on_share_fetch,
     ShareAcknowledge: share_partition_leader.on_share_acknowledge,
-    TxnShareAcknowledge: share_partition_leader.on_txn_share_acknowledge,
+    TxnShareAcknowledge: share_calls.on_txn_share_acknowledge,
     ReadShareGroupState: share_coordinator.on_read,
     InitializeShareGroupState: share_coordinator.on_initialize,
     ShareGroupHeartbeat: share_membership.on_share_group_heartbeat,
@@ -276,9 +277,12 @@ def destination(message: Message, image: Image) -> int:
 
 def narrowed(message: Message, image: Image) -> Message:
     """Give a client's request without the partitions that another broker leads than its first one."""
-    if not isinstance(message, ShareFetch) or not message.further:
+    if not isinstance(message, ShareFetch | TxnShareAcknowledge) or not message.further:
         return message
     broker = image.leader_of(message.partition)
+    if isinstance(message, TxnShareAcknowledge):
+        parts = tuple(p for p in message.further if image.leader_of(p.partition) == broker)
+        return message.but(further=parts)
     here = tuple(p for p in message.further if image.leader_of(p) == broker)
     return message.but(further=here)
 
@@ -455,7 +459,9 @@ def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
 
 def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
     """Tell the share-partition leader that a connection broke."""
-    return share_partition_leader.on_disconnected(role, source, on)
+    return share_partition_leader.on_disconnected(
+        share_calls.on_disconnected(role, source), source, on
+    )
 
 
 def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:

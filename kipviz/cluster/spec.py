@@ -17,6 +17,7 @@ from kipviz.clients.admin import Filters, filters_of, starts_of, topic_offsets_o
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, OF_SHARE_GROUPS, resume_target
 from kipviz.clients.plain_producer import MAX_IN_FLIGHT
+from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
@@ -172,7 +173,8 @@ class ApplicationSpec(Value, frozen=True):
     with a transactional id each, as Kafka Streams had one for every task until 2.6.
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
-    `further_sources` are more partitions that a member of a share group reads. `plain` is there if its
+    `further_sources` are more partitions that a member of a share group reads; one that `gathers`
+    comes back from poll() with what all of them have, not with the first that has some. `plain` is there if its
     producer has no transactional id, which is "" then. `shares` names the database that it writes to
     if several processes do.
     """
@@ -205,6 +207,7 @@ class ApplicationSpec(Value, frozen=True):
     instance_id: str = ""
     plain: PlainSpec | None = None
     shares: str = ""
+    gathers: bool = False
 
 
 class Remade(Value, frozen=True):
@@ -413,10 +416,7 @@ def _check_share_versions(spec: ClusterSpec) -> None:
             f"{STAGING_LEVEL}, or is none (0), not at {spec.share_rollout}"
         )
     if spec.staging_level not in (SHARE_VERSION, STAGING_LEVEL):
-        raise BadSpec(
-            f"acknowledgements are staged from share.version {SHARE_VERSION} (the draft) or "
-            f"{STAGING_LEVEL} on, not {spec.staging_level}"
-        )
+        raise BadSpec(f"staging_level is 2 (the draft's) or 3, not {spec.staging_level}")
 
 
 def _check_topics(spec: ClusterSpec) -> None:
@@ -495,6 +495,9 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
+    wrong = why_no_gathering(application.program) if application.gathers else ""
+    if wrong or (application.gathers and (application.explicit or not application.further_sources)):
+        raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     _check_membership(spec, application)
     _check_plain(application)
     if not application.program:

@@ -7,6 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
+from kipviz.brokers import share_calls
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.context import (
     NOBODY,
@@ -26,6 +27,7 @@ from kipviz.brokers.partition_log import (
     replicate,
 )
 from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
 from kipviz.clients.rules import ClientRules
@@ -141,6 +143,8 @@ class Turn:
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
         """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
+        if isinstance(effects.state, ShareLeader) and effects.state.calls:
+            effects = share_calls.gathered(effects, self.context(key[0]))
         if effects.state is not None:
             self.roles = self.roles.set(key, effects.state)
         self.next_producer_id += effects.new_producer_ids

@@ -321,6 +321,7 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
         callback=a.callback,
         assigned=(a.source, *a.further_sources) if a.further_sources else (),
         member=bool(a.protocol),
+        gathers=a.gathers,
     )
 
 

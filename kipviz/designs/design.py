@@ -11,6 +11,7 @@ from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.share_admin_options import RESETS, UPKEEP
+from kipviz.designs.staging_options import SEVERAL
 from kipviz.designs.two_phase_options import KEPT
 
 
@@ -113,6 +114,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
         return any(a.session is not None for a in spec.applications)
     if slot.only_with == RESETS:
         return any(line.call in RESETTING for a in spec.applications for line in a.program)
+    if slot.only_with == SEVERAL:
+        return any(a.gathers for a in spec.applications)
     if slot.only_with == UPKEEP:
         return spec.settings.state_upkeep
     if slot.only_with == GROUP_IDS:

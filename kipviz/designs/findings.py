@@ -75,6 +75,12 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"abort_target": "acquired"},
     ),
     (
+        "finding-Q",
+        "repaired, but a request is staged as a whole or not at all",
+        "A leader gives back what it has staged when it refuses another partition of the same request.",
+        {"stage_parts": "all_or_none"},
+    ),
+    (
         "finding-R",
         "repaired, but the next poll() speaks for staged records, too",
         "The implicit acknowledgement names staged records, and one wrong name refuses all of them.",

@@ -7,6 +7,10 @@ is said, and `WRITTEN` is what comes of that.
 from __future__ import annotations
 
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
+from kipviz.messages.errors import Errors
+
+# What a cluster has in which this comes up: a share consumer that holds records of several partitions.
+SEVERAL = "several"
 
 # -- poll_before_staging: may poll() forget what may be in the open transaction? ------------------
 
@@ -45,6 +49,19 @@ def the_consumer_has_it_back() -> bool:
 def taken_for_staged() -> bool:
     """Nobody's: the consumer takes it for staged, and the broker waits for its lock."""
     return False
+
+
+# -- stage_parts: what becomes of the good half of a request? --------------------------------------
+
+
+def each_for_itself(results: tuple[Errors, ...]) -> bool:
+    """It stays staged: the transaction has to be aborted, and that ends it everywhere."""
+    return False
+
+
+def all_or_none(results: tuple[Errors, ...]) -> bool:
+    """It is ACQUIRED again before the answer goes out."""
+    return any(error is not Errors.NONE for error in results)
 
 
 STAGING_SLOTS: tuple[Slot, ...] = (
@@ -88,10 +105,22 @@ STAGING_SLOTS: tuple[Slot, ...] = (
             ),
         ),
     ),
+    Slot(
+        "stage_parts",
+        "What becomes of what was staged when another partition of the request is refused?",
+        "Q",
+        True,
+        (
+            Option("each_for_itself", each_for_itself, OURS, "finding Q"),
+            Option("all_or_none", all_or_none, DRAFT, "KIP-1289 corner case 11"),
+        ),
+        only_with=SEVERAL,
+    ),
 )
 
 WRITTEN: dict[str, str] = {
     "poll_before_staging": "at_any_time",
     "poll_while_staging": "without_waiting",
     "dropped_staging": "taken_for_staged",
+    "stage_parts": "all_or_none",
 }

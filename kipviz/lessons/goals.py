@@ -167,7 +167,7 @@ def _two_hold(moment: Moment) -> bool:
     holders = [
         app.consumer.member_id
         for app in moment.world.applications.values()
-        if isinstance(app.consumer, ShareConsumer) and app.consumer.batch
+        if isinstance(app.consumer, ShareConsumer) and app.consumer.in_hand
     ]
     return len(holders) >= 2
 

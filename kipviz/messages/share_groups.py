@@ -113,12 +113,20 @@ class ShareAcknowledgeResponse(Message, frozen=True):
     partition: str
 
 
+class PartitionAcknowledgements(Value, frozen=True):
+    """What is acknowledged of one more partition in the same request."""
+
+    partition: str
+    acknowledgements: tuple[AcknowledgementBatch, ...]
+
+
 class TxnShareAcknowledge(Message, frozen=True):
     """The producer stages acknowledgements of a share group in its transaction (KIP-1289).
 
     The draft gives it key 93, which Kafka has since given to another request; the number here
-    is the draft's. NOT MODELLED: several partitions in one request; the member epoch is carried
-    but not compared, because the share-partition leader never learns it (finding X8).
+    is the draft's. The member epoch is carried, and compared only in designs that say so, because the
+    share-partition leader never learns it (finding X8). `further` are more partitions of the call
+    that the same broker leads.
     """
 
     API_KEY: ClassVar[int] = 93
@@ -131,16 +139,52 @@ class TxnShareAcknowledge(Message, frozen=True):
     member_epoch: int
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
+    further: tuple[PartitionAcknowledgements, ...] = ()
 
 
 class TxnShareAcknowledgeResponse(Message, frozen=True):
-    """The acknowledgements are staged, TX_PENDING, or why not."""
+    """The acknowledgements are staged, TX_PENDING, or why not.
+
+    Of several partitions the first one that was refused comes first; `further` are the others.
+    """
 
     API_KEY: ClassVar[int] = 93
     STATUS: ClassVar[str] = "draft"
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     partition: str
+    further: tuple[tuple[str, Errors], ...] = ()
+
+    @property
+    def of_each(self) -> tuple[tuple[str, Errors], ...]:
+        """What became of each partition."""
+        return ((self.partition, self.error), *self.further)
+
+
+def parts_of(request: TxnShareAcknowledge) -> tuple[TxnShareAcknowledge, ...]:
+    """Give a staging as one request for each of its partitions."""
+    alone = request.but(further=()) if request.further else request
+    return (
+        alone,
+        *(
+            alone.but(partition=more.partition, acknowledgements=more.acknowledgements)
+            for more in request.further
+        ),
+    )
+
+
+def joined(parts: tuple[TxnShareAcknowledge, ...]) -> TxnShareAcknowledge:
+    """Give one request for what several ones have to say, each of a partition of its own."""
+    first, *others = parts
+    more = (PartitionAcknowledgements(part.partition, part.acknowledgements) for part in others)
+    return first.but(further=tuple(more)) if others else first
+
+
+def told(results: tuple[tuple[str, Errors], ...]) -> TxnShareAcknowledgeResponse:
+    """Give the answer to a staging of several partitions: what was refused comes first."""
+    ordered = sorted(results, key=lambda result: result[1] is Errors.NONE)
+    (partition, error), *others = ordered
+    return TxnShareAcknowledgeResponse(error, partition, tuple(others))
 
 
 def offsets_of(batches: tuple[AcknowledgementBatch, ...]) -> tuple[int, ...]:

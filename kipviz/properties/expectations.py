@@ -27,6 +27,7 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
+    parts_of,
 )
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
@@ -96,7 +97,8 @@ class OwnVote(Expectation):
         for app in world.applications.values() if refused else ():
             asked = app.producer.on_wire
             if app.producer.source == source and isinstance(asked, TxnShareAcknowledge):
-                return _refused_its_own(asked, world)
+                part = next(p for p in parts_of(asked) if p.partition == answer.partition)
+                return _refused_its_own(part, world)
         return ""
 
 
@@ -238,9 +240,10 @@ class RejectionStays(Expectation):
         match event:
             case MessageDelivered(message=TxnShareAcknowledge() as request):
                 voter = (request.producer_id, request.producer_epoch)
-                for batch in request.acknowledgements:
+                said = ((p.partition, b) for p in parts_of(request) for b in p.acknowledgements)
+                for partition, batch in said:
                     for offset in range(batch.first, batch.last + 1):
-                        asked = f"{request.partition}@{offset} {voter}"
+                        asked = f"{partition}@{offset} {voter}"
                         rejected = batch.type is AcknowledgeType.REJECT
                         watched = watched.set(asked, True) if rejected else watched.without(asked)
             case RecordsMoved(after=S.TX_PENDING):

@@ -432,8 +432,10 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
                 done=_without(facts.done, group, partition),
                 outcomes=_without(facts.outcomes, group, partition),
             )
-        case MessageSent(message=TxnShareAcknowledgeResponse(error=Errors.NONE) as answer):
-            return _promised(facts, answer.partition, world)
+        case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
+            for partition, error in answer.of_each:
+                facts = facts if error is not Errors.NONE else _promised(facts, partition, world)
+            return facts
         case MessageSent(
             message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept
         ) if ongoing >= 0:

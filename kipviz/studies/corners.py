@@ -23,6 +23,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ScriptError
+from kipviz.studies import looks
 
 S = RecordState
 Events: TypeAlias = tuple[Event, ...]
@@ -83,6 +84,12 @@ def refused_is_not_staged(trace: Trace, events: Events) -> bool:
     """A staging that is refused leaves no record TX_PENDING; one that is not was a success."""
     answers = _answers(events)
     return bool(answers) and (Errors.NONE in answers or not _left_staged(events))
+
+
+def all_or_none(trace: Trace, events: Events) -> bool:
+    """When a part of a call is refused, nothing of it is staged any more as the answer goes out."""
+    nodes: Any = (trace.node(number) for number in trace.line)
+    return not any(looks.half_of_a_call(node.world, node.events) for node in nodes)
 
 
 def refused_for_its_state(trace: Trace, events: Events) -> bool:
@@ -189,6 +196,20 @@ CORNERS: tuple[Corner, ...] = (
         "All or nothing per call (shown here within one partition).",
         "kip-1289-corner-11",
         refused_is_not_staged,
+    ),
+    Corner(
+        11,
+        "Partial stage failure, two partitions of one leader",
+        "What was staged is ACQUIRED again before the answer goes out.",
+        "kip-1289-corner-11-one-leader",
+        all_or_none,
+    ),
+    Corner(
+        11,
+        "Partial stage failure, two partitions of two leaders",
+        "What was staged is ACQUIRED again before the answer goes out.",
+        "kip-1289-corner-11-two-leaders",
+        all_or_none,
     ),
     Corner(
         12,

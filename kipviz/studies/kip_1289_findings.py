@@ -160,9 +160,10 @@ FINDINGS: tuple[Finding, ...] = (
         "Q",
         "A call over several partitions is all or nothing.",
         "Corner case 11",
-        "Two partitions may have two leaders, and none of them can undo the other's part.",
-        because="one request goes to each leader; what becomes of the half that was staged is "
-        "study B25",
+        "One request goes to each leader: none can undo, before it answers, what another has staged.",
+        "finding-Q",
+        "kip-1289-corner-11-two-leaders",
+        look=looks.half_of_a_call,
     ),
     Finding(
         "R",

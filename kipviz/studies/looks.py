@@ -75,6 +75,26 @@ def staging_refused(world: World, events: Sequence[Event]) -> bool:
     )
 
 
+def half_of_a_call(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a part of a staging call was just refused while another part of it is staged."""
+    refused = {
+        event.source
+        for event in events
+        if isinstance(event, MessageSent)
+        and isinstance(event.message, TxnShareAcknowledgeResponse)
+        and event.message.error is not Errors.NONE
+    }
+    callers = {
+        app.producer.producer_id
+        for app in world.applications.values()
+        if app.producer.source in refused
+    }
+    return any(
+        record.state is S.TX_PENDING and record.staged_producer_id in callers
+        for record in _records(world)
+    )
+
+
 def held_and_stale(world: World, events: Sequence[Event]) -> bool:
     """Say whether a staging was just refused for its epoch although its member holds the record."""
     refused = any(

@@ -15,6 +15,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED, TransactionMetadata
 from kipviz.clients.application import Application
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_holding import Held
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
@@ -143,9 +144,10 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
     known = _known(world, spec)
     rows = [_call(app, world), _transaction(heard, known), _identity(app, known, heard)]
     rows.append(_written(heard, app, spec, world))
-    rows.append(
-        _held(app, world) if isinstance(app.consumer, ShareConsumer) else _position(app, world)
-    )
+    if isinstance(app.consumer, ShareConsumer):
+        rows += [_held(app.consumer, held, world) for held in app.consumer.held or (Held("", -1),)]
+    else:
+        rows.append(_position(app, world))
     rows.append(_answers(heard, app, world))
     if app.manager.error or heard.error is not Errors.NONE:
         rows.append(_exception(app, heard, known))
@@ -280,38 +282,36 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
     return Row(spec.output, client, broker)
 
 
-def _held(app: Application, world: World) -> Row:
-    consumer = app.consumer
-    assert isinstance(consumer, ShareConsumer)
-    offsets = consumer.batch
+def _held(consumer: ShareConsumer, held: Held, world: World) -> Row:
+    """Tell of the records of one partition; who holds some of several has a row for each."""
+    name = f"records of {held.partition}" if consumer.beside else "records held"
+    staged = held.staged if consumer.gathers else consumer.staged
     client = ", ".join(
-        f"{offset} staged" if offset in consumer.staged else f"{offset} held" for offset in offsets
+        f"{offset} staged" if offset in staged else f"{offset} held" for offset in held.batch
     )
-    role = world.roles.get(
-        (world.image.leader_of(consumer.partition), "share_partition_leader", "")
-    )
+    role = world.roles.get((world.image.leader_of(held.partition), "share_partition_leader", ""))
     shares = role.shares.values() if isinstance(role, ShareLeader) else ()
-    own = (consumer.partition, consumer.group_id)
+    own = (held.partition, consumer.group_id)
     share = next((s for s in shares if (s.partition, s.group_id) == own), None)
     told, lost = [], []
-    for offset in offsets:
+    for offset in held.batch:
         record = share.records.get(offset) if share else None
         if record is not None:
             told.append(f"{offset} {record.state.name}")
-            held = record.member_id == consumer.member_id or record.state is RecordState.TX_PENDING
+            mine = record.member_id == consumer.member_id or record.state is RecordState.TX_PENDING
         else:
             # A staged record below the start offset is resolved, as its holder wished.
-            held = share is not None and offset < share.start_offset and offset in consumer.staged
-            told.append(f"{offset} done" if held else f"{offset} not in memory")
-        if not held:
+            mine = share is not None and offset < share.start_offset and offset in staged
+            told.append(f"{offset} done" if mine else f"{offset} not in memory")
+        if not mine:
             lost.append(offset)
-    if not offsets:
-        return Row("records held", "none", "nothing is asked of them")
+    if not held.batch:
+        return Row(name, "none", "nothing is asked of them")
     broker = ", ".join(told)
     if not lost:
-        return Row("records held", client, broker)
+        return Row(name, client, broker)
     words = f"The client still counts {', '.join(map(str, lost))} as its own; the leader does not."
-    return Row("records held", client, broker, DIFFERS, words)
+    return Row(name, client, broker, DIFFERS, words)
 
 
 def _position(app: Application, world: World) -> Row:

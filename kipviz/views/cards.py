@@ -228,7 +228,8 @@ class Cards:
 
     def _of_group(self, app: ApplicationSpec) -> None:
         if app.share:
-            self._of_share_group(app)
+            for source in _sources(app):
+                self._of_share_partition(app, source)
             return
         home = self._home(CONSUMER_OFFSETS, app.group_id)
         self._offsets(home)
@@ -283,8 +284,8 @@ class Cards:
         for order, partition in enumerate(shown.internal, 60):
             self._log(partition, "log: key and value", "entries", order, self._entries)
 
-    def _of_share_group(self, app: ApplicationSpec) -> None:
-        source, key = app.source, self._key(app)
+    def _of_share_partition(self, app: ApplicationSpec, source: str) -> None:
+        key = self._key(app.group_id, source)
         of = f"{app.group_id} {source}"
 
         def parts(world: World) -> Parts:
@@ -362,7 +363,8 @@ class Cards:
             if app.transactional_id:
                 homes.append(self._home(TRANSACTION_STATE, app.transactional_id))
             if app.share:
-                homes.append(self._home(SHARE_GROUP_STATE, self._key(app)))
+                keys = (self._key(app.group_id, source) for source in _sources(app))
+                homes += [self._home(SHARE_GROUP_STATE, key) for key in keys]
             else:
                 homes.append(self._home(CONSUMER_OFFSETS, app.group_id))
         for partition in outputs:
@@ -403,9 +405,9 @@ class Cards:
         topics = {known: topic for topic, known in self._spec.topic_ids}
         return f"{group}, {topics.get(topic_id, topic_id)}-{index}"
 
-    def _key(self, app: ApplicationSpec) -> str:
-        topic_id = dict(self._spec.topic_ids)[topic_of(app.source)]
-        return share_partition_key(app.group_id, topic_id, index_of(app.source))
+    def _key(self, group_id: str, source: str) -> str:
+        topic_id = dict(self._spec.topic_ids)[topic_of(source)]
+        return share_partition_key(group_id, topic_id, index_of(source))
 
     def _home(self, topic: str, key: str) -> str:
         return f"{topic}-{partition_for(key, self._spec.internal_partitions)}"
@@ -415,6 +417,11 @@ class Cards:
             if placement.partition == partition:
                 return placement.leader
         return self._spec.brokers[0]
+
+
+def _sources(app: ApplicationSpec) -> tuple[str, ...]:
+    """Give the partitions that are looked at: all of a consumer that holds records of several."""
+    return (app.source, *app.further_sources) if app.gathers else (app.source,)
 
 
 def _stages(model: ClusterModel) -> bool:

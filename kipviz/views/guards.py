@@ -69,7 +69,7 @@ from kipviz.cluster.labels import on_wire, partition_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import offsets_of
+from kipviz.messages.share_groups import offsets_of, parts_of
 from kipviz.views import due, membership
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name, span
@@ -187,7 +187,7 @@ def _call(app: Application) -> Iterator[Guard]:
         return
     if isinstance(client, ShareConsumer):
         yield "acknowledgement mode", "explicit" if client.explicit else "implicit"
-        yield "records held", listed(client.batch)
+        yield "records held", listed(client.in_hand)
         if client.acknowledge_error is not Errors.NONE:
             yield "error", client.acknowledge_error.name
     elif isinstance(client, Consumer | MemberConsumer):
@@ -337,6 +337,8 @@ def _share(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]:
         yield "asks for at most", str(message.max_records)
     else:
         yield "asked by", message.member_id
+    for part in parts_of(message)[1:] if kind == "TxnShareAcknowledge" else ():
+        yield from _share(world, role, part)
 
 
 def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
@@ -370,6 +372,8 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
             yield short_name(result.partition), result.error.name
     if hasattr(message, "error"):
         yield "error", message.error.name
+    for partition, error in getattr(message, "further", ()):
+        yield short_name(partition), error.name
     yield from found_out(message)
     app = world.applications.get(host_of(action.source))
     if app is not None:
@@ -511,7 +515,7 @@ def _accident(
             yield "at", f"{app.program[app.line].call.value}()"
             yield "producer state", app.manager.state_name
             if isinstance(app.consumer, ShareConsumer):
-                yield "records held", listed(app.consumer.batch)
+                yield "records held", listed(app.consumer.in_hand)
             yield from _lost(
                 c for (source, _), c in world.connections.items() if host_of(source) == name
             )

@@ -76,7 +76,7 @@ def clients(app: Application) -> Card:
     rows += _database(app)
     rows += _session(app)
     if isinstance(consumer, ShareConsumer):
-        rows.append(("holds", listed(consumer.batch), "calm"))
+        rows.append(("holds", listed(consumer.in_hand), "calm"))
         rows.append(("share session", number(consumer.session_epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))

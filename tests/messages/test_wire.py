@@ -32,12 +32,14 @@ from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGrou
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
+    told,
 )
 from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
 from kipviz.messages.transactions import (
@@ -506,3 +508,26 @@ def test_bytes_that_nobody_gave_are_none_at_all_or_empty() -> None:
     assert Field("UserData", "bytes", default="null", nullable="0+").empty is None
     schema = Schema("S", -1, "0", "", (Field("Metadata", "bytes"),))
     assert encode(schema, 0, {}).data == bytes(4)
+
+
+def test_a_staging_of_several_partitions_has_them_by_topic() -> None:
+    said = (AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),)
+    more = tuple(PartitionAcknowledgements(p, said) for p in ("src-1", "output-A-0"))
+    request = TxnShareAcknowledge("t", "g", 9, 1, "m", 3, "src-0", said, more)
+    topics = body(request)["Topics"]
+    assert [[p["PartitionIndex"] for p in t["Partitions"]] for t in topics] == [[0, 1], [0]]
+
+
+def test_an_error_of_one_partition_may_be_one_that_only_the_whole_answer_has() -> None:
+    """KIP-1289 lists CONCURRENT_TRANSACTIONS nowhere, and coordinator errors for no partition."""
+    answer = TxnShareAcknowledgeResponse(
+        Errors.CONCURRENT_TRANSACTIONS, "src-0", (("src-1", Errors.NONE),)
+    )
+    found = body(answer)
+    assert found["ErrorCode"] == Errors.CONCURRENT_TRANSACTIONS
+    assert [p["PartitionIndex"] for t in found["Responses"] for p in t["Partitions"]] == [1]
+    refused = told((("src-0", Errors.NONE), ("src-1", Errors.INVALID_RECORD_STATE)))
+    found = body(refused)
+    assert found["ErrorCode"] == Errors.NONE
+    each = {p["PartitionIndex"]: p["ErrorCode"] for p in found["Responses"][0]["Partitions"]}
+    assert each == {0: Errors.NONE, 1: Errors.INVALID_RECORD_STATE}

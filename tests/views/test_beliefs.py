@@ -10,9 +10,11 @@ from kipviz.clients.producer_errors import ABORTABLE
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
 from kipviz.core.trace import Trace
 from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import quiet
 from kipviz.views.beliefs import Beliefs, Heard, Row, beliefs, hear
 from kipviz.views.exceptions import thrown
+from tests.scenarios.story import after
 
 COMMIT = "kip-1289-share-commit"
 GROUP = "kip-1289-group-abort"
@@ -174,3 +176,11 @@ def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters():
                 assert kind == "abortable"
             else:
                 assert kind == ("retriable" if error in RETRIABLE else "fatal")
+
+
+def test_who_holds_records_of_several_partitions_has_a_row_for_each() -> None:
+    world = after("kip-1289-several-partitions", "repaired", "Three votes")
+    (spec,) = scenario("kip-1289-several-partitions").spec.applications
+    rows = {row.topic: row for row in beliefs(spec, world, Heard())}
+    assert rows["records of src-1"].client == "200 staged"
+    assert rows["records of pay-0"].broker == "300 TX_PENDING"

@@ -365,14 +365,29 @@ def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
 
 
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
-    return _answered(m, around, whole=m.error in OF_THE_REQUEST)
+    if m.error in OF_THE_REQUEST:
+        return {"ErrorCode": m.error, "Responses": ()}
+    partition = {"PartitionIndex": index_of(m.partition), "ErrorCode": m.error}
+    return {
+        "ErrorCode": Errors.NONE,
+        "Responses": around.by_topic_id(m.partition, "Partitions", **partition),
+    }
 
 
 def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
-    partition = {
-        "PartitionIndex": index_of(m.partition),
-        "AcknowledgementBatches": _batches(m.acknowledgements),
-    }
+    asked = topics(
+        ((part.partition, part) for part in model.parts_of(m)),
+        lambda topic, parts: {
+            "TopicId": around.topic_id(topic),
+            "Partitions": tuple(
+                {
+                    "PartitionIndex": index_of(part.partition),
+                    "AcknowledgementBatches": _batches(part.acknowledgements),
+                }
+                for part in parts
+            ),
+        },
+    )
     return {
         "TransactionalId": m.transactional_id,
         "GroupId": m.group_id,
@@ -380,27 +395,25 @@ def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
         "ProducerEpoch": m.producer_epoch,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "Topics": around.by_topic_id(m.partition, "Partitions", **partition),
+        "Topics": asked,
     }
 
 
 def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> Struct:
-    return _answered(m, around, whole=m.error not in (Errors.NONE, *OF_A_PARTITION))
-
-
-def _answered(
-    m: model.ShareAcknowledgeResponse | model.TxnShareAcknowledgeResponse,
-    around: Around,
-    *,
-    whole: bool,
-) -> Struct:
-    if whole:
-        return {"ErrorCode": m.error, "Responses": ()}
-    partition = {"PartitionIndex": index_of(m.partition), "ErrorCode": m.error}
-    return {
-        "ErrorCode": Errors.NONE,
-        "Responses": around.by_topic_id(m.partition, "Partitions", **partition),
-    }
+    """Put an error where the draft lists it: some are of the whole answer, even of one partition."""
+    own = (Errors.NONE, *OF_A_PARTITION)
+    whole = next((error for _, error in m.of_each if error not in own), Errors.NONE)
+    each = topics(
+        ((partition, (partition, error)) for partition, error in m.of_each if error in own),
+        lambda topic, results: {
+            "TopicId": around.topic_id(topic),
+            "Partitions": tuple(
+                {"PartitionIndex": index_of(partition), "ErrorCode": error}
+                for partition, error in results
+            ),
+        },
+    )
+    return {"ErrorCode": whole, "Responses": each}
 
 
 KINDS: dict[type[Message], Kind] = {

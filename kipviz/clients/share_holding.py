@@ -1,0 +1,76 @@
+"""What a share consumer holds of several partitions at once, when its poll() gathers from all of them.
+
+WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, ShareInFlightBatch (one for
+  each partition, collected by ShareConsumerImpl.collect).
+KIPS: KIP-932. A consumer that gathers asks each of its partitions in turn, one ShareFetch for each, and
+  comes back with the records of all that had some.
+DURABILITY: none.
+NOT MODELLED: several partitions in one ShareFetch of such a consumer; its explicit mode.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
+
+
+class Held(Value, frozen=True):
+    """The records of one partition that were delivered by the last poll(), and the broker they are from."""
+
+    partition: str
+    broker: int
+    batch: tuple[int, ...] = ()
+    staged: tuple[int, ...] = ()
+    gaps: tuple[int, ...] = ()
+
+
+class Owed(Value, frozen=True):
+    """Acknowledgements that go along with the next fetch of their partition, to who delivered them."""
+
+    partition: str
+    broker: int
+    acknowledgements: tuple[AcknowledgementBatch, ...]
+
+
+def owed(
+    held: tuple[Held, ...], said: tuple[tuple[AcknowledgementBatch, ...], ...]
+) -> tuple[Owed, ...]:
+    """Give what is to be said of each partition, gaps too, where there is something to say."""
+    found = []
+    for one, batches in zip(held, said, strict=True):
+        gaps = batches_of(one.gaps, AcknowledgeType.GAP)
+        every = tuple(sorted((*batches, *gaps), key=lambda batch: batch.first))
+        if every:
+            found.append(Owed(one.partition, one.broker, every))
+    return tuple(found)
+
+
+def for_fetch(
+    owing: tuple[Owed, ...], partition: str, broker: int
+) -> tuple[AcknowledgementBatch, ...]:
+    """Give what goes along with a fetch: it belongs to the broker that delivered the records."""
+    return next(
+        (o.acknowledgements for o in owing if (o.partition, o.broker) == (partition, broker)), ()
+    )
+
+
+def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) -> tuple[Held, ...]:
+    """Note that some records of a partition are handed to a producer."""
+    return tuple(
+        one.but(staged=tuple(sorted({*one.staged, *offsets})))
+        if one.partition == partition
+        else one
+        for one in held
+    )
+
+
+def given_back(
+    held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]
+) -> tuple[Held, ...]:
+    """Count records as not staged whose staging came to nothing."""
+    return tuple(
+        one.but(staged=tuple(o for o in one.staged if o not in offsets))
+        if one.partition == partition
+        else one
+        for one in held
+    )

@@ -1,0 +1,56 @@
+"""What a producer remembers of its stagings: those that came to nothing, and the parts that are left (KIP-1289).
+
+A call names partitions of several leaders; the sender makes one request for each leader, when it knows
+who that is. An answer may refuse some parts of a request: only they are asked again, or came to nothing.
+Status: draft, and our inference where several leaders are concerned: the text has no word of routing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from kipviz.clients.producer_errors import may_be_asked_again
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import (
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+    joined,
+    parts_of,
+)
+
+if TYPE_CHECKING:
+    from kipviz.clients.producer import Producer
+
+P = TypeVar("P", bound="Producer")
+
+
+def dropping(me: P, *gone: Message) -> P:
+    """Note which of the requests that came to nothing are stagings: their consumer has to hear of it."""
+    dropped = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
+    return me.but(dropped=(*me.dropped, *dropped)) if dropped else me
+
+
+def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
+    """Give what a staging still has to say to other leaders, as one more request."""
+    if not isinstance(wanted, TxnShareAcknowledge) or not isinstance(sent, TxnShareAcknowledge):
+        return ()
+    said = {part.partition for part in parts_of(sent)}
+    rest = tuple(part for part in parts_of(wanted) if part.partition not in said)
+    return (joined(rest),) if rest else ()
+
+
+def refused(request: Message, answer: Message, error: Errors) -> tuple[Message, Errors]:
+    """Give the parts of a staging that were refused, and the error that decides what comes of them.
+
+    One that ends the transaction goes before one after which it may be asked again.
+    """
+    several = isinstance(answer, TxnShareAcknowledgeResponse) and answer.further
+    if not several or error is Errors.NONE:
+        return request, error
+    assert isinstance(request, TxnShareAcknowledge), type(request)
+    assert isinstance(answer, TxnShareAcknowledgeResponse), type(answer)
+    errors = {name: each for name, each in answer.of_each if each is not Errors.NONE}
+    parts = tuple(part for part in parts_of(request) if part.partition in errors)
+    ends = (each for each in errors.values() if not may_be_asked_again(request, each))
+    return joined(parts), next(ends, error)

@@ -1,0 +1,158 @@
+"""A member of a share group whose poll() brings records of several partitions at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.clients.application import Call, Line
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import MessageSent
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    ShareFetch,
+    TxnShareAcknowledge,
+    parts_of,
+)
+from kipviz.scenarios import programs
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import follow
+from kipviz.scenarios.stories.beats import FIRST_ROUND
+from kipviz.scenarios.stories.kip_1289_several import PLACEMENTS, SEVERAL
+
+READS = (
+    Line(programs.SHARE_POLL, Call.POLL),
+    Line("process(records);", Call.POLL, then=1),
+)
+
+
+def run(spec, *steps, under="repaired"):
+    """Play instructions and give the trace and every event of it."""
+    chosen = design(under)
+    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    trace = Trace.start(model, PROPERTIES)
+    for step in steps:
+        trace = follow(trace, model, step, "")
+    return trace, [event for n in trace.line for event in trace.node(n).events]
+
+
+def reading(program=READS, **changes):
+    (app,) = SEVERAL.spec.applications
+    return SEVERAL.spec.but(applications=(app.but(program=program, **changes),))
+
+
+def sent(events, kind):
+    return [e.message for e in events if isinstance(e, MessageSent) and isinstance(e.message, kind)]
+
+
+def test_one_poll_brings_what_all_partitions_have_with_a_fetch_for_each():
+    trace, events = run(reading(), "app-1 goes on", "quiet", "app-1 goes on")
+    app = trace.world.applications["app-1"]
+    assert [(r.partition, r.offset) for r in app.records] == [
+        ("src-0", 100),
+        ("src-1", 200),
+        ("pay-0", 300),
+    ]
+    assert app.consumer.in_hand == ("src-0@100", "src-1@200", "pay-0@300")
+    assert app.consumer.batch == ()
+    fetches = sent(events, ShareFetch)
+    assert [(f.partition, f.further, f.session_epoch) for f in fetches] == [
+        ("src-0", (), 0),
+        ("src-1", (), 1),
+        ("pay-0", (), 0),
+    ]
+
+
+def test_the_next_poll_says_of_each_record_what_became_of_it_to_who_delivered_it():
+    _, events = run(reading(), *("app-1 goes on", "quiet") * 3)
+    said = {
+        fetch.partition: [(a.first, a.type) for a in fetch.acknowledgements]
+        for fetch in sent(events, ShareFetch)
+        if fetch.acknowledgements
+    }
+    accepted = AcknowledgeType.ACCEPT
+    assert said == {
+        "src-0": [(100, accepted)],
+        "src-1": [(200, accepted)],
+        "pay-0": [(300, accepted)],
+    }
+
+
+def test_what_is_staged_goes_in_one_request_to_each_leader():
+    trace, events = run(SEVERAL.spec, *FIRST_ROUND, "app-1 goes on", "quiet")
+    asked = sent(events, TxnShareAcknowledge)
+    assert [[p.partition for p in parts_of(request)] for request in asked] == [
+        ["src-0", "src-1"],
+        ["pay-0"],
+    ]
+    pending = [
+        f"{share.partition}@{offset}"
+        for role in trace.world.roles.values()
+        if isinstance(role, ShareLeader)
+        for share in role.shares.values()
+        for offset, record in share.records.items()
+        if record.state.name == "TX_PENDING"
+    ]
+    assert sorted(pending) == ["pay-0@300", "src-0@100", "src-1@200"]
+    assert all(not r.calls for r in trace.world.roles.values() if isinstance(r, ShareLeader))
+
+
+def test_a_part_that_waits_is_forgotten_with_its_connection_and_staged_again():
+    arrived = (*FIRST_ROUND, "app-1 goes on", "until TxnShareAcknowledge arrives at B5")
+    trace, _ = run(SEVERAL.spec, *arrived)
+    calls = [c for r in trace.world.roles.values() if isinstance(r, ShareLeader) for c in r.calls]
+    assert [len(c.results) for c in calls] == [0]
+    trace, events = run(SEVERAL.spec, *arrived, "app-1/producer loses B5", "quiet")
+    assert all(not r.calls for r in trace.world.roles.values() if isinstance(r, ShareLeader))
+    assert [len(parts_of(r)) for r in sent(events, TxnShareAcknowledge)] == [2, 2, 1]
+    answers = [e.message for e in events if isinstance(e, MessageSent)]
+    told = [a.error.name for a in answers if type(a).__name__ == "TxnShareAcknowledgeResponse"]
+    assert set(told) == {"NONE"}
+
+
+def test_a_poll_that_has_gathered_something_comes_back_when_a_broker_is_gone():
+    trace, _ = run(
+        reading(),
+        "app-1 goes on",
+        "until app-1/consumer sends ShareFetch",
+        "quiet but ShareFetch arrives at B3",
+        "app-1/consumer loses B3",
+        "quiet",
+        "app-1 goes on",
+    )
+    app = trace.world.applications["app-1"]
+    assert [(r.partition, r.offset) for r in app.records] == [("src-0", 100), ("src-1", 200)]
+
+
+def test_a_process_that_starts_again_gathers_again():
+    trace, _ = run(
+        reading(),
+        "app-1 goes on",
+        "quiet",
+        "app-1 crashes",
+        "quiet",
+        "app-1 starts",
+        "app-1 goes on",
+        "quiet",
+    )
+    consumer = trace.world.applications["app-1"].consumer
+    assert consumer.gathers
+    assert len(consumer.in_hand) == 3
+
+
+def test_who_gathers_has_several_partitions_and_says_nothing_of_one_alone():
+    with pytest.raises(BadSpec, match="gathers implicitly and from further_sources"):
+        check(reading(further_sources=()))
+    with pytest.raises(BadSpec, match="gathers implicitly"):
+        check(reading(explicit=True))
+    alone = (*READS, Line("consumer.commitSync();", Call.COMMIT_SYNC))
+    with pytest.raises(BadSpec, match=r"commitSync\(\) is about records of one partition"):
+        check(reading(alone))
+
+
+def test_the_states_of_three_partitions_lie_in_three_partitions_of_a_topic():
+    states = [p.partition for p in PLACEMENTS if p.partition.startswith("__share_group_state")]
+    assert len(states) == len(set(states)) == 4  # the fourth is where the group id hashes to
