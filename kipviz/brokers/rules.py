@@ -126,6 +126,10 @@ class BrokerRules(Value, frozen=True):
     """Is a transaction aborted because its producer was silent for three heartbeat intervals: (is
     it part of a two-phase commit)? (KIP-1309, draft.)"""
 
+    silence: Callable[[int], int]
+    """For how long may the owner of a transaction be silent: (ms that it told with InitProducerId)?
+    (KIP-1309 against KIP-1310 2.2.)"""
+
     marker_below_level: Callable[[bool], bool]
     """Does a marker's hook run: (is the level of share.version finalized that KIP-1289 adds)?
     (KIP-1289 "Downgrade"; finding S.)"""

@@ -103,7 +103,11 @@ def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Appli
         # KIP-447, first draft: an identity is for a generation, and there is none yet (our inference).
         return me.with_client(_producer(me, line).but(done=True, error=""))
     keep = line.target == KEEP_PREPARED_TXN
-    producer = transactional.init_transactions(_producer(me, line), keep_prepared_txn=keep)
+    producer = _producer(me, line)
+    told = producer.heartbeat_interval_ms
+    if isinstance(producer, TransactionSession):
+        told = rules.session_timeout(producer.session_timeout_ms, told)
+    producer = transactional.init_transactions(producer, keep_prepared_txn=keep, told_ms=told)
     if isinstance(me.consumer, MemberConsumer):
         producer = producer.but(member_at_init=_member_of(me.consumer))
     return me.with_client(producer)

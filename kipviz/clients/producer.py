@@ -136,10 +136,13 @@ P = TypeVar("P", bound=Producer)
 # -- calls of the application thread ----------------------------------------------------------
 
 
-def init_transactions(me: Producer, *, keep_prepared_txn: bool = False) -> Producer:
+def init_transactions(
+    me: Producer, *, keep_prepared_txn: bool = False, told_ms: int = -1
+) -> Producer:
     """Ask for an identity; earlier producers with the same name are fenced. Blocks.
 
-    An open transaction of theirs is aborted, or kept, if `keep_prepared_txn` says so (KIP-939).
+    An open transaction of theirs is aborted, or kept, if `keep_prepared_txn` says so (KIP-939). What is
+    told of heartbeats is their interval, or `told_ms`.
     """
     request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
     if me.two_phase_commit or keep_prepared_txn or me.heartbeat_interval_ms:
@@ -149,7 +152,7 @@ def init_transactions(me: Producer, *, keep_prepared_txn: bool = False) -> Produ
             limit,
             enable_2pc=me.two_phase_commit,
             keep_prepared_txn=keep_prepared_txn,
-            heartbeat_interval_ms=me.heartbeat_interval_ms,
+            heartbeat_interval_ms=me.heartbeat_interval_ms if told_ms < 0 else told_ms,
         )
     return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False, error="")
 

@@ -48,6 +48,10 @@ class ClientRules(Value, frozen=True):
     resumed_complete: Callable[[], bool]
     """May completeTransaction(state) be called on a resumed session? (KIP-1310 2.1 and 7.1.)"""
 
+    session_timeout: Callable[[int, int], int]
+    """What does a session tell its coordinator of its time-out: (transaction.session.timeout.ms, the
+    interval of its heartbeats)? (KIP-1310 2.2 against KIP-1309.)"""
+
     staging_starts: Callable[[], bool]
     """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""
 

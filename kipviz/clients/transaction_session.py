@@ -63,13 +63,15 @@ class TransactionSession(Producer, frozen=True, dict=True):
     """An identity and the life cycle of its transactions.
 
     `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is
-    still unsent: EndTxn waits for them. `closed` says that close() was called.
+    still unsent: EndTxn waits for them. `closed` says that close() was called. `session_timeout_ms` is
+    transaction.session.timeout.ms, -1 for no heartbeats.
     """
 
     NAMES: ClassVar[dict[ProducerState, str]] = STATES
     resumed: bool = False
     held_back_by: tuple[str, ...] = ()
     closed: bool = False
+    session_timeout_ms: int = -1
 
     @property
     def state_name(self) -> str:
@@ -193,4 +195,5 @@ def restarted(me: TransactionSession, life: int) -> TransactionSession:
         me.transaction_timeout_ms,
         two_phase_commit=me.two_phase_commit,
         heartbeat_interval_ms=me.heartbeat_interval_ms,
+        session_timeout_ms=me.session_timeout_ms,
     )

@@ -136,6 +136,19 @@ DURATIONS: tuple[Duration, ...] = (
         _heartbeats,
     ),
     Duration(
+        "transaction.session.timeout.ms",
+        -1,
+        "session",
+        "a session that was not heard of is given up; how often it beats is on no page: a third of it",
+        DRAFT,
+        "KIP-1310 2.2, for the issue of KIP-1309",
+        lambda spec: tuple(
+            a.session.session_timeout_ms
+            for a in spec.applications
+            if a.session is not None and a.session.session_timeout_ms > 0
+        ),
+    ),
+    Duration(
         "group.consumer.session.timeout.ms",
         45_000,
         "brokers",

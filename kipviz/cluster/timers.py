@@ -70,8 +70,6 @@ Contexts = Callable[[int], Context]
 HEARTBEATS = (ConsumerGroupHeartbeat, Heartbeat, ShareGroupHeartbeat, TxnHeartbeat)
 # An answer that is no refusal: the member was heard.
 HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
-# How many silent intervals are too many (KIP-1309, draft).
-INTERVALS = 3
 
 
 def of_roles(spec: ClusterSpec) -> bool:
@@ -204,7 +202,7 @@ def _of_roles(
                     latest = left + spec.durations.transactional_id_scan_ms
                     yield Deadline(EXPIRY, (timer.removeprefix(EXPIRES),), left, latest)
                 else:
-                    takes = _left(spec, role, timer)
+                    takes = _left(spec, role, timer, context(key[0]))
                     if takes is not None:
                         yield Deadline(TIMER, (*key, timer), takes, takes)
             for delay in dispatch.delays(role):
@@ -239,12 +237,12 @@ def _in_office(world: World, transactional_id: str) -> bool:
     return isinstance(role, TransactionCoordinator) and not role.loading
 
 
-def _left(spec: ClusterSpec, role: Any, timer: str) -> int | None:
+def _left(spec: ClusterSpec, role: Any, timer: str, on: Context) -> int | None:
     """Give how long a timer of a role takes that begins now; None for one that has no duration."""
     durations = spec.durations
     if timer.startswith(transaction_liveness.TIMER):
         name = timer.removeprefix(transaction_liveness.TIMER)
-        return INTERVALS * int(role.transactions[name].heartbeat_interval_ms)
+        return on.rules.silence(int(role.transactions[name].heartbeat_interval_ms))
     if timer.startswith(APPENDS):
         return int(append_of(timer, role.waiting).record.timeout_ms)
     if timer.startswith((REBALANCE, SYNC)):

@@ -412,6 +412,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
         heartbeat_interval_ms=a.session.heartbeat_interval_ms,
+        session_timeout_ms=a.session.session_timeout_ms,
     )
     for name in a.session.producers:
         bound = producer.but(source=f"{a.name}/{name}", session=SESSION)

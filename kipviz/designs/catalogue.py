@@ -50,6 +50,7 @@ AS_WRITTEN = Design(
         *(NEAREST[slot.name] for slot in FINDING_SLOTS),
         *(AS_SHIPPED[slot.name] for slot in TWO_PHASE_SLOTS),
         "no_transaction",
+        "three_intervals",
         *(slot.options[0].name for slot in GROUP_SLOTS),
         *(UNSAID[slot.name] for slot in STAGING_SLOTS),
         *(UNTOLD[slot.name] for slot in ADMIN_SLOTS),
@@ -131,7 +132,7 @@ KIP_1310 = Design(
     "producers that are bound to it, so it does not wait for their batches nor hear of their "
     "failures.",
     "KIP-1310, under discussion, on the repaired KIP-1289",
-    REPAIRED.but(**WRITTEN).chosen,
+    REPAIRED.but(**WRITTEN, silence="one_session_timeout").chosen,
 )
 
 

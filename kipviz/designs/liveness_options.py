@@ -23,6 +23,19 @@ def no_transaction(two_phase: bool) -> bool:
     return False
 
 
+# -- silence: for how long may an owner be silent? -----------------------------------------------
+
+
+def three_intervals(told_ms: int) -> int:
+    """Three times what it has told: the interval of its heartbeats."""
+    return 3 * told_ms
+
+
+def one_session_timeout(told_ms: int) -> int:
+    """As long as it has told: the time-out of its session."""
+    return told_ms
+
+
 LIVENESS_SLOTS: tuple[Slot, ...] = (
     Slot(
         "liveness",
@@ -33,6 +46,27 @@ LIVENESS_SLOTS: tuple[Slot, ...] = (
             Option("not_in_two_phases", not_in_two_phases, OURS, "KIP-1309 and KIP-939 together"),
             Option("every_transaction", every_transaction, DRAFT, "KIP-1309 (draft)"),
             Option("no_transaction", no_transaction, SHIPPED, "transaction.timeout.ms, 4.4.0"),
+        ),
+        HEARTBEATS,
+    ),
+    Slot(
+        "silence",
+        "For how long may the owner of a transaction be silent?",
+        "KIP-1309",
+        True,
+        (
+            Option(
+                "three_intervals",
+                three_intervals,
+                DRAFT,
+                "KIP-1309, transaction.heartbeat.interval.ms, 0 is off",
+            ),
+            Option(
+                "one_session_timeout",
+                one_session_timeout,
+                DRAFT,
+                "KIP-1310 2.2, transaction.session.timeout.ms, -1 is off",
+            ),
         ),
         HEARTBEATS,
     ),

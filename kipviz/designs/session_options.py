@@ -111,6 +111,19 @@ def only_when_prepared() -> bool:
     return False
 
 
+# -- session_timeout: what does a session tell of transaction.session.timeout.ms? -----------------
+
+
+def a_third_as_interval(timeout_ms: int, interval_ms: int) -> int:
+    """The interval of its heartbeats, a third of the time-out: what KIP-1309 has a field for."""
+    return interval_ms
+
+
+def the_timeout_itself(timeout_ms: int, interval_ms: int) -> int:
+    """The time-out itself: it is the setting that the session has."""
+    return max(timeout_ms, 0)
+
+
 SESSION_SLOTS: tuple[Slot, ...] = (
     Slot(
         "session_commit",
@@ -217,6 +230,17 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 DRAFT,
                 "KIP-1310 7.1 'starts in IN_TRANSACTION' with KIP-939 completeTransaction",
             ),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_timeout",
+        "What does a session tell its coordinator of transaction.session.timeout.ms?",
+        "KIP-1309",
+        False,
+        (
+            Option("a_third_as_interval", a_third_as_interval, OURS, "KIP-1309 and KIP-1310 2.2"),
+            Option("the_timeout_itself", the_timeout_itself, DRAFT, "KIP-1310 2.2"),
         ),
         SESSION,
     ),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 BROKER = "brokers/test_transaction_liveness.py::test_"
+STORIES = "scenarios/test_kip_1309.py::test_"
 OURS = "the page has no fields, no key and no errors: our inference"
 
 KIP = Kip(
@@ -65,14 +66,37 @@ KIP = Kip(
         Row(
             "transaction.session.timeout.ms",
             "KIP-1310 gives KAFKA-20381 another setting, -1 for off.",
-            OPEN,
-            note="the two texts contradict each other; the page of KIP-1309 is followed",
+            MODELLED,
+            "designs.liveness_options.one_session_timeout",
+            "kip-1309-two-settings",
+            STORIES + "the_two_settings_fit_together_in_two_readings_of_four",
+            note="the two texts contradict each other: two slots, and a run for each reading",
         ),
         Row(
             "Who beats when the writer is not the committer",
             "A committer in another process would have to (Flink).",
-            OPEN,
-            note="heartbeats of somebody who does not write",
+            MODELLED,
+            "brokers.transaction_liveness.on_txn_heartbeat",
+            "kip-1309-committer-beats",
+            STORIES + "a_committer_may_beat_in_the_name_of_a_dead_writer",
+            note="no text says so; that any process with the identity may is our inference",
+        ),
+        Row(
+            "Nobody beats",
+            "The writer is dead, the committer not there yet: three intervals end the transaction.",
+            MODELLED,
+            "brokers.transaction_liveness.on_timer",
+            "kip-1309-nobody-beats",
+            STORIES + "what_a_checkpoint_counts_as_written_is_aborted_when_nobody_beats",
+        ),
+        Row(
+            "The interval of whoever resumes",
+            "It goes with InitProducerId, and a resumed session sends none.",
+            MODELLED,
+            "clients.transaction_session.resume",
+            "kip-1309-other-interval",
+            STORIES + "a_committer_with_an_interval_of_its_own_is_given_up_while_it_lives",
+            note="no text speaks of it",
         ),
     ),
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kipviz.brokers import transaction_liveness
 from kipviz.clients.external_database import ExternalDatabase
+from kipviz.cluster.actions import RunOut
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.producing import ProduceResponse
@@ -42,7 +44,16 @@ def _row_without_output(moment: Any) -> bool:
     return bool(rows - written)
 
 
+def _silence(moment: Any) -> bool:
+    """A transaction was ended on this run because nobody was heard of."""
+    return any(
+        isinstance(action, RunOut) and action.timer.startswith(transaction_liveness.TIMER)
+        for action in moment.actions
+    )
+
+
 SESSION_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "batch refused": _batch_refused,
     "row without output": _row_without_output,
+    "silence": _silence,
 }

@@ -50,6 +50,9 @@ def of_coordinator(
             yield "two-phase commit allowed", str(settings.two_phase_commit_enable).lower()
             yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
+            if message.heartbeat_interval_ms:
+                told = f"{message.heartbeat_interval_ms} ms"
+                yield "told of heartbeats", f"{told}: an interval (KIP-1309), a time-out (KIP-1310)"
         case "InitProducerIdOfGroup":
             newest = producer_groups.newest(role.assignments, message.group_id)
             yield "generation", both("request", message.generation, "newest seen", newest)

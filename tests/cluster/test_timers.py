@@ -95,8 +95,8 @@ def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     said |= {row.setting: (values, row.default_ms) for row, values in occurring(regular)}
     classic = spec.but(applications=(spec.applications[0].but(share=False, protocol="classic"),))
     said |= {row.setting: (values, row.default_ms) for row, values in occurring(classic)}
-    beats = "transaction.heartbeat.interval.ms"
-    assert set(said) | {beats} == {row.setting for row in DURATIONS}
+    beats = {"transaction.heartbeat.interval.ms", "transaction.session.timeout.ms"}
+    assert set(said) | beats == {row.setting for row in DURATIONS}
     for setting, (values, default) in said.items():
         assert set(values) == {default}, setting
 
