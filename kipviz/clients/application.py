@@ -73,6 +73,7 @@ class Call(StrEnum):
     ALTER_SHARE_GROUP_OFFSETS = "alterShareGroupOffsets"
     DELETE_SHARE_GROUP_OFFSETS = "deleteShareGroupOffsets"
     DELETE_SHARE_GROUPS = "deleteShareGroups"
+    SHARE_GROUP_METADATA = "shareGroupMetadata"
     NEW_SESSION = "TransactionSession"
 
 

@@ -172,8 +172,7 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     producer = transactional.send_share_acknowledgements(
         _producer(me, line),
         consumer.group_id,
-        consumer.member_id,
-        consumer.member_epoch,
+        *_metadata(consumer),
         partition,
         batches_of_each(verdicts),
         tuple(PartitionAcknowledgements(p, batches_of_each(said)) for p, said in others),
@@ -232,6 +231,19 @@ def why_no_resume(me: Application, line: Line) -> str:
     return (
         "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
     )
+
+
+def _metadata(consumer: ShareConsumer) -> tuple[str, int]:
+    """Give the snapshot that the application took, or one of now: shareGroupMetadata() as an argument."""
+    if consumer.snapshot != sharing.NO_SNAPSHOT:
+        return consumer.snapshot
+    return consumer.member_id, consumer.member_epoch
+
+
+def _share_group_metadata(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer = client_of(me, line)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer has such metadata"
+    return me.with_client(sharing.share_group_metadata(consumer))
 
 
 def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> tuple[Said, ...]:
@@ -576,6 +588,7 @@ CALLS: dict[Call, Calling] = {
         ADMIN, _asking(administering.delete_share_group_offsets), True
     ),
     C.DELETE_SHARE_GROUPS: Calling(ADMIN, _asking(administering.delete_share_group), True),
+    C.SHARE_GROUP_METADATA: Calling(CONSUMER, _share_group_metadata),
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
     C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),

@@ -40,6 +40,7 @@ from kipviz.messages.share_groups import (
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
 FETCH_WAIT = "the fetch wait"
 FINAL_EPOCH = -1
+NO_SNAPSHOT = ("", -1)
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
 
@@ -67,7 +68,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     is told by its group's coordinator what it has, and may be `awaiting` that. `dropped` are votes of
     its own that were refused, noted for one step; poll() `waits_for_staging`. One that `gathers` comes
     back from poll() with what all its partitions have; that is in `beside`, `batch` stays empty, and
-    `owed` is said of each partition with its next fetch.
+    `owed` is said of each partition with its next fetch. `snapshot` is what shareGroupMetadata() gave
+    last, a member id and its epoch; a program has no variables of its own.
     """
 
     source: str
@@ -113,6 +115,7 @@ class ShareConsumer(Part, frozen=True, dict=True):
     gathers: bool = False
     beside: tuple[Held, ...] = ()
     owed: tuple[Owed, ...] = ()
+    snapshot: tuple[str, int] = NO_SNAPSHOT
 
     @property
     def held(self) -> tuple[Held, ...]:
@@ -179,6 +182,14 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
     me = me.but(to_send=fetch.but(max_records=0) if renewing else fetch, renewing=renewing)
     me = me.but(batch=(), staged=(), verdicts=(), gaps=())
     return me.but(records=(), acknowledge_error=Errors.NONE, done=False, error="")
+
+
+def share_group_metadata(me: ShareConsumer) -> ShareConsumer:
+    """Take down the member id and its epoch as they are now; they stay so whatever the heartbeats bring.
+
+    Clause: KIP-1289 ShareConsumer.shareGroupMetadata(), 'immutable snapshot' (draft).
+    """
+    return me.but(snapshot=(me.member_id, me.member_epoch))
 
 
 def acknowledge(

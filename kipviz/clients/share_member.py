@@ -44,6 +44,17 @@ def join(me: ShareMember) -> ShareMember:
     return me.but(state=S.JOINING, member_epoch=JOINING, partitions=(), beat=True)
 
 
+def why_no_metadata(me: ShareMember) -> str | None:
+    """Say why shareGroupMetadata() throws: there is no snapshot of a member that has no epoch yet.
+
+    Who joins is told its epoch by a heartbeat, and those begin with the first poll(): our inference of
+    what "cannot be obtained within default.api.timeout.ms" may mean. Clause: KIP-1289 javadoc (draft).
+    """
+    if me.member_epoch > 0:
+        return None
+    return "TimeoutException: the consumer has not joined its group, so it has no member epoch"
+
+
 def leave(me: ShareMember) -> ShareMember:
     """Leave the group; the coordinator gives the partitions to others."""
     return me.but(state=S.LEAVING, partitions=(), beat=True)

@@ -6,7 +6,7 @@ KafkaProducer's and KafkaShareConsumer's.
 
 from __future__ import annotations
 
-from kipviz.clients import binding, external_database, staged_records
+from kipviz.clients import binding, external_database, share_member, staged_records
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
@@ -17,7 +17,7 @@ from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
-from kipviz.clients.share_member import ShareMember
+from kipviz.clients.share_member import NAME, ShareMember
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 
@@ -154,7 +154,9 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
         return why_no_resume(me, line)
     if isinstance(client, ShareConsumer):
-        return _why_not_of_share(client, line) or ""
+        member = me.others.get(NAME) if line.call is Call.SHARE_GROUP_METADATA else None
+        unknown = share_member.why_no_metadata(member) if isinstance(member, ShareMember) else None
+        return _why_not_of_share(client, line) or unknown or ""
     return ""
 
 
@@ -171,6 +173,8 @@ def _why_not_of_share(client: ShareConsumer, line: Line) -> str | None:
     if line.call is Call.ACKNOWLEDGE:
         offset = int(line.target) if line.target else None
         return sharing.why_closed(client) or sharing.why_no_acknowledge(client, offset)
+    if line.call is Call.SHARE_GROUP_METADATA:
+        return sharing.why_closed(client)
     return sharing.why_closed(client) if line.call in CALLED_BACK else None
 
 

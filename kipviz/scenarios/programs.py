@@ -45,6 +45,16 @@ def _group_loop(at: int) -> tuple[Line, ...]:
 
 # KIP-1289 "Pseudo code", and the same in which processing fails once, after all was staged.
 SHARE_LOOP: tuple[Line, ...] = (INIT, *_share_loop(1))
+# The same with the snapshot taken at the beginning of the transaction, as the javadoc allows.
+SNAPSHOT_LOOP: tuple[Line, ...] = (
+    *(line.but(on_error=7) if line.on_error >= 0 else line for line in SHARE_LOOP[:3]),
+    Line("metadata = shareConsumer.shareGroupMetadata();", C.SHARE_GROUP_METADATA, on_error=7),
+    SHARE_LOOP[3].but(on_error=7),
+    SHARE_LOOP[4].but(
+        text="producer.sendShareAcknowledgementsToTransaction(acks, metadata);", on_error=7
+    ),
+    *(line.but(on_error=7) if line.on_error >= 0 else line for line in SHARE_LOOP[5:]),
+)
 
 
 def failing(times: int) -> tuple[Line, ...]:

@@ -177,6 +177,13 @@ CORNERS: tuple[Corner, ...] = (
         refused_for_its_member,
     ),
     Corner(
+        8,
+        "Stale member epoch, the member's own snapshot is old",
+        "The staging is told STALE_MEMBER_EPOCH or UNKNOWN_MEMBER_ID.",
+        "kip-1289-corner-8-snapshot",
+        refused_for_its_member,
+    ),
+    Corner(
         9,
         "Mixed-version cluster",
         "The call throws UnsupportedVersionException before a byte is sent.",

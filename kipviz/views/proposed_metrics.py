@@ -53,8 +53,10 @@ ABOUT: dict[str, str] = {
     RESIDENCY: "histogram, deferred to a follow-up KIP: how long records were in TX_PENDING",
 }
 OVER = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
-# KIP-1289's loop calls shareGroupMetadata() as an argument of this call.
+# KIP-1289's loop calls shareGroupMetadata() as an argument of this call; who takes a snapshot before
+# it has a line of its own for that.
 TAKES_METADATA = Call.SEND_SHARE_ACKNOWLEDGEMENTS.value
+SNAPSHOT = Call.SHARE_GROUP_METADATA.value
 
 
 class ProposedMetrics:
@@ -76,6 +78,7 @@ class ProposedMetrics:
         self._staged: dict[str, tuple[int, int]] = {}
         self._asked: dict[tuple[str, int], tuple[int, int]] = {}
         self._partitions: dict[str, int] = {}
+        self._with_snapshot: dict[str, bool] = {}
         self._step = self._now = 0
         self._since: tuple[int, int] | None = None
         self.card: Card = self._told()
@@ -110,8 +113,11 @@ class ProposedMetrics:
         match event:
             case TimePassed(ms=ms):
                 self._now += ms
-            case CallStarted(call=call) if call == TAKES_METADATA:
+            case CallStarted(application=name, call=call) if call == SNAPSHOT:
                 counts[METADATA] += 1
+                self._with_snapshot[name] = True
+            case CallStarted(application=name, call=call) if call == TAKES_METADATA:
+                counts[METADATA] += name not in self._with_snapshot
             case MessageSent(way="request", message=TxnShareAcknowledge()):
                 counts[SENDS] += 1
             case MessageDelivered(way="request", message=TxnShareAcknowledge()):

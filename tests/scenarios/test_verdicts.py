@@ -71,6 +71,8 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-corner-5": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-corner-7": (FINE, STUCK, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-corner-8": (FINE, STUCK, FINE, LATE, LATE, LATE, LATE),
+    "kip-1289-corner-8-snapshot": (FINE, OPEN, FINE, FINE, FINE, FINE, FINE),
+    "kip-1289-corner-8-gone": (FINE, OPEN, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-corner-10": (FINE, FINE, FINE, LOST, LOST, LOST, LOST),
     "kip-1289-corner-11": (FINE, FINE, FINE, LOST, LOST, LOST, LOST),
     "kip-1289-several-partitions": (FINE, OPEN, FINE, LATE, LATE, LATE, IMPOSSIBLE),
