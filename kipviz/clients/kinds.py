@@ -93,6 +93,12 @@ def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
     return KINDS[type(me)].sent(me, request, broker)
 
 
+def network_of(me: Client) -> str:
+    """Give the client through whose connections a client speaks: itself, if it has its own."""
+    shared: str = getattr(me, "network", "")
+    return shared or me.source
+
+
 def connected(me: C, features: Features) -> C:
     """Tell a client what a new connection tells it; most kinds have no use for that."""
     take = getattr(KINDS[type(me)], "connected", None)

@@ -84,6 +84,8 @@ class Producer(Part, frozen=True, dict=True):
     one that staging takes. `dropped` are stagings that came to nothing; who staged is told in the same
     step. `timed_out` is the call that came back after max.block.ms and has to be made again. `group_id` is
     transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
+    `network` is the producer of whose sender and connections this is one transactional id more (KIP-447,
+    a rejected alternative), "" for one that has its own.
     """
 
     source: str
@@ -118,6 +120,7 @@ class Producer(Part, frozen=True, dict=True):
     timed_out: str = ""
     staging_level: int = STAGING_LEVEL
     group_id: str = ""
+    network: str = ""
 
     @property
     def state_name(self) -> str:
@@ -475,6 +478,7 @@ def restarted(me: Producer, life: int) -> Producer:
         heartbeat_interval_ms=me.heartbeat_interval_ms,
         topics=TopicIds(me.topics.looks_up),
         group_id=me.group_id,
+        network=me.network,
     )
 
 

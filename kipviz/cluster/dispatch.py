@@ -552,7 +552,8 @@ def client_response(me: Application, source: str, message: Message) -> Applicati
 
 
 def client_disconnected(me: Application, source: str, broker: int) -> Application:
-    """Tell a client that a connection broke."""
-    client = me.client_at(source)
-    assert client is not None, f"{me.name} has no client {source}"
-    return me.with_client(kinds.on_disconnected(client, broker))
+    """Tell a client that a connection broke, and whoever else speaks through it."""
+    for client in me.clients:
+        if kinds.network_of(client) == source:
+            me = me.with_client(kinds.on_disconnected(client, broker))
+    return me

@@ -83,7 +83,8 @@ def _send(turn: Turn, a: Send) -> None:
     assert request is not None
     broker = dispatch.destination(request, turn.image)
     request = dispatch.narrowed(request, turn.image)
-    connection = turn.connections.get((a.source, broker))
+    network = kinds.network_of(client)
+    connection = turn.connections.get((network, broker))
     if connection is None or not connection.open:
         client = kinds.connected(client, turn.image.features)
     binary = turn.image.release_of(broker)
@@ -94,9 +95,11 @@ def _send(turn: Turn, a: Send) -> None:
     if not known:
         turn.refuse_to_send(a.source, broker, request)
         return
-    turn.put_request(a.source, broker, Envelope(request))
+    turn.put_request(
+        network, broker, Envelope(request, tag=a.source if network != a.source else "")
+    )
     if broker not in turn.up:
-        turn.lose(a.source, broker)  # nobody listens there: the connection is refused
+        turn.lose(network, broker)  # nobody listens there: the connection is refused
 
 
 def _deliver(turn: Turn, a: Deliver) -> None:

@@ -34,6 +34,8 @@ SHARE_VERSION = 2
 # errors.deadletterqueue.topic.name.prefix of the brokers.
 DEAD_LETTER_PREFIX = "dlq."
 TRANSACTION_VERSIONS = (0, 1, 2)
+# transaction.timeout.ms of a producer that nobody configures.
+TRANSACTION_TIMEOUT_MS = 60_000
 
 
 # What the TransactionSession of an application is called among its clients.
@@ -170,7 +172,8 @@ class ApplicationSpec(Value, frozen=True):
     group.instance.id; a member of a share group does so with "share". `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
     of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
-    with a transactional id each, as Kafka Streams had one for every task until 2.6.
+    with a transactional id each, as Kafka Streams had one for every task until 2.6; `shares_sender` says
+    that these are ids of one and the same producer (KIP-447, a rejected alternative).
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     `further_sources` are more partitions that a member of a share group reads; one that `gathers`
@@ -189,7 +192,7 @@ class ApplicationSpec(Value, frozen=True):
     output: str
     max_records: int = 1
     explicit: bool = False
-    transaction_timeout_ms: int = 60_000
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
     session: SessionSpec | None = None
     two_phase_commit: bool = False
     admin: bool = False
@@ -208,6 +211,7 @@ class ApplicationSpec(Value, frozen=True):
     plain: PlainSpec | None = None
     shares: str = ""
     gathers: bool = False
+    shares_sender: bool = False
 
 
 class Remade(Value, frozen=True):
@@ -502,7 +506,10 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     _check_plain(application)
     if not application.program:
         raise BadSpec(f"{name} has no program: a program has at least one line")
-    if application.two_phase_commit and application.transaction_timeout_ms != 60_000:
+    if (
+        application.two_phase_commit
+        and application.transaction_timeout_ms != TRANSACTION_TIMEOUT_MS
+    ):
         raise BadSpec(
             f"{name} takes part in a two-phase commit, which has no time limit: "
             "leave transaction_timeout_ms as it is"

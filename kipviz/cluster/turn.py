@@ -307,7 +307,8 @@ class Turn:
         host = host_of(source)
         application = self.applications.get(host)
         if application is not None:
-            answered = dispatch.client_response(application, source, envelope.message)
+            asker = envelope.tag or source
+            answered = dispatch.client_response(application, asker, envelope.message)
             settled = binding.settle(answered, self.client_rules)
             self.applications = self.applications.set(host, settled)
             return

@@ -76,7 +76,7 @@ FIRST_EPOCH = 2
 class Envelope(Value, frozen=True):
     """A message and whose it is: the role, shard and tag that its answer goes to.
 
-    `refused` are the topics of a request that is being served which its sender may not use.
+    For a client that speaks through another one's connections the tag is its own name. `refused` are the topics of a request that is being served which its sender may not use.
     """
 
     message: Message
@@ -392,7 +392,11 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         )
     producer = _producer(a, spec)
     others: dict[str, Client] = {
-        task: producer.but(source=f"{a.name}/{task}", transactional_id=task_id(a, task))
+        task: producer.but(
+            source=f"{a.name}/{task}",
+            transactional_id=task_id(a, task),
+            network=producer.source if a.shares_sender else "",
+        )
         for task in a.tasks
     }
     if a.share and a.protocol:

@@ -38,11 +38,12 @@ KIP = Kip(
         ),
         Row(
             "Motivation and Rejected Alternatives, counted",
-            "Objects, connections and requests per task, per thread, and from a pool.",
-            SIMPLIFIED,
+            "Per task, per thread, from a pool, and several transactional ids in one producer.",
+            MODELLED,
             handler="studies.producers.scaling",
-            test="studies/test_producers.py::test_a_producer_per_task_grows_with_the_partitions_and_one_per_thread_does_not",
-            note="several transactional ids in one producer are not built",
+            test="studies/test_producers.py::test_several_transactional_ids_in_one_producer_save_objects_and_connections_and_no_request",
+            note="of the last one the KIP has the name only: how it shares a sender is our inference",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Compatibility: two rolling bounces",
@@ -113,6 +114,14 @@ KIP = Kip(
             scenario="kip-447-group-id-only",
             test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
             note="what the middle version still says of the transaction coordinator is the first draft",
+            page="25-kip-447-and-1319",
+        ),
+        Row(
+            "Shrink transactional.timeout (second draft)",
+            "transaction.timeout.ms is 10 s unless somebody configures it.",
+            MODELLED,
+            handler="scenarios.scenario.at_levels",
+            test="studies/test_takeover.py::test_what_a_takeover_comes_to_under_a_design",
             page="25-kip-447-and-1319",
         ),
         Row(

@@ -5,7 +5,12 @@ from __future__ import annotations
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.calls import OF_SESSIONS, STAGING
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.spec import (
+    TRANSACTION_TIMEOUT_MS,
+    ApplicationSpec,
+    ClusterSpec,
+    FaultBudget,
+)
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.design import Design
@@ -16,6 +21,10 @@ from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.script import Beat, Chapter, play
 
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
+
+
+# What a design may have another default of: transaction.timeout.ms of every producer.
+TIMEOUT = "transaction_timeout_ms"
 
 
 class Unplayable(ValueError):
@@ -39,13 +48,27 @@ class Question(Value, frozen=True):
 
 
 def at_levels(spec: ClusterSpec, design: Design) -> ClusterSpec:
-    """Give a cluster at the feature levels, and with the settings, that a design stands for."""
+    """Give a cluster at the feature levels, and with the settings, that a design stands for.
+
+    A default of the producer is that of every application which leaves it as Kafka has it.
+    """
     for name, level in design.levels:
-        if name in BrokerSettings.__struct_fields__:
+        if name == TIMEOUT:
+            spec = spec.but(
+                applications=tuple(
+                    a.but(transaction_timeout_ms=level) if _leaves_timeout(a) else a
+                    for a in spec.applications
+                )
+            )
+        elif name in BrokerSettings.__struct_fields__:
             spec = spec.but(settings=spec.settings.but(**{name: level}))
         else:
             spec = spec.but(**{name: level})
     return spec
+
+
+def _leaves_timeout(app: ApplicationSpec) -> bool:
+    return not app.two_phase_commit and app.transaction_timeout_ms == TRANSACTION_TIMEOUT_MS
 
 
 class Scenario(Value, frozen=True):

@@ -17,6 +17,7 @@ from kipviz.studies import (
     rolling,
     rollout,
     share_counts,
+    takeover,
     two_phase,
     zombies,
 )
@@ -369,10 +370,18 @@ STUDIES: tuple[Study, ...] = (
     Study(
         "producers",
         "What does a producer for every task cost against one for every thread?",
-        "KIP-447 Motivation and Rejected Alternatives ('Producer Pooling')",
+        "KIP-447 Motivation and Rejected Alternatives ('Producer Pooling', 'multiple transactional ids')",
         "Objects, connections and requests grow with the partitions, or they do not: counted from the "
         "runs of one thread that reads two records of each partition.",
         counting=producers.scaling,
+    ),
+    Study(
+        "takeover",
+        "How long does a partition stand still when its owner does?",
+        "KIP-447, three versions: first draft, 'Shrink transactional.timeout', OffsetFetch version 7",
+        "From the last sign of the old owner to the first records of the new one, on a timed clock on "
+        "which messages take no time: until the session runs out, and until nothing is pending.",
+        counting=takeover.takeover,
     ),
     Study(
         "sequences",

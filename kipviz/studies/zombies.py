@@ -9,6 +9,7 @@ from __future__ import annotations
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
+    DelayOver,
     Deliver,
     ExpireLock,
     RunOut,
@@ -28,16 +29,25 @@ from kipviz.scenarios.script import next_by_itself
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
+# Of the member itself, and of the one that a classic group's coordinator has made of it.
+SESSIONS = ("the session of C1 ", "the session of C1.")
 ENDS = ("commitTransaction", "abortTransaction")
 STEPS_MAX = 400
 STALLED, OTHER = "app-1", "app-2"
 GROUP, SHARE = "kip-447-zombie", "kip-1289-two-members"
+DRAFT = "kip-447-first-draft"
 
 RIVALS = (
     ("regular group: members and pending offsets (KIP-447)", GROUP, "kafka"),
     ("regular group: members only", GROUP, "kafka+pending_offset=the_committed_one"),
     ("regular group: pending offsets only", GROUP, "kafka+zombie_offsets=anybody"),
     ("regular group: neither (before 2.5)", GROUP, "before-447"),
+    ("regular group: the transaction coordinator knows generations (first draft)", DRAFT, DRAFT),
+    (
+        "the same, and it does not refuse older ones",
+        DRAFT,
+        f"{DRAFT}+older_generation=no_generation_is_known",
+    ),
     ("share group: the vote pins the record", SHARE, "repaired"),
     ("share group: the lock runs on", SHARE, "repaired+lock_expiry=back_to_available"),
 )
@@ -65,7 +75,7 @@ def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
     model = scenario_named(scenario).model(design_named(design))
     trace, found = Trace.start(model, PROPERTIES), []
     while not _ended(trace, STALLED):
-        action = _next(model, trace, STALLED)
+        action = _next(model, trace, STALLED) or _delay(model, trace)
         if action is None:
             break
         accident = _runs_out(model, trace)
@@ -89,7 +99,7 @@ def _through(model: ClusterModel, trace: Trace, name: str) -> Trace:
     for _ in range(STEPS_MAX):
         action = _next(model, trace, name)
         if action is None:
-            timer = _timer(model, trace, name)
+            timer = _delay(model, trace) or _timer(model, trace, name)
             if waited or timer is None:
                 return trace
             action, waited = timer, True
@@ -119,6 +129,11 @@ def _next(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None:
     return step if model.why_not(trace.world, step) is None else None
 
 
+def _delay(model: ClusterModel, trace: Trace) -> ClusterAction | None:
+    """Give the delay before a generation of a classic group, if one waits for more members."""
+    return next((a for a in model.enabled(trace.world) if isinstance(a, DelayOver)), None)
+
+
 def _timer(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None:
     found = [
         a
@@ -132,7 +147,7 @@ def _runs_out(model: ClusterModel, trace: Trace) -> ClusterAction | None:
     """Give the session or the lock of the process that stands still, if it has one."""
     for action in model.enabled(trace.world):
         if isinstance(action, ExpireLock) or (
-            isinstance(action, RunOut) and action.timer.startswith("the session of C1 ")
+            isinstance(action, RunOut) and action.timer.startswith(SESSIONS)
         ):
             return action
     return None

@@ -197,6 +197,9 @@ def _of_session(app: Application, connections: Connections) -> list[Owned]:
             continue
         at = order * 100
         name = client.source.partition("/")[2]
+        if client.network:
+            rows.append(Owned(at, 2, f"one more transactional id: {name}", _identity(client)))
+            continue
         title = "TransactionSession" if client is app.session else f"KafkaProducer {name}"
         rows += [
             Owned(at, 1, title, _identity(client)),

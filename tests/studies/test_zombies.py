@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.studies.zombies import GROUP, SHARE, pauses, zombies
+from kipviz.studies.zombies import DRAFT, GROUP, SHARE, pauses, zombies
 
 TWICE = "has 2 committed outputs: it is duplicated"
 
@@ -15,6 +15,9 @@ TWICE = "has 2 committed outputs: it is duplicated"
         (GROUP, "kafka", False),
         (GROUP, "kafka+pending_offset=the_committed_one", True),
         (GROUP, "kafka+zombie_offsets=anybody", True),
+        (DRAFT, "kip-447-first-draft", False),
+        (DRAFT, "kip-447-first-draft+older_transaction=it_stays_open", False),
+        (DRAFT, "kip-447-first-draft+older_generation=no_generation_is_known", True),
         (SHARE, "repaired", False),
         (SHARE, "repaired+lock_expiry=back_to_available", True),
     ],
@@ -44,4 +47,4 @@ def test_each_half_closes_a_window_of_its_own() -> None:
 def test_the_table_has_a_row_for_every_rival() -> None:
     heads, rows = zombies()
     assert len(heads) == 5
-    assert [row[3] == "0" for row in rows] == [True, False, False, False, True, False]
+    assert [row[3] == "0" for row in rows] == [True, False, False, False, True, False, True, False]

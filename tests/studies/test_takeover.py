@@ -1,0 +1,32 @@
+"""Study 'takeover': how long nobody reads a partition whose owner stands still."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.studies.takeover import RIVALS, SESSIONS_MS, TakenOver, taken_over, takeover
+
+TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
+
+
+@pytest.mark.parametrize(
+    ("design", "session_ms", "what"),
+    [
+        ("kip-447-first-draft", 10_000, TakenOver(10_000, "EndTxn: PRODUCER_FENCED", "none")),
+        ("kip-447-init-consumer", 10_000, TakenOver(11_000, "EndTxn: INVALID_TXN_STATE", "none")),
+        ("kafka", 10_000, TakenOver(60_000, "EndTxn: INVALID_TXN_STATE", "none")),
+        ("before-447", 10_000, TakenOver(10_000, "committed", TWICE)),
+    ],
+)
+def test_what_a_takeover_comes_to_under_a_design(design, session_ms, what) -> None:
+    assert taken_over(design, session_ms) == what
+
+
+def test_with_todays_session_time_out_the_shorter_default_saves_a_quarter_of_a_minute() -> None:
+    _, rows = takeover()
+    by = {row[1]: row for row in rows}
+    assert len(rows) == len(RIVALS)
+    assert SESSIONS_MS[1] == 45_000
+    assert (by["kip-447-init-consumer"][3], by["kafka"][3]) == ("45 s", "60 s")
+    aborts, waits = (row for row in rows if row[1].startswith("kip-447-first-draft"))
+    assert (aborts[2], waits[2]) == ("10 s", "60 s")
