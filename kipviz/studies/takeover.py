@@ -173,7 +173,8 @@ def _held(host: str, waits: str) -> Callable[[ClusterAction], bool]:
     def held(action: ClusterAction) -> bool:
         if isinstance(action, Send):
             return host_of(action.source) == host or action.source == waits
-        answers = isinstance(action, Deliver) and action.way == "response"
-        return answers and host_of(action.source) == host
+        if isinstance(action, Deliver):
+            return action.way == "response" and host_of(action.source) == host
+        return False
 
     return held
