@@ -43,7 +43,7 @@ KIP = Kip(
             handler="studies.producers.scaling",
             test="studies/test_producers.py::test_several_transactional_ids_in_one_producer_save_objects_and_connections_and_no_request",
             note="of the last one the KIP has the name only: how it shares a sender is our inference",
-            page="25-kip-447-and-1319",
+            page="27-kip-447-drafts",
         ),
         Row(
             "Compatibility: two rolling bounces",
@@ -63,6 +63,7 @@ KIP = Kip(
             test="brokers/test_group_transactions.py::test_the_assignment_is_in_the_log_before_the_identity",
             note="FindCoordinator is looked up at once, as everywhere here; the transactional id stays, "
             "as in the earlier wording of the draft",
+            page="27-kip-447-drafts",
         ),
         Row(
             "First draft: which transactions need to be completed",
@@ -72,6 +73,7 @@ KIP = Kip(
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_what_becomes_of_it_is_a_question_of_its_own",
             note="abort at once or wait for the time-out: a slot, because the text says neither",
+            page="27-kip-447-drafts",
         ),
         Row(
             "First draft: Fencing zombie",
@@ -80,6 +82,7 @@ KIP = Kip(
             handler="brokers.producer_groups.why_over",
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_an_older_generation_is_refused_whatever_it_asks",
+            page="27-kip-447-drafts",
         ),
         Row(
             "First draft: initTransactions(groupAssignment) after every rebalance",
@@ -88,6 +91,7 @@ KIP = Kip(
             handler="clients.group_identity.settle",
             scenario="kip-447-first-draft",
             test="clients/test_group_identity.py::test_an_assignment_initialises_the_producer_and_reading_waits_for_that",
+            page="27-kip-447-drafts",
         ),
         Row(
             "First draft: on-disk format",
@@ -97,6 +101,7 @@ KIP = Kip(
             scenario="kip-447-two-copies",
             test="brokers/test_group_transactions.py::test_the_next_coordinator_knows_the_generations_from_the_log",
             note="key and value are our inference, and have no bytes here",
+            page="27-kip-447-drafts",
         ),
         Row(
             "Rejected Alternatives: the transaction coordinator remembers the assignment",
@@ -105,6 +110,7 @@ KIP = Kip(
             handler="brokers.producer_groups.newest",
             scenario="kip-447-two-copies",
             test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+            page="27-kip-447-drafts",
         ),
         Row(
             "Two later drafts: the group id as a producer config; initTransactions(consumer)",
@@ -122,7 +128,7 @@ KIP = Kip(
             MODELLED,
             handler="scenarios.scenario.at_levels",
             test="studies/test_takeover.py::test_what_a_takeover_comes_to_under_a_design",
-            page="25-kip-447-and-1319",
+            page="27-kip-447-drafts",
         ),
         Row(
             "Offsets beside the transaction",
@@ -147,6 +153,7 @@ KIP = Kip(
             scenario="kip-447-gate",
             test="designs/test_group_options.py::test_a_member_is_named_only_where_the_draft_s_gate_is_open",
             note="the level stands for what all brokers know; their binaries are not told apart here",
+            page="27-kip-447-drafts",
         ),
         Row(
             "Generations of the classic protocol",
