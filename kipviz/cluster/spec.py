@@ -30,22 +30,17 @@ KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
 SHARE_VERSION = 2
 
-
 # errors.deadletterqueue.topic.name.prefix of the brokers.
 DEAD_LETTER_PREFIX = "dlq."
 TRANSACTION_VERSIONS = (0, 1, 2)
-# transaction.timeout.ms of a producer that nobody configures.
-TRANSACTION_TIMEOUT_MS = 60_000
-
+TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
 
 # What the TransactionSession of an application is called among its clients.
 SESSION = "session"
 
-
 # How the consumer of a regular group becomes a member of it (group.protocol).
 MODERN, CLASSIC = "consumer", "classic"
 PROTOCOLS = ("", MODERN, CLASSIC)
-
 
 # For how long it is counted how long ago a transaction began, where an operator asks.
 OLDEST_MS = 3_600_000
@@ -172,8 +167,8 @@ class ApplicationSpec(Value, frozen=True):
     group.instance.id; a member of a share group does so with "share". `listener` says whether partitions are given
     and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
     of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
-    with a transactional id each, as Kafka Streams had one for every task until 2.6; `shares_sender` says
-    that these are ids of one and the same producer (KIP-447, a rejected alternative).
+    with a transactional id each, as Kafka Streams had one for every task until 2.6, or with `shares_sender`
+    of further ids of one producer (KIP-447, rejected).
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     `further_sources` are more partitions that a member of a share group reads; one that `gathers`
@@ -240,8 +235,7 @@ class ClusterSpec(Value, frozen=True):
     `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
-    `transactional_group_id` says that the producers beside members of classic groups are configured
-    with transactional.group.id, by which the coordinator of their transactions is found (KIP-447, first draft).
+    `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
     """
 
     brokers: tuple[int, ...]
@@ -262,7 +256,6 @@ class ClusterSpec(Value, frozen=True):
     clock: Clock = Clock()
     acls: tuple[Acl, ...] | None = None
     transactions: tuple[TransactionRecord, ...] = ()
-
     look_up_topics: bool = False
     txn_offset_commit: int = 6
     remade: tuple[Remade, ...] = ()
