@@ -519,6 +519,12 @@ TIMERS: dict[str, Clause] = {
         SHIPPED,
         "GroupMetadataManager.expirePendingSync",
     ),
+    "producer id ": Clause(
+        "on_timer",
+        "KIP-854 producer.id.expiration.ms",
+        SHIPPED,
+        "ProducerStateManager.removeExpiredProducers",
+    ),
     "the liveness of": Clause(
         "on_timer",
         "KIP-1309 heartbeats of transactions",

@@ -157,7 +157,8 @@ class Effects(Value, frozen=True):
     """What a handler wants done: its new state and everything it asks the cluster to carry out.
 
     `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
-    `deletes` are logs of its own and the offsets up to which their records are deleted.
+    `deletes` are logs of its own and the offsets up to which their records are deleted, `forgets`
+    (partition, producer id) of producers that a log is to forget.
     """
 
     state: Any
@@ -169,6 +170,7 @@ class Effects(Value, frozen=True):
     new_producer_ids: int = 0
     given_up: tuple[tuple[str, int], ...] = ()
     deletes: tuple[tuple[str, int], ...] = ()
+    forgets: tuple[tuple[str, int], ...] = ()
 
 
 class Context(Value, frozen=True):
@@ -227,6 +229,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
     new_producer_ids = 0
     given_up: tuple[tuple[str, int], ...] = ()
     deletes: tuple[tuple[str, int], ...] = ()
+    forgets: tuple[tuple[str, int], ...] = ()
     for part in parts:
         given_up += part.given_up
         appends += part.appends
@@ -236,6 +239,16 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         events += part.events
         new_producer_ids += part.new_producer_ids
         deletes += part.deletes
+        forgets += part.forgets
     return Effects(
-        state, appends, replies, requests, local, events, new_producer_ids, given_up, deletes
+        state,
+        appends,
+        replies,
+        requests,
+        local,
+        events,
+        new_producer_ids,
+        given_up,
+        deletes,
+        forgets,
     )

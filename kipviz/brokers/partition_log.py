@@ -6,7 +6,7 @@ KIPS: KIP-98 (idempotence, transactions), KIP-890 (epoch per transaction), KIP-1
 DURABILITY: the state is the log. A crash keeps what is below the high watermark and the rest is
 recomputed by reading the log again (`rebuild`).
 NOT MODELLED: single followers (what is below the high watermark is on all of them, what is above
-on the leader alone); segments; retention by time or size; producer id expiry; timestamps.
+on the leader alone); segments; retention by time or size.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class PartitionLog(Part, frozen=True, dict=True):
     watermark yet. `start_offset` is the first offset that exists. `given_up` are the offsets of
     records whose writer was told that they failed: they may be replicated all the same, and whoever
     reads the log next takes them for what they say. `at_start` is there if records were deleted whose
-    producers the log still knows, as the followers do.
+    producers the log still knows, as the followers do. `forgotten` are (producer id, offset): nothing
+    below the offset counts for what is known of that producer.
     """
 
     name: str
@@ -88,6 +89,7 @@ class PartitionLog(Part, frozen=True, dict=True):
     aborted: Log[AbortedTransaction] = Log.of()
     given_up: tuple[int, ...] = ()
     at_start: LogStart | None = None
+    forgotten: tuple[tuple[int, int], ...] = ()
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -278,6 +280,35 @@ def replicate(log: PartitionLog, up_to: int = -1) -> PartitionLog:
     return log.but(high_watermark=high_watermark, unreplicated=still)
 
 
+def forget(log: PartitionLog, producer_id: int) -> PartitionLog:
+    """Know nothing of a producer any more; it has no transaction open here.
+
+    Source: ProducerStateManager.removeExpiredProducers.
+    """
+    return log.but(
+        producers=log.producers.without(producer_id),
+        forgotten=(*log.forgotten, (producer_id, log.end_offset)),
+    )
+
+
+def _read_again(log: PartitionLog, up_to: int) -> PartitionLog:
+    """Give a log with its batches below an offset alone, and what it knew of producers there."""
+    fresh = _at_start(log)
+    for batch in log.batches:
+        if batch.last_offset >= up_to:
+            break
+        fresh = append(_without(fresh, log.forgotten), batch)
+    return _without(fresh, log.forgotten)
+
+
+def _without(log: PartitionLog, forgotten: tuple[tuple[int, int], ...]) -> PartitionLog:
+    """Take out the producers that were forgotten where a log ends."""
+    for producer_id, at in forgotten:
+        if at == log.end_offset:
+            log = log.but(producers=log.producers.without(producer_id))
+    return log
+
+
 def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
     """Delete a log from its front: a batch that reaches over the new start stays whole.
 
@@ -285,16 +316,14 @@ def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
     gone: its marker is still to come. Source: UnifiedLog.maybeIncrementLogStartOffset (KIP-107),
     ProducerStateManager.onLogStartOffsetIncremented.
     """
-    before = _at_start(log)
-    for batch in log.batches:
-        if batch.last_offset < up_to:
-            before = append(before, batch)
+    before = _read_again(log, up_to)
     known = bool(before.producers)
     return log.but(
         start_offset=up_to,
         batches=Log.of(batch for batch in log.batches if batch.last_offset >= up_to),
         aborted=Log.of(entry for entry in log.aborted if entry.last_offset >= up_to),
         at_start=LogStart(before.producers, before.open) if known else None,
+        forgotten=tuple(f for f in log.forgotten if f[1] > up_to),
     )
 
 
@@ -312,10 +341,10 @@ def rebuild(log: PartitionLog) -> PartitionLog:
     """Give the log as a new leader finds it: cut at the high watermark and read from the start."""
     if log.high_watermark == log.end_offset:
         return log
-    fresh = _at_start(log)
-    for batch in log.batches:
-        if batch.last_offset < log.high_watermark:
-            fresh = append(fresh, batch)
+    end = log.high_watermark
+    # Who was forgotten above it was silent for so long: the replica that takes over has forgotten it, too.
+    forgotten = tuple((producer_id, min(at, end)) for producer_id, at in log.forgotten)
+    fresh = _read_again(log.but(forgotten=forgotten), end).but(forgotten=forgotten)
     return replicate(fresh.but(given_up=tuple(o for o in log.given_up if o < fresh.end_offset)))
 
 

@@ -25,6 +25,7 @@ class BrokerSettings(Value, frozen=True):
     `state_upkeep` lets the two jobs of the share coordinator come that look after
     its log: share.coordinator.state.topic.prune.interval.ms and
     share.coordinator.cold.partition.snapshot.interval.ms, five minutes and longer than most stories.
+    `producer_ids_expire` lets producer.id.expiration.ms run out, a day without a batch of a producer.
     `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions.
     """
 
@@ -43,6 +44,7 @@ class BrokerSettings(Value, frozen=True):
     state_upkeep: bool = False
     share_group_max_size: int = 200
     share_sessions_max: int = 2_000
+    producer_ids_expire: bool = False
 
 
 EARLIEST, LATEST = "earliest", "latest"

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kipviz.brokers.context import NOBODY
+from kipviz.brokers.producer_expiry import FORGETS, producer_of, timer_of
 from kipviz.brokers.share_partition import ShareLeader, pending_cells
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.clients.application import Call
@@ -93,6 +94,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
         case RunOut(broker, role, shard, timer):
             if timer.startswith(EXPIRES):
                 return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
+            if timer.startswith(FORGETS):
+                return timers.PRODUCER, (shard, producer_of(timer))
             return timers.TIMER, (broker, role, shard, timer)
         case DelayOver(broker, role, shard, delay):
             return timers.DELAY, (broker, role, shard, delay)
@@ -124,6 +127,10 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
     if kind == timers.EXPIRY:
         home = world.image.home_of_transactions(place[0])
         return RunOut(world.image.leader_of(home), role_of(home), home, f"{EXPIRES}{place[0]}")
+    if kind == timers.PRODUCER:
+        partition, producer_id = place
+        leader = world.image.leader_of(partition)
+        return RunOut(leader, role_of(partition), partition, timer_of(producer_id, partition))
     if kind == timers.BATCH:
         return ExpireBatch(place[0])
     keeps: dict[str, type[ClusterAction]] = {

@@ -17,6 +17,7 @@ from kipviz.brokers import (
     group_transactions,
     kafka_apis,
     partition_leader,
+    producer_expiry,
     share_administration,
     share_calls,
     share_coordinator,
@@ -37,6 +38,7 @@ from kipviz.brokers.local import (
     MarkerWritten,
     WriteMarker,
 )
+from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_append import needs_image
@@ -406,6 +408,8 @@ def timed_by(role: Any) -> Any:
     """Give the module of a role's timers, where they have one of their own."""
     if isinstance(role, ShareCoordinator):
         return share_upkeep
+    if isinstance(role, PartitionLeader):
+        return producer_expiry
     alone = isinstance(role, TransactionCoordinator)
     return transaction_liveness if alone else module_of(role)
 

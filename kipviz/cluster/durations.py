@@ -73,6 +73,11 @@ def expires(spec: ClusterSpec) -> bool:
     return spec.settings.transactional_ids_expire
 
 
+def forgets(spec: ClusterSpec) -> bool:
+    """Say whether a log may forget a producer that it does not hear of."""
+    return spec.settings.producer_ids_expire
+
+
 def gives_up(spec: ClusterSpec) -> bool:
     """Say whether a request may time out; else it is on its way for as long as it likes."""
     return bool(spec.budget.request_timeout)
@@ -241,6 +246,24 @@ DURATIONS: tuple[Duration, ...] = (
         _of("transactional_id_scan_ms", expires),
     ),
     Duration(
+        "producer.id.expiration.ms",
+        86_400_000,
+        "brokers",
+        "a log forgets a producer that it has not heard of, by the check that finds it",
+        SHIPPED,
+        "KIP-854; ProducerStateManager.isProducerExpired",
+        _of("producer_id_expiration_ms", forgets),
+    ),
+    Duration(
+        "producer.id.expiration.check.interval.ms",
+        600_000,
+        "brokers",
+        "a log looks for producers that it has not heard of",
+        SHIPPED,
+        "TransactionLogConfig (internal); UnifiedLog",
+        _of("producer_id_scan_ms", forgets),
+    ),
+    Duration(
         "retry.backoff.ms",
         100,
         "clients",
@@ -313,6 +336,8 @@ FIELDS: dict[str, str] = {
     "delivery.timeout.ms": "delivery_timeout_ms",
     "session.timeout.ms": "session_timeout_ms",
     "heartbeat.interval.ms": "heartbeat_interval_ms",
+    "producer.id.expiration.ms": "producer_id_expiration_ms",
+    "producer.id.expiration.check.interval.ms": "producer_id_scan_ms",
 }
 
 

@@ -160,6 +160,11 @@ class ClusterModel:
         self._instant = spec.replication == "instant"
         self._timed = spec.clock.timed
         self._horizon_ms = horizon_of(spec)
+        # Some timers are a question to a log, which grows while the role stays the same.
+        self._asks_logs = spec.settings.state_upkeep or spec.settings.producer_ids_expire
+        self._timed_roles = TIMED_ROLES
+        if spec.settings.producer_ids_expire:
+            self._timed_roles |= {"partition_leader"}
         self._keys = SearchKeys()
         # What was found for the client or role seen last in its place; nothing but a memory.
         self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
@@ -325,7 +330,7 @@ class ClusterModel:
 
         seen = self._blocks_seen
         for keys, roles in world.roles.blocks():
-            known = None if self.spec.settings.state_upkeep else seen.get(id(roles))
+            known = None if self._asks_logs else seen.get(id(roles))
             if known is None:
                 known = (roles, self._of_block(world, keys, roles))
                 _note(seen, roles, known)
@@ -343,14 +348,13 @@ class ClusterModel:
         loading: list[ClusterAction] = []
         due: list[tuple[str, tuple[ClusterAction, ...]]] = []
         for key, role in zip(keys, roles, strict=True):
-            if key[1] not in TIMED_ROLES:
+            if key[1] not in self._timed_roles:
                 continue
             if getattr(role, "loading", False):
                 loading.append(Load(*key))
                 continue
             known = self._roles_seen.get(key)
-            # What is to be pruned is a question to the log, which grows while the role stays the same.
-            if known is None or known[0] is not role or self.spec.settings.state_upkeep:
+            if known is None or known[0] is not role or self._asks_logs:
                 known = (role, self._timers(world, key, role))
                 self._roles_seen[key] = known
             due += [(field, actions) for field, actions in known[1].items() if actions]

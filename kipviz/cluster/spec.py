@@ -118,6 +118,8 @@ class Durations(Value, frozen=True):
     delivery_timeout_ms: int = 120_000
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
+    producer_id_expiration_ms: int = 86_400_000
+    producer_id_scan_ms: int = 600_000
 
 
 class SessionSpec(Value, frozen=True):

@@ -2,7 +2,8 @@
 
 When each begins again is Kafka's: a member's session with every heartbeat that its coordinator takes,
 a heartbeat interval when the last heartbeat was sent, a transactional id's with every change of its
-transaction (the log has that time, so a new coordinator goes on counting), a batch's when it was made.
+transaction (the log has that time, so a new coordinator goes on counting), a producer's in a log with
+each batch and marker (the same), a batch's when it was made.
 What a coordinator has in memory only, sessions and rebalance time-outs, a new one counts afresh.
 
 A broker's timer runs out when its time is over. A client's may be late, because its thread may stand
@@ -40,6 +41,7 @@ from kipviz.cluster.clock import NEVER, Deadline
 from kipviz.cluster.durations import (
     beats,
     expires,
+    forgets,
     gives_batches_up,
     gives_up,
     joins,
@@ -59,9 +61,11 @@ from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
 
 TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
+PRODUCER = "producer id"
 CLIENT, ASKED, BATCH, POLL = "of a client", "asked", "batch", "poll"
 # What has no action: how long ago a transaction began, by its name and what is asked for.
 AGE = "age"
@@ -75,7 +79,14 @@ HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
 def of_roles(spec: ClusterSpec) -> bool:
     """Say whether a role of a cluster has a timer with a name."""
     appends = bool(spec.min_insync_replicas)
-    return joins(spec) or joins_shares(spec) or beats(spec) or expires(spec) or appends
+    return (
+        joins(spec)
+        or joins_shares(spec)
+        or beats(spec)
+        or expires(spec)
+        or forgets(spec)
+        or appends
+    )
 
 
 def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
@@ -129,6 +140,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
             case _:
                 pass
     yield from _changed_transactions(before, world)
+    yield from _heard_of_producers(before, world)
     yield from _of_classic_groups(before, world)
 
 
@@ -170,6 +182,16 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
                             yield AGE, place
 
 
+def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
+    """Give the producers of which a log has got something more."""
+    for deadline in before.deadlines:
+        if deadline.kind == PRODUCER:
+            partition, producer_id = deadline.place
+            was, log = before.logs[str(partition)], world.logs[str(partition)]
+            if was is not log and was.producers.get(producer_id) != log.producers.get(producer_id):
+                yield PRODUCER, deadline.place
+
+
 def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
     """Give delays that begin once more, and the sessions of members who are answered at last."""
     for key, role in world.roles.items():
@@ -208,9 +230,23 @@ def _of_roles(
             for delay in dispatch.delays(role):
                 takes = spec.settings.initial_rebalance_delay_ms
                 yield Deadline(DELAY, (*key, delay), takes, takes)
+    if forgets(spec):
+        yield from _of_producers(spec, world)
     for (kind, place), deadline in known.items():
         if kind == EXPIRY and not _in_office(world, str(place[0])):
             yield deadline
+
+
+def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give when logs forget producers: from the last batch on, whoever leads the partition."""
+    left = spec.durations.producer_id_expiration_ms
+    for partition, log in world.logs.items():
+        if topic_of(partition) in INTERNAL_TOPICS:
+            continue
+        for producer_id, entry in log.producers.items():
+            if entry.transaction_first_offset < 0:
+                latest = left + spec.durations.producer_id_scan_ms
+                yield Deadline(PRODUCER, (partition, producer_id), left, latest)
 
 
 def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) -> Iterator[Deadline]:

@@ -23,6 +23,7 @@ from kipviz.brokers.partition_log import (
     PartitionLog,
     append,
     delete_records,
+    forget,
     rebuild,
     replicate,
 )
@@ -158,6 +159,8 @@ class Turn:
             self.logs = self.logs.set(partition, log.but(given_up=(*log.given_up, offset)))
         for partition, up_to in effects.deletes:
             self.logs = self.logs.set(partition, delete_records(self.logs[partition], up_to))
+        for partition, producer_id in effects.forgets:
+            self.logs = self.logs.set(partition, forget(self.logs[partition], producer_id))
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)

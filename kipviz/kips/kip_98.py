@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     98,
@@ -238,9 +238,13 @@ KIP = Kip(
         ),
         Row(
             "producer.id.expiration.ms",
-            "A log forgets a producer that it has not heard of for a day.",
-            OPEN,
-            note="what a log knows of a producer stays; brokers of 4.4 never say UNKNOWN_PRODUCER_ID",
+            "A log forgets a producer that it has not heard of for a day; then any sequence of it is taken.",
+            MODELLED,
+            handler="brokers.producer_expiry.on_timer",
+            scenario="kip-98-silent-for-a-day",
+            test="brokers/test_producer_expiry.py::"
+            "test_a_batch_that_comes_again_after_that_is_in_the_log_twice",
+            note="where a spec lets them (producer_ids_expire); brokers of 4.4 never say UNKNOWN_PRODUCER_ID",
         ),
         Row(
             "max.block.ms",

@@ -7,7 +7,7 @@ from typing import Any
 
 from kipviz.cluster.actions import Load
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import BatchAppended, MessageSent, TransactionDecided
+from kipviz.messages.events import BatchAppended, MessageSent, ProducerForgotten, TransactionDecided
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import (
     EndTxnResponse,
@@ -93,6 +93,33 @@ def _batch_repeated(moment: Any) -> bool:
     )
 
 
+def _producer_forgotten(moment: Any) -> bool:
+    """A log has just forgotten a producer that it had not heard of for long."""
+    return any(isinstance(event, ProducerForgotten) for event in moment.events)
+
+
+def _stranger_welcome(moment: Any) -> bool:
+    """A leader has just taken a batch of a producer that its log had forgotten, whatever its sequence."""
+    for event in moment.events:
+        if isinstance(event, BatchAppended) and not event.control:
+            log = moment.world.logs[event.partition]
+            forgotten = [at for pid, at in log.forgotten if pid == event.producer_id]
+            if forgotten and forgotten[-1] == event.base_offset:
+                return True
+    return False
+
+
+def _record_twice(moment: Any) -> bool:
+    """An output that was made from one source record is in a log twice."""
+    for name, log in moment.world.logs.items():
+        if topic_of(name) not in INTERNAL_TOPICS:
+            made = [getattr(r, "origin", "") for batch in log.batches for r in batch.records]
+            made = [origin for origin in made if origin]
+            if len(set(made)) < len(made):
+                return True
+    return False
+
+
 def _call_timed_out(moment: Any) -> bool:
     """A producer waits for the result of a call that has come back without it."""
     return any(app.producer.timed_out for app in moment.world.applications.values())
@@ -107,4 +134,7 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "order lost": _order_lost,
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,
+    "producer forgotten": _producer_forgotten,
+    "forgotten producer taken": _stranger_welcome,
+    "record twice": _record_twice,
 }

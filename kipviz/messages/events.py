@@ -116,6 +116,13 @@ class TransactionForgotten(Event, frozen=True):
     transactional_id: str
 
 
+class ProducerForgotten(Event, frozen=True):
+    """The log of a partition knows nothing of a producer any more (producer.id.expiration.ms)."""
+
+    partition: str
+    producer_id: int
+
+
 class TransactionDecided(Event, frozen=True):
     """PREPARE_COMMIT or PREPARE_ABORT is durable: nothing can change the outcome any more.
 

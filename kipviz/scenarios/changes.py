@@ -69,7 +69,13 @@ YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
 OF_CLOCKS = ("clock", "tick", "stamps", "delay_max_ms", "pause_max_ms", "refresh_ms")
 # Settings of brokers that are shown only where they are not Kafka's: few clusters come near them.
-WHERE_SET = ("state_upkeep", "share_group_max_size", "share_sessions_max", "offsets_expire")
+WHERE_SET = (
+    "state_upkeep",
+    "share_group_max_size",
+    "share_sessions_max",
+    "offsets_expire",
+    "producer_ids_expire",
+)
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
     "record_locks_max": "How many records of a share-partition may be in flight?",
@@ -82,6 +88,7 @@ _WORDS = {
     "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
     "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
     "offsets_expire": "May the offsets of a group be forgotten that nobody uses?",
+    "producer_ids_expire": "May a log forget a producer that it has not heard of for a day?",
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",

@@ -68,6 +68,7 @@ from kipviz.messages.events import (
     OffsetResolved,
     OffsetsExpired,
     OffsetStaged,
+    ProducerForgotten,
     RecordsMoved,
     ReleaseInstalled,
     SharePartitionDropped,
@@ -448,6 +449,7 @@ def _fact(event: Event) -> str:
             return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
         case (
             TransactionForgotten()
+            | ProducerForgotten()
             | LeftOnItsWay()
             | FeatureFinalized()
             | AclsChanged()
@@ -497,6 +499,7 @@ def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str
 
 def _other_fact(
     event: TransactionForgotten
+    | ProducerForgotten
     | LeftOnItsWay
     | FeatureFinalized
     | AclsChanged
@@ -506,6 +509,8 @@ def _other_fact(
     match event:
         case TransactionForgotten(transactional_id=name):
             return f"{name} is forgotten: its next producer begins with a new producer id."
+        case ProducerForgotten(partition=partition, producer_id=pid):
+            return f"The log of {partition} knows nothing of producer {pid} any more."
         case LeftOnItsWay(messages=messages):
             names = " and ".join(type(message).__name__ for message in messages)
             return f"{names} may still arrive."

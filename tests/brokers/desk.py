@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from kipviz.brokers.context import Context, Effects, Image, Leadership, LocalCall, ReplyTo, Request
-from kipviz.brokers.partition_log import PartitionLog, append, delete_records, replicate
+from kipviz.brokers.partition_log import PartitionLog, append, delete_records, forget, replicate
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -98,6 +98,8 @@ class Desk:
             self.logs[partition] = append(self.logs[partition], batch)
         for partition, up_to in effects.deletes:
             self.logs[partition] = delete_records(self.logs[partition], up_to)
+        for partition, producer_id in effects.forgets:
+            self.logs[partition] = forget(self.logs[partition], producer_id)
         if self.instant and effects.appends:
             self.replicate()
 

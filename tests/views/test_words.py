@@ -260,6 +260,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "my-txn is forgotten: its next producer begins with a new producer id.",
     ),
     (
+        events.ProducerForgotten("out-0", 9),
+        "The log of out-0 knows nothing of producer 9 any more.",
+    ),
+    (
         events.LeftOnItsWay("app-1/producer", 1, "app-1/producer #0", (EndTxn("t", 9, 0, True),)),
         "EndTxn may still arrive.",
     ),
