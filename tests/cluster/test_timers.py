@@ -87,7 +87,8 @@ def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
 
 def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     spec = small_spec("share").but(look_up_topics=True)
-    spec = spec.but(settings=spec.settings.but(transactional_ids_expire=True))
+    expire = {"transactional_ids_expire": True, "producer_ids_expire": True}
+    spec = spec.but(settings=spec.settings.but(**expire))
     spec = spec.but(budget=spec.budget.but(request_timeout=1, delivery_timeout=1))
     spec = spec.but(applications=(spec.applications[0].but(protocol="share"),))
     said = {row.setting: (values, row.default_ms) for row, values in occurring(spec)}
