@@ -84,6 +84,7 @@ from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMar
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views.upkeep_words import told_of_upkeep
 
 CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
     "calm",
@@ -456,7 +457,7 @@ def _fact(event: Event) -> str:
             | ReleaseInstalled()
             | NotSent()
         ):
-            return _other_fact(event)
+            return told_of_upkeep(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return _of_share_state(event)
@@ -495,34 +496,6 @@ def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str
         f"{event.group_id} goes from {event.before} to {event.after}: generation "
         f"{event.generation}, with {who}."
     )
-
-
-def _other_fact(
-    event: TransactionForgotten
-    | ProducerForgotten
-    | LeftOnItsWay
-    | FeatureFinalized
-    | AclsChanged
-    | ReleaseInstalled
-    | NotSent,
-) -> str:
-    match event:
-        case TransactionForgotten(transactional_id=name):
-            return f"{name} is forgotten: its next producer begins with a new producer id."
-        case ProducerForgotten(partition=partition, producer_id=pid):
-            return f"The log of {partition} knows nothing of producer {pid} any more."
-        case LeftOnItsWay(messages=messages):
-            names = " and ".join(type(message).__name__ for message in messages)
-            return f"{names} may still arrive."
-        case FeatureFinalized():
-            return "Brokers act on it at once; a client hears of it when it opens a connection."
-        case AclsChanged(created=created):
-            what = "with it" if created else "without it"
-            return f"Every request that arrives from now on is judged {what}; nobody is told."
-        case ReleaseInstalled(broker=broker):
-            return f"Broker {broker} runs it when it starts again."
-        case NotSent(broker=broker, message=message):
-            return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."
 
 
 def _of_share_state(event: Event) -> str:

@@ -1,0 +1,42 @@
+"""What is told of things around the protocol: what is forgotten, late, upgraded, allowed or installed."""
+
+from __future__ import annotations
+
+from kipviz.messages.events import (
+    AclsChanged,
+    FeatureFinalized,
+    LeftOnItsWay,
+    NotSent,
+    ProducerForgotten,
+    ReleaseInstalled,
+    TransactionForgotten,
+)
+
+
+def told_of_upkeep(
+    event: TransactionForgotten
+    | ProducerForgotten
+    | LeftOnItsWay
+    | FeatureFinalized
+    | AclsChanged
+    | ReleaseInstalled
+    | NotSent,
+) -> str:
+    """Say in a sentence what such an event means."""
+    match event:
+        case TransactionForgotten(transactional_id=name):
+            return f"{name} is forgotten: its next producer begins with a new producer id."
+        case ProducerForgotten(partition=partition, producer_id=pid):
+            return f"The log of {partition} knows nothing of producer {pid} any more."
+        case LeftOnItsWay(messages=messages):
+            names = " and ".join(type(message).__name__ for message in messages)
+            return f"{names} may still arrive."
+        case FeatureFinalized():
+            return "Brokers act on it at once; a client hears of it when it opens a connection."
+        case AclsChanged(created=created):
+            what = "with it" if created else "without it"
+            return f"Every request that arrives from now on is judged {what}; nobody is told."
+        case ReleaseInstalled(broker=broker):
+            return f"Broker {broker} runs it when it starts again."
+        case NotSent(broker=broker, message=message):
+            return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."
