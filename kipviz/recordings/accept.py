@@ -20,30 +20,39 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import dispatch
 from kipviz.cluster.rebuilt import BROKER, RebuiltModel, spec_of
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
 from kipviz.recordings.evidence import Evidence
-from kipviz.recordings.questions import Asked, Question, Said, questions, reply_said
+from kipviz.recordings.fetching import Fetching, answers
+from kipviz.recordings.finding import said_of, sought
+from kipviz.recordings.given_ids import GivenIds
+from kipviz.recordings.questions import questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.sharing import Sharing
+from kipviz.recordings.sayings import Asked, Question, Said
+from kipviz.recordings.sharing import MEMBERS, Sharing
+from kipviz.records.transaction_state import TransactionRecord
 
 # A request is written down when it is answered, so its times may be a little late.
 SLACK_MS = 50
 CLIENT = "recorded/client"
 
-NOT_ASKED: dict[str, str] = {
-    "FIND_COORDINATOR": "NOT MODELLED: coordinators are looked up at once",
-}
+ELSEWHERE = "another broker leads what it is about"
+# Why requests of an API are not asked at all.
+NOT_ASKED: dict[str, str] = {}
 # Fields of answers that no decision of the protocol is in, by their names in Kafka.
 LEFT_OUT = {
     "throttleTimeMs": "quotas are not modelled",
@@ -53,9 +62,10 @@ LEFT_OUT = {
     "transactionStartTimeMs": "a time",
     "lastTimestamp": "a time",
     "logAppendTimeMs": "a time",
-    "logStartOffset": "compared in Fetch, where it is not changed in these recordings",
-    "recordsSizeInBytes": "records have no sizes here",
-    "sessionId": "NOT MODELLED: fetch sessions",
+    "logStartOffset": "in Produce; it is compared in Fetch",
+    "recordsSizeInBytes": "records have no sizes here; whether there are any is compared",
+    "port": "where brokers are: they are looked up at once",
+    "sessionId": "a number that the broker draws",
     "preferredReadReplica": "NOT MODELLED: reading from followers",
     "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
     "nodeEndpoints": "where brokers are: they are looked up at once",
@@ -84,6 +94,10 @@ class Acceptor:
         self._entries = evidence.entries
         self._batches = leaders.batches_of(self._entries)
         self._identities = leaders.identities_of(self._entries)
+        self._node = evidence.node
+        self._indexed = evidence.indexed
+        self._given = GivenIds(self.exchanges, evidence.first_producer_id)
+        self._fetching = Fetching(self.exchanges, self.names)
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
         first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
@@ -132,36 +146,60 @@ class Acceptor:
         """
         taken = self._taken(number, exchange)
         moments = tuple(self.moments(exchange))
-        yield from self._of_leaders(number, exchange, moments)
+        try:
+            yield from self._of_leaders(number, exchange, moments)
+            yield from self._of_coordinators(number, exchange, moments)
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
+            why = f"Request {number} is no {exchange.api} of version {exchange.version} ({problem!r})."
+            raise RecordingError(self._file, 0, why) from problem
         for question in taken:
             if not self._is_here(question.message):
                 continue
-            said = dict.fromkeys(self._possible(moments, exchange.api, question))
+            said = dict.fromkeys(self._possible(moments, exchange, question))
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
+
+    def why_not(self, number: int) -> str:
+        """Say why nothing of an exchange is asked."""
+        exchange = self.exchanges[number]
+        if exchange.api == "FETCH":
+            return self._fetching.why_not(number) or ELSEWHERE
+        if exchange.api == "FIND_COORDINATOR":
+            return "a broker's own logs do not say who leads what"
+        if exchange.api in MEMBERS:
+            return "its session began before the first request that is known"
+        return NOT_ASKED.get(exchange.api, ELSEWHERE)
 
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
     ) -> Iterator[Asked]:
         """Ask the leaders of partitions."""
         places = self._worlds[0].image.leaders
-        try:
-            sent = tuple(self._produced(exchange))
-            read = tuple(self._fetched(number, exchange))
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
-            why = f"Request {number} is no {exchange.api} of version {exchange.version} ({problem!r})."
-            raise RecordingError(self._file, 0, why) from problem
-        for one in sent:
+        for one in self._produced(exchange):
             if one.partition in places or not one.messages:
                 asked = [Question(one.partition, m, one.recorded) for m in one.messages]
                 when = (*moments, *self._before(one, exchange))
-                told = [each for q in asked for each in self._possible(when, exchange.api, q)]
+                told = [each for q in asked for each in self._possible(when, exchange, q)]
                 said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
-        for each in read:
-            if each.partition in places:
-                logs = [self._worlds[at].logs[each.partition] for at in moments]
-                said = tuple(dict.fromkeys(leaders.marks_said(log, each.offset) for log in logs))
-                yield Asked(number, exchange.api, each.partition, each.recorded, said)
+        for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
+            if read.partition in places or read.reading is None:
+                logs = [self._worlds[at].logs.get(read.partition) for at in moments]
+                indexed = read.partition in self._indexed
+                told = [each for log in logs if log for each in answers(log, read, indexed=indexed)]
+                yield Asked(
+                    number, exchange.api, read.partition, read.recorded, tuple(dict.fromkeys(told))
+                )
+
+    def _of_coordinators(
+        self, number: int, exchange: Exchange, moments: tuple[int, ...]
+    ) -> Iterator[Asked]:
+        """Ask who coordinates what, where one broker leads everything."""
+        if exchange.api != "FIND_COORDINATOR" or self._node < 0:
+            return
+        for one in sought(exchange, self._worlds[0].image):
+            settled = not any(self._nobody_yet(at, one.home) for at in moments)
+            said = said_of(self._node, settled=settled)
+            yield Asked(number, exchange.api, one.key, one.recorded, said)
 
     def _produced(self, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == "PRODUCE":
@@ -173,14 +211,6 @@ class Acceptor:
             place = (entry.partition, entry.batch.base_offset)
             if place == (one.partition, one.at) and entry.at_ms <= exchange.answered_ms:
                 yield at
-
-    def _fetched(self, number: int, exchange: Exchange) -> Iterator[leaders.Fetched]:
-        if exchange.api == "FETCH":
-            offsets: dict[str, int] = {}
-            for before in self.exchanges[: number + 1]:
-                if before.api == "FETCH" and before.client == exchange.client:
-                    offsets |= leaders.offsets_asked(before, self.names)
-            yield from leaders.fetched(exchange, self.names, offsets)
 
     def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
         try:
@@ -199,14 +229,19 @@ class Acceptor:
             if began <= exchange.answered_ms and ended >= exchange.received_ms - SLACK_MS:
                 yield read - self._skipped
 
-    def _possible(self, moments: tuple[int, ...], api: str, question: Question) -> Iterator[Said]:
-        message = question.message
+    def _possible(
+        self, moments: tuple[int, ...], exchange: Exchange, question: Question
+    ) -> Iterator[Said]:
+        api, message = exchange.api, question.message
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
         if any(self._between_leaders(at, message) for at in moments):
             yield _said(api, message, dispatch.not_here(message))
+        if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
+            loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+            yield _said(api, message, loading)
         for model, at in product(models, moments):
-            for alike in self._alike(self._worlds[at], message):
+            for alike in self._alike(at, message, exchange):
                 reply = answer(model, alike, message)
                 if reply is not None:
                     yield _said(api, message, reply)
@@ -223,25 +258,60 @@ class Acceptor:
         return all(not p or p in image.leaders for p in (asked, home))
 
     def _between_leaders(self, at: int, message: Message) -> bool:
-        """Say whether who is asked may not be in office: nothing is written yet, or a new leader will."""
+        """Say whether who is asked may not be in office."""
         home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
-        if not home:
-            return False
+        return bool(home) and self._nobody_yet(at, home)
+
+    def _nobody_yet(self, at: int, home: str) -> bool:
+        """Say whether nobody may lead a partition: nothing is written yet, or a new leader will."""
         here = [e.leader_epoch for e in self._entries[: at + self._skipped] if e.partition == home]
         later = [e.leader_epoch for e in self._entries[at + self._skipped :] if e.partition == home]
         return not here or (bool(later) and later[0] > here[-1])
 
-    def _alike(self, world: World, message: Message) -> Iterator[World]:
-        """Give the worlds that a log leaves open: the feature level, and who is still loading."""
+    def _alike(self, at: int, message: Message, exchange: Exchange) -> Iterator[World]:
+        """Give the worlds that a log leaves open: feature level, who is loading, what is in memory."""
+        world = self._worlds[at]
         for level in self._levels:
             features = world.image.features.but(transaction_version=level)
             image = world.image.but(features=features)
             leveled = world if image == world.image else world.but(image=image)
-            yield leveled
             key = dispatch.role_for(message, BROKER, world.image)
+            if isinstance(message, InitProducerId):
+                yield from self._initialized(at, leveled, message, exchange)
+            else:
+                yield leveled
             role: Any = world.roles.get(key)
             if hasattr(role, "loading"):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _initialized(
+        self, at: int, world: World, message: InitProducerId, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds in which a producer id is given, and who remembers the epoch before."""
+        key = dispatch.role_for(message, BROKER, world.image)
+        role: Any = world.roles.get(key)
+        name = message.transactional_id
+        roles = [world.roles]
+        known = role.transactions.get(name) if name else None
+        if known is not None:
+            last = known.but(last_producer_epoch=self._epoch_before(at, known))
+            remembering = role.but(transactions=role.transactions.set(name, last))
+            roles.append(world.roles.set(key, remembering))
+        for each, given in product(roles, self._given.next_of(exchange)):
+            yield world.but(roles=each, next_producer_id=given)
+
+    def _epoch_before(self, at: int, known: TransactionMetadata) -> int:
+        """Give the epoch before the present one: it is in the coordinator's memory only."""
+        now = (known.producer_id, known.producer_epoch)
+        for entry in reversed(self._entries[: at + self._skipped]):
+            for record in reversed(entry.batch.records):
+                if (
+                    isinstance(record, TransactionRecord)
+                    and record.transactional_id == known.transactional_id
+                    and (record.producer_id, record.producer_epoch) != now
+                ):
+                    return record.producer_epoch
+        return -1
 
 
 def _said(api: str, message: Message, reply: Message) -> Said:

@@ -34,6 +34,8 @@ GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "share.partition.max.record.locks": ("record_locks_max", int),
     "share.renew.acknowledge.enable": ("renew_acknowledge_enable", lambda value: value == "true"),
 }
+# index.interval.bytes: a log that is shorter has no entry in its index.
+INDEX_INTERVAL = 4_096
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -41,7 +43,9 @@ class Evidence(Value, frozen=True):
     """Exchanges in the order of their answers, and batches in the order in which they were written.
 
     `topics` are (topic, id), `partitions` those that can be asked about, `levels` the levels of
-    transaction.version that there may have been, and `file` is where the exchanges stand.
+    transaction.version that there may have been, and `file` is where the exchanges stand. `node` is
+    the broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of
+    offsets, and `first_producer_id` is what a broker without a past gives first.
     """
 
     file: str
@@ -52,6 +56,9 @@ class Evidence(Value, frozen=True):
     internal_partitions: int
     settings: BrokerSettings = BrokerSettings()
     configs: tuple[GroupConfig, ...] = ()
+    node: int = -1
+    indexed: tuple[str, ...] = ()
+    first_producer_id: int | None = None
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
 
 
@@ -75,6 +82,9 @@ def of_recording(folder: Path) -> Evidence:
         counts.get(TRANSACTION_STATE) or internal_partitions_of(entries),
         _settings(recording.settings.items()),
         _configs(recording),
+        int(recording.settings.get("node.id") or -1),
+        _indexed(partitions_in(folder)),
+        0,
         _levels(recording),
     )
 
@@ -104,7 +114,14 @@ def of_broker(
         tuple(each.name for each in folders),
         internal_partitions_of(entries),
         _settings(settings.items()),
+        indexed=_indexed(folders),
     )
+
+
+def _indexed(folders: Iterable[Path]) -> tuple[str, ...]:
+    """Give the partitions that are long enough for an index."""
+    sizes = {f.name: sum(log.stat().st_size for log in f.glob("*.log")) for f in folders}
+    return tuple(name for name, size in sizes.items() if size >= INDEX_INTERVAL)
 
 
 def _one_by_one(entries: Iterable[Entry]) -> tuple[Entry, ...]:

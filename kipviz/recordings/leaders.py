@@ -1,8 +1,8 @@
-"""What the leaders of partitions answered: Produce, with the batch from the log, and the marks in Fetch.
+"""What the leaders of partitions answered to producers, with the batch from the log.
 
 A request log has sizes, no batches. What was appended stands in the log, at the offset that the answer tells;
 of what was refused only its transactional id is known, so it is asked with every identity that the id has
-had. Fetch tells where the log starts, its high watermark and its last stable offset.
+had.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kipviz.brokers.partition_log import PartitionLog
 from kipviz.cluster.rebuilt import Entry
 from kipviz.core.values import Value
 from kipviz.messages.producing import Produce
-from kipviz.recordings.questions import Said, error_name
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Said, error_name
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -32,14 +31,6 @@ class Produced(Value, frozen=True):
     messages: tuple[Produce, ...]
     recorded: Said
     at: int
-
-
-class Fetched(Value, frozen=True):
-    """What one partition's leader told a reader; `offset` is where that was, -1 if it is not known."""
-
-    partition: str
-    offset: int
-    recorded: Said
 
 
 def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
@@ -115,51 +106,8 @@ def produce_said(reply: Any) -> Said:
     return (("error", reply.error.name), ("at", reply.base_offset))
 
 
-def fetched(
-    exchange: Exchange, names: Mapping[str, str], offsets: Mapping[str, int]
-) -> Iterator[Fetched]:
-    """Take the answer to a fetch apart; `offsets` are where its client has got to.
-
-    Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
-    """
-    for topic in exchange.response["responses"]:
-        for told in topic["partitions"]:
-            partition = _place(topic, told, names)
-            said = (
-                ("error", error_name(exchange.response["errorCode"] or told["errorCode"])),
-                ("high watermark", told["highWatermark"]),
-                ("last stable offset", told["lastStableOffset"]),
-                ("log start", told["logStartOffset"]),
-            )
-            yield Fetched(partition, offsets.get(partition, -1), said)
-
-
-def offsets_asked(exchange: Exchange, names: Mapping[str, str]) -> dict[str, int]:
-    """Give where a fetch asks to read; a later one of its session may leave a partition out.
-
-    Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
-    """
-    return {
-        _place(topic, part, names): part["fetchOffset"]
-        for topic in exchange.request["topics"]
-        for part in topic["partitions"]
-    }
-
-
-def marks_said(log: PartitionLog, offset: int) -> Said:
-    """Give what a leader tells of its log: nothing of one that does not reach to the offset."""
-    if offset >= 0 and not log.start_offset <= offset <= log.end_offset:
-        marks = ("OFFSET_OUT_OF_RANGE", -1, -1, -1)
-    else:
-        marks = ("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
-    what = ("error", "high watermark", "last stable offset", "log start")
-    return tuple(zip(what, marks, strict=True))
-
-
 def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
     topic_id = str(topic.get("topicId", topic.get("topic", "")))
     name = topic["name"] if "name" in topic else names.get(topic_id, topic_id)
-    index = next(part[at] for at in ("index", "partitionIndex", "partition") if at in part)
+    index = part["index"]
     return f"{name}-{index}"

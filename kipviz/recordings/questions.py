@@ -8,12 +8,9 @@ out: `accept.LEFT_OUT`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from kipviz.core.values import Value
-from kipviz.messages.admin import DescribeProducers, DescribeTransactions, ListTransactions
-from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
@@ -32,94 +29,27 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.recordings.operators import OF_OPERATORS
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import (
+    Names,
+    Question,
+    Said,
+    Taken,
+    error_name,
+    named,
+    only,
+    partitions_of,
+    with_more,
+)
 from kipviz.records.share_group_state import RecordState, StateBatch
-from kipviz.records.transaction_state import TransactionState
-
-# What an answer says: (what, value), the error first.
-Said = tuple[tuple[str, Any], ...]
-Names = Mapping[str, str]
-Taken = Iterator[tuple[str, Message, Said]]
-
-
-class Question(Value, frozen=True):
-    """One thing that a request asks, whom it is about, and what a broker said."""
-
-    about: str
-    message: Message
-    recorded: Said
-
-
-class Asked(Value, frozen=True):
-    """One answer: what the broker said, and what the model might have said in its place."""
-
-    number: int
-    api: str
-    about: str
-    recorded: Said
-    possible: tuple[Said, ...]
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the model could have given the recorded answer."""
-        return self.recorded in self.possible
-
-    def __str__(self) -> str:
-        doubt = "" if self.accepted else ", which the model could not have said"
-        return f"request {self.number}, {self.api}, {self.about}: {sayings(self.recorded)}{doubt}"
-
-
-def error_name(code: int) -> str:
-    """Give an error's name, or its number where the model never says it."""
-    return Errors(code).name if code in Errors.__members__.values() else f"error {code}"
-
-
-def error_named(code: int) -> Errors:
-    """Give an error; one that the model never says is an unknown one to it, too."""
-    return Errors(code) if code in Errors.__members__.values() else Errors.UNKNOWN_SERVER_ERROR
-
-
-def sayings(said: Said) -> str:
-    """Put an answer in words."""
-    return ", ".join(
-        str(value) if what == "error" else f"{what} {_plain(value)}" for what, value in said
-    )
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "(" + "; ".join(_plain(each) for each in value) + ")"
-    return "none" if value is None else str(value)
-
-
-def _only(code: int) -> Said:
-    return (("error", error_name(code)),)
-
-
-def _with(code: int, *more: tuple[str, Any]) -> Said:
-    return (*_only(code), *more)
-
-
-def _named(topic: Mapping[str, Any], names: Names) -> str:
-    return str(topic["name"]) if "name" in topic else _by_id(str(topic["topicId"]), names)
-
-
-def _by_id(topic_id: str, names: Names) -> str:
-    return names.get(topic_id, topic_id)
-
-
-def _partitions(topics: Any, names: Names) -> tuple[str, ...]:
-    return tuple(f"{_named(t, names)}-{p}" for t in topics for p in t["partitions"])
-
 
 # -- transactions ------------------------------------------------------------------------------
 
 
 def _init_producer_id(x: Exchange, names: Names) -> Taken:
     said, answer = x.request, x.response
-    name = said["transactionalId"]
-    if name is None:
-        return
+    name = said["transactionalId"] or ""
     asked = (name, said["transactionTimeoutMs"], said["producerId"], said["producerEpoch"])
     message: Message = InitProducerId(*asked)
     identity = [("producer id", answer["producerId"]), ("epoch", answer["producerEpoch"])]
@@ -129,7 +59,7 @@ def _init_producer_id(x: Exchange, names: Names) -> Taken:
             ("ongoing producer id", answer["ongoingTxnProducerId"]),
             ("ongoing epoch", answer["ongoingTxnProducerEpoch"]),
         ]
-    yield name, message, _with(answer["errorCode"], *identity)
+    yield name or "nobody", message, with_more(answer["errorCode"], *identity)
 
 
 def _identity(reply: Any) -> Said:
@@ -139,14 +69,14 @@ def _identity(reply: Any) -> Said:
             ("ongoing producer id", reply.ongoing_txn_producer_id),
             ("ongoing epoch", reply.ongoing_txn_producer_epoch),
         ]
-    return _with(reply.error, *more)
+    return with_more(reply.error, *more)
 
 
 def _add_partitions(x: Exchange, names: Names) -> Taken:
     """Take one transaction at a time: up to version 3 there is one, a client's."""
     said, answer = x.request, x.response
     if x.version <= 3:
-        partitions = _partitions(said["v3AndBelowTopics"], names)
+        partitions = partitions_of(said["v3AndBelowTopics"], names)
         message = AddPartitionsToTxn(
             said["v3AndBelowTransactionalId"],
             said["v3AndBelowProducerId"],
@@ -160,7 +90,7 @@ def _add_partitions(x: Exchange, names: Names) -> Taken:
     found = {r["transactionalId"]: r["topicResults"] for r in answer["resultsByTransaction"]}
     for one in said["transactions"]:
         name = one["transactionalId"]
-        partitions = _partitions(one["topics"], names)
+        partitions = partitions_of(one["topics"], names)
         identity = (one["producerId"], one["producerEpoch"])
         message = AddPartitionsToTxn(name, *identity, partitions, one["verifyOnly"], x.version)
         yield name, message, _added(answer["errorCode"], found.get(name, ()), partitions)
@@ -184,7 +114,7 @@ def _add_offsets(x: Exchange, names: Names) -> Taken:
     name = said["transactionalId"]
     identity = (said["producerId"], said["producerEpoch"])
     message = AddOffsetsToTxn(name, *identity, said["groupId"], x.version)
-    yield name, message, _only(x.response["errorCode"])
+    yield name, message, only(x.response["errorCode"])
 
 
 def _end_txn(x: Exchange, names: Names) -> Taken:
@@ -195,7 +125,7 @@ def _end_txn(x: Exchange, names: Names) -> Taken:
     # Below version 5 the answer has no identity.
     more = (answer.get("producerId", -1), answer.get("producerEpoch", -1))
     told = (("producer id", more[0]), ("epoch", more[1]))
-    yield name, message, _with(answer["errorCode"], *told)
+    yield name, message, with_more(answer["errorCode"], *told)
 
 
 def _write_markers(x: Exchange, names: Names) -> Taken:
@@ -254,7 +184,7 @@ def _member(said: Any) -> tuple[str, int]:
 
 def _offsets(topics: Any, names: Names) -> tuple[GroupOffset, ...]:
     return tuple(
-        GroupOffset(f"{_named(t, names)}-{p['partitionIndex']}", p["committedOffset"])
+        GroupOffset(f"{named(t, names)}-{p['partitionIndex']}", p["committedOffset"])
         for t in topics
         for p in t["partitions"]
     )
@@ -263,7 +193,7 @@ def _offsets(topics: Any, names: Names) -> tuple[GroupOffset, ...]:
 def _per_partition(topics: Any, names: Names) -> Said:
     return tuple(
         sorted(
-            (f"{_named(t, names)}-{p['partitionIndex']}", error_name(p["errorCode"]))
+            (f"{named(t, names)}-{p['partitionIndex']}", error_name(p["errorCode"]))
             for t in topics
             for p in t["partitions"]
         )
@@ -282,13 +212,13 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
     groups, answers = ([said], [answer]) if x.version < 8 else (said["groups"], answer["groups"])
     for group, told in zip(groups, answers, strict=True):
         own = {
-            f"{_named(t, names)}-{p['partitionIndex']}": p
+            f"{named(t, names)}-{p['partitionIndex']}": p
             for t in told["topics"]
             for p in t["partitions"]
         }
         for topic in group["topics"] or ():
             for index in topic["partitionIndexes"]:
-                partition = f"{_named(topic, names)}-{index}"
+                partition = f"{named(topic, names)}-{index}"
                 member = (group.get("memberId") or "", group.get("memberEpoch", -1))
                 stable = bool(said.get("requireStable", False))
                 message = OffsetFetch(group["groupId"], partition, stable, *member, x.version)
@@ -298,10 +228,10 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
 def _fetched(group: Any, one: Any) -> Said:
     """Give the answer for one partition; where the whole group has an error there is none."""
     if group.get("errorCode", 0):
-        return _with(group["errorCode"], ("offset", -1))
+        return with_more(group["errorCode"], ("offset", -1))
     if one is None:
         return (("error", "no answer"),)
-    return _with(one["errorCode"], ("offset", one["committedOffset"]))
+    return with_more(one["errorCode"], ("offset", one["committedOffset"]))
 
 
 def _group_heartbeat(x: Exchange, names: Names) -> Taken:
@@ -312,7 +242,7 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
         said["memberId"],
         said["memberEpoch"],
         _subscribed(said),
-        None if owned is None else tuple(sorted(_partitions(owned, names))),
+        None if owned is None else tuple(sorted(partitions_of(owned, names))),
     )
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
@@ -331,8 +261,8 @@ def _subscribed(said: Any) -> str:
 
 def _heartbeat_answer(answer: Any, names: Names) -> Said:
     given = answer["assignment"]
-    partitions = None if given is None else _partitions(given["topicPartitions"], names)
-    return _with(
+    partitions = None if given is None else partitions_of(given["topicPartitions"], names)
+    return with_more(
         answer["errorCode"],
         ("member epoch", answer["memberEpoch"]),
         ("assignment", None if partitions is None else tuple(sorted(partitions))),
@@ -341,7 +271,7 @@ def _heartbeat_answer(answer: Any, names: Names) -> Said:
 
 def _membership(reply: Any) -> Said:
     given = None if reply.assignment is None else tuple(sorted(reply.assignment.partitions))
-    return _with(reply.error, ("member epoch", reply.member_epoch), ("assignment", given))
+    return with_more(reply.error, ("member epoch", reply.member_epoch), ("assignment", given))
 
 
 # -- the state of share groups -----------------------------------------------------------------
@@ -362,7 +292,7 @@ def _keyed(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
 def _initialize_state(x: Exchange, names: Names) -> Taken:
     for key, one, told in _keyed(x):
         message = InitializeShareGroupState(key, one["stateEpoch"], one["startOffset"])
-        yield key, message, _only(told["errorCode"])
+        yield key, message, only(told["errorCode"])
 
 
 def _read_state(x: Exchange, names: Names) -> Taken:
@@ -370,7 +300,7 @@ def _read_state(x: Exchange, names: Names) -> Taken:
         yield (
             key,
             ReadShareGroupState(key, one["leaderEpoch"]),
-            _with(
+            with_more(
                 told["errorCode"],
                 ("state epoch", told["stateEpoch"]),
                 ("start offset", told["startOffset"]),
@@ -380,7 +310,7 @@ def _read_state(x: Exchange, names: Names) -> Taken:
 
 
 def _state(reply: Any) -> Said:
-    return _with(
+    return with_more(
         reply.error,
         ("state epoch", reply.state_epoch),
         ("start offset", reply.start_offset),
@@ -390,7 +320,7 @@ def _state(reply: Any) -> Said:
 
 def _read_summary(x: Exchange, names: Names) -> Taken:
     for key, _, told in _keyed(x):
-        said = _with(
+        said = with_more(
             told["errorCode"],
             ("state epoch", told["stateEpoch"]),
             ("leader epoch", told.get("leaderEpoch", 0)),
@@ -401,7 +331,7 @@ def _read_summary(x: Exchange, names: Names) -> Taken:
 
 
 def _summary(reply: Any) -> Said:
-    return _with(
+    return with_more(
         reply.error,
         ("state epoch", reply.state_epoch),
         ("leader epoch", reply.leader_epoch),
@@ -413,7 +343,7 @@ def _summary(reply: Any) -> Said:
 def _write_state(x: Exchange, names: Names) -> Taken:
     for key, one, told in _keyed(x):
         message = write_of(key, one)
-        yield key, message, _only(told["errorCode"])
+        yield key, message, only(told["errorCode"])
 
 
 def write_of(key: str, one: Any) -> WriteShareGroupState:
@@ -442,101 +372,8 @@ def _batches(batches: tuple[StateBatch, ...]) -> tuple[tuple[int, int, str, int]
     return tuple((b.first, b.last, b.state.name, b.delivery_count) for b in batches)
 
 
-# -- an operator's questions -------------------------------------------------------------------
-
-
-def _describe_transactions(x: Exchange, names: Names) -> Taken:
-    for told in x.response["transactionStates"]:
-        name = told["transactionalId"]
-        partitions = tuple(f"{t['topic']}-{p}" for t in told["topics"] for p in t["partitions"])
-        yield (
-            name,
-            DescribeTransactions(name),
-            _with(
-                told["errorCode"],
-                ("state", told["transactionState"]),
-                ("producer id", told["producerId"]),
-                ("epoch", told["producerEpoch"]),
-                ("partitions", tuple(sorted(partitions))),
-            ),
-        )
-
-
-def _described(reply: Any) -> Said:
-    state = "" if reply.state is None else _word(reply.state)
-    return _with(
-        reply.error,
-        ("state", state),
-        ("producer id", reply.producer_id),
-        ("epoch", reply.producer_epoch),
-        ("partitions", tuple(sorted(reply.partitions))),
-    )
-
-
-def _word(state: TransactionState) -> str:
-    return "".join(part.capitalize() for part in state.value.split("_"))
-
-
-def _list_transactions(x: Exchange, names: Names) -> Taken:
-    said, answer = x.request, x.response
-    message = ListTransactions(
-        1,
-        tuple(said["stateFilters"]),
-        tuple(said["producerIdFilters"]),
-        said.get("transactionalIdPattern") or "",
-    )
-    listed = tuple(
-        sorted(
-            (t["transactionalId"], t["producerId"], t["transactionState"])
-            for t in answer["transactionStates"]
-        )
-    )
-    told = (("unknown states", tuple(answer["unknownStateFilters"])), ("listed", listed))
-    yield "the broker", message, _with(answer["errorCode"], *told)
-
-
-def _listed(reply: Any) -> Said:
-    found = sorted((t.transactional_id, t.producer_id, _word(t.state)) for t in reply.transactions)
-    unknown = ("unknown states", tuple(reply.unknown_states))
-    return _with(reply.error, unknown, ("listed", tuple(found)))
-
-
-def _describe_producers(x: Exchange, names: Names) -> Taken:
-    answers = {
-        (t["name"], p["partitionIndex"]): p for t in x.response["topics"] for p in t["partitions"]
-    }
-    for topic in x.request["topics"]:
-        for index in topic["partitionIndexes"]:
-            partition = f"{topic['name']}-{index}"
-            told = answers.get((topic["name"], index))
-            said = (("error", "no answer"),) if told is None else _active(told)
-            yield partition, DescribeProducers(partition), said
-
-
-def _active(told: Any) -> Said:
-    found = sorted(
-        (
-            p["producerId"],
-            p["producerEpoch"],
-            p["lastSequence"],
-            p["coordinatorEpoch"],
-            p["currentTxnStartOffset"],
-        )
-        for p in told["activeProducers"]
-    )
-    return _with(told["errorCode"], ("producers", tuple(found)))
-
-
-def _producers(reply: Any) -> Said:
-    found = sorted(
-        (p.producer_id, p.producer_epoch, p.last_sequence, p.coordinator_epoch, p.start_offset)
-        for p in reply.producers
-    )
-    return _with(reply.error, ("producers", tuple(found)))
-
-
 def _error(reply: Any) -> Said:
-    return _only(reply.error)
+    return only(reply.error)
 
 
 def _reply(read: Callable[[Any], Said]) -> Callable[[Any, Any], Said]:
@@ -555,16 +392,14 @@ ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], 
     "WRITE_TXN_MARKERS": (_write_markers, _reply(_results)),
     "TXN_OFFSET_COMMIT": (_txn_offset_commit, _each_offset),
     "OFFSET_COMMIT": (_offset_commit, _each_offset),
-    "OFFSET_FETCH": (_offset_fetch, _reply(lambda r: _with(r.error, ("offset", r.offset)))),
+    "OFFSET_FETCH": (_offset_fetch, _reply(lambda r: with_more(r.error, ("offset", r.offset)))),
     "CONSUMER_GROUP_HEARTBEAT": (_group_heartbeat, _reply(_membership)),
     "SHARE_GROUP_HEARTBEAT": (_share_heartbeat, _reply(_membership)),
     "INITIALIZE_SHARE_GROUP_STATE": (_initialize_state, _reply(_error)),
     "READ_SHARE_GROUP_STATE": (_read_state, _reply(_state)),
     "READ_SHARE_GROUP_STATE_SUMMARY": (_read_summary, _reply(_summary)),
     "WRITE_SHARE_GROUP_STATE": (_write_state, _reply(_error)),
-    "DESCRIBE_TRANSACTIONS": (_describe_transactions, _reply(_described)),
-    "LIST_TRANSACTIONS": (_list_transactions, _reply(_listed)),
-    "DESCRIBE_PRODUCERS": (_describe_producers, _reply(_producers)),
+    **OF_OPERATORS,
 }
 
 

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.recordings.accept import NOT_ASKED, accept
+from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
-from kipviz.recordings.questions import Asked, sayings
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
-
-# Why an exchange of an API that can be asked was not.
-OTHER = "nothing in it is asked: another broker leads what it is about, or it names no transaction"
+from kipviz.recordings.sayings import Asked, sayings
 
 
 class Report(Value, frozen=True):
-    """How many requests there were, every answer that was asked for, and what was not asked."""
+    """How many requests there were, every answer that was asked for, and what was not asked.
+
+    `not_asked` are (API, reason, number of requests).
+    """
 
     requests: int
     asked: tuple[Asked, ...]
-    not_asked: tuple[tuple[str, int], ...]
+    not_asked: tuple[tuple[str, str, int], ...]
 
     @property
     def refused(self) -> tuple[Asked, ...]:
@@ -44,7 +44,7 @@ class Report(Value, frozen=True):
             yield from _differs(each)
         if self.not_asked:
             yield from ("", "not asked:")
-            yield from (f"  {n:>5}  {api}: {why_not(api)}" for api, n in self.not_asked)
+            yield from (f"  {n:>5}  {api}: {reason}" for api, reason, n in self.not_asked)
 
     def document(self) -> dict[str, Any]:
         """Give it as plain data."""
@@ -54,7 +54,9 @@ class Report(Value, frozen=True):
             "accepted": len(self.asked) - len(self.refused),
             "refused": [_told(each) for each in self.refused],
             "asked": dict(sorted(Counter(each.api for each in self.asked).items())),
-            "not_asked": {api: why_not(api) for api, _ in self.not_asked},
+            "not_asked": [
+                {"api": api, "reason": reason, "requests": n} for api, reason, n in self.not_asked
+            ],
         }
 
     def __str__(self) -> str:
@@ -101,15 +103,17 @@ def of_evidence(evidence: Evidence) -> Report:
     Raises:
         RecordingError: if a request or an answer lacks what its API has.
     """
-    asked = accept(evidence)
+    acceptor = Acceptor(evidence)
+    asked = acceptor.asked()
     spoken = {each.number: True for each in asked}
-    left = Counter(x.api for n, x in enumerate(evidence.exchanges) if n not in spoken)
-    return Report(len(evidence.exchanges), asked, tuple(sorted(left.items())))
-
-
-def why_not(api: str) -> str:
-    """Say why requests of an API were not asked."""
-    return NOT_ASKED.get(api, OTHER)
+    left = Counter(
+        (exchange.api, acceptor.why_not(number))
+        for number, exchange in enumerate(evidence.exchanges)
+        if number not in spoken
+    )
+    return Report(
+        len(evidence.exchanges), asked, tuple((*what, n) for what, n in sorted(left.items()))
+    )
 
 
 def _differs(asked: Asked) -> Iterator[str]:

@@ -36,15 +36,9 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.recordings.questions import (
-    Asked,
-    Said,
-    error_name,
-    error_named,
-    state_batches_of,
-    write_of,
-)
+from kipviz.recordings.questions import state_batches_of, write_of
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Asked, Said, error_name, error_named
 from kipviz.records.placement import topic_of
 
 MEMBERS, STATES = (

@@ -11,9 +11,9 @@ import pytest
 from kipviz.core.table import Table
 from kipviz.recordings.accept import LEFT_OUT, Acceptor
 from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.questions import Asked
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.sayings import Asked
 from kipviz.recordings.sharing import MEMBERS, STATES
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""One transactional producer of librdkafka that makes the calls it is told, one JSON line each.
+"""One transactional producer or member of a group of librdkafka that makes the calls it is told, one JSON line each.
 
 python old_client.py ADDRESS NAME TRANSACTIONAL_ID TRANSACTION_TIMEOUT_MS
 
@@ -7,6 +7,7 @@ Needs confluent-kafka from PyPI, which nothing else of kipviz needs.
 
 import json
 import sys
+import time
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition, libversion
 
@@ -44,6 +45,46 @@ def answer(producer: Producer, address: str, asked: dict) -> dict:
     return told
 
 
+class Member:
+    """A member of a group of the classic protocol."""
+
+    def __init__(self, address: str, name: str) -> None:
+        self.settings = {
+            "bootstrap.servers": address,
+            "client.id": name,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "heartbeat.interval.ms": 500,
+            "session.timeout.ms": 6000,
+        }
+        self.consumer: Consumer | None = None
+
+    def answer(self, asked: dict) -> dict:
+        """Make one call; a poll goes on until the member owns as many partitions as it is told."""
+        match asked["call"]:
+            case "version":
+                return {"librdkafka": libversion()[0]}
+            case "subscribe":
+                self.consumer = Consumer({**self.settings, "group.id": asked["group"]})
+                self.consumer.subscribe([asked["topic"]])
+            case "poll":
+                end = time.monotonic() + (PATIENCE_S if asked["owned"] >= 0 else 0.5)
+                while time.monotonic() < end:
+                    self.consumer.poll(0.1)
+                    if len(self.consumer.assignment()) == asked["owned"]:
+                        break
+                return {"owned": len(self.consumer.assignment())}
+            case "commit":
+                offsets = [
+                    TopicPartition(p.topic, p.partition, asked["offset"])
+                    for p in self.consumer.assignment()
+                ]
+                self.consumer.commit(offsets=offsets, asynchronous=False)
+            case "close":
+                self.consumer.close()
+        return {}
+
+
 def main() -> None:
     """Take calls until there are no more."""
     address, name, transactional_id, timeout = sys.argv[1:]
@@ -56,10 +97,12 @@ def main() -> None:
         # A fatal error is told by the call that it ends, not by whichever call comes next.
         "error_cb": lambda _: None,
     }
-    producer = Producer(settings)
+    member = Member(address, name) if name.startswith("member") else None
+    producer = None if member else Producer(settings)
     for line in sys.stdin:
         try:
-            said = answer(producer, address, json.loads(line))
+            asked = json.loads(line)
+            said = member.answer(asked) if member else answer(producer, address, asked)
         except KafkaException as problem:
             said = {"error": problem.args[0].name()}
         print(json.dumps(said), flush=True)

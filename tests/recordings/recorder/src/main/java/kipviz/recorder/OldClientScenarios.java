@@ -31,7 +31,41 @@ final class OldClientScenarios {
                 quick, OldClientScenarios::run),
             new Scenario("older-client-version-0",
                 "librdkafka under transaction.version 0: commit, abort, an empty transaction, a fenced and a timed-out producer.",
-                quick, Map.of("transaction.version", "0"), OldClientScenarios::run));
+                quick, Map.of("transaction.version", "0"), OldClientScenarios::run),
+            new Scenario("older-client-members",
+                "librdkafka in a group of the classic protocol: two members, a rebalance, one leaves, then the other.",
+                Map.of(), OldClientScenarios::members));
+    }
+
+    private static void members(Broker broker, Recording recording) throws Exception {
+        Clients.topics(recording, 3, "src");
+        recording.awaitCoordinators(null, GROUP);
+        try (Client one = new Client(broker, recording, "member-1", 60_000);
+             Client other = new Client(broker, recording, "member-2", 60_000)) {
+            one.call("version");
+            one.ask("subscribe", Map.of("group", GROUP, "topic", "src"));
+            one.ask("poll", Map.of("owned", 3));
+            one.ask("commit", Map.of("offset", 3));
+            other.ask("subscribe", Map.of("group", GROUP, "topic", "src"));
+            share(one, other);
+            other.ask("commit", Map.of("offset", 4));
+            other.call("close");
+            one.ask("poll", Map.of("owned", 3));
+            one.ask("commit", Map.of("offset", 5));
+            one.call("close");
+        }
+    }
+
+    /** Lets both poll in turn, because each has to answer to the other one's coming. */
+    private static void share(Client one, Client other) throws Exception {
+        for (int i = 0; i < 30; i++) {
+            JsonNode first = one.ask("poll", Map.of("owned", -1));
+            JsonNode second = other.ask("poll", Map.of("owned", -1));
+            if (first.path("owned").asInt() + second.path("owned").asInt() == 3 && second.path("owned").asInt() > 0) {
+                return;
+            }
+        }
+        throw new IllegalStateException("The members do not share the partitions.");
     }
 
     private static void run(Broker broker, Recording recording) throws Exception {
@@ -104,8 +138,8 @@ final class OldClientScenarios {
                 Map.of("group", GROUP, "topic", "src", "partition", 0, "offset", next));
         }
 
-        private void ask(String call, Map<String, Object> arguments) throws Exception {
-            recording.call(name, call, arguments, () -> {
+        private JsonNode ask(String call, Map<String, Object> arguments) throws Exception {
+            return recording.call(name, call, arguments, () -> {
                 Map<String, Object> question = new LinkedHashMap<>(arguments);
                 question.put("call", call);
                 questions.println(Recording.JSON.writeValueAsString(question));

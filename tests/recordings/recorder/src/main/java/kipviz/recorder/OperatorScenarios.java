@@ -1,9 +1,5 @@
 package kipviz.recorder;
 
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.net.Socket;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,9 +13,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.message.InitProducerIdRequestData;
-import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.requests.InitProducerIdRequest;
-import org.apache.kafka.common.requests.RequestHeader;
 
 /** What an operator asks and does about transactions, and two-phase commit as far as the release serves it. */
 final class OperatorScenarios {
@@ -139,30 +133,15 @@ final class OperatorScenarios {
         }
     }
 
-    /**
-     * Sends InitProducerId in version 6, which no client of the release sends by itself, over a connection of its own.
-     * What is answered is in the wire file.
-     */
+    /** Sends InitProducerId in version 6, which no client of the release sends by itself. */
     private static void keep(Broker broker, Recording recording, boolean enable, boolean keep) throws Exception {
-        Map<String, Object> arguments = Map.of("version", 6, "enable2Pc", enable, "keepPreparedTxn", keep);
-        recording.call("by-hand", "InitProducerId", arguments, () -> {
-            var data = new InitProducerIdRequestData().setTransactionalId(ID)
-                .setTransactionTimeoutMs(enable ? Integer.MAX_VALUE : 60_000).setProducerId(-1).setProducerEpoch((short) -1)
-                .setEnable2Pc(enable).setKeepPreparedTxn(keep);
-            var request = new InitProducerIdRequest.Builder(data).build((short) 6);
-            ByteBuffer bytes = request.serializeWithHeader(
-                new RequestHeader(ApiKeys.INIT_PRODUCER_ID, (short) 6, "by-hand", 1));
-            String[] place = broker.address.split(":");
-            try (Socket socket = new Socket(place[0], Integer.parseInt(place[1]))) {
-                socket.setSoTimeout(20_000);
-                DataOutputStream out = new DataOutputStream(socket.getOutputStream());
-                out.writeInt(bytes.remaining());
-                out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
-                out.flush();
-                DataInputStream in = new DataInputStream(socket.getInputStream());
-                in.readFully(new byte[in.readInt()]);
-            }
-        });
+        var data = new InitProducerIdRequestData().setTransactionalId(ID)
+            .setTransactionTimeoutMs(enable ? Integer.MAX_VALUE : 60_000).setProducerId(-1).setProducerEpoch((short) -1)
+            .setEnable2Pc(enable).setKeepPreparedTxn(keep);
+        try (ByHand hand = new ByHand(broker, recording, "by-hand")) {
+            hand.call(Map.of("version", 6, "enable2Pc", enable, "keepPreparedTxn", keep),
+                new InitProducerIdRequest.Builder(data).build((short) 6));
+        }
     }
 
     private static KafkaProducer<String, String> producer(Broker broker, String name, Map<String, String> more) {

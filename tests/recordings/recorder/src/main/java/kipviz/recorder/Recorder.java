@@ -23,7 +23,8 @@ public final class Recorder {
         WireLog.listen();
         List<Scenario> all = Stream.of(
                 TransactionScenarios.all(), ShareScenarios.all(), ShareModeScenarios.all(),
-                VersionScenarios.all(), GroupScenarios.all(), OperatorScenarios.all(), OldClientScenarios.all())
+                VersionScenarios.all(), GroupScenarios.all(), OperatorScenarios.all(), OldClientScenarios.all(),
+                ClassicScenarios.all(), ReaderScenarios.all(), SharePartitionScenarios.all(), AnswerScenarios.all())
             .flatMap(List::stream).toList();
         List<String> named = List.of(words[1].split(","));
         List<Scenario> wanted = all.stream()

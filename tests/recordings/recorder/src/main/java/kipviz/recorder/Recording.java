@@ -43,7 +43,7 @@ final class Recording implements AutoCloseable {
     static final ObjectMapper JSON =
         new ObjectMapper().enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS);
     private static final List<String> WATCHED =
-        List.of("src", "output-A", "__transaction_state", "__consumer_offsets", "__share_group_state");
+        List.of("src", "output-A", "dlq.g1", "__transaction_state", "__consumer_offsets", "__share_group_state");
 
     private final Path folder;
     private final Broker broker;

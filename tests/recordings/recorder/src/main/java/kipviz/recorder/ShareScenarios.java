@@ -170,7 +170,8 @@ final class ShareScenarios {
     static void acknowledge(Recording recording, String name, KafkaShareConsumer<String, String> consumer,
             ConsumerRecord<String, String> record, AcknowledgeType type) throws Exception {
         recording.call(name, "acknowledge",
-            Map.of("partition", "src-0", "offset", record.offset(), "type", type.toString()),
+            Map.of("partition", record.topic() + "-" + record.partition(), "offset", record.offset(),
+                "type", type.toString()),
             () -> consumer.acknowledge(record, type));
     }
 

@@ -1,0 +1,209 @@
+"""What the leaders of partitions told readers: marks, aborted transactions, and in a session only what is new.
+
+A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out
+those of which there is nothing to tell: no records, and neither a new high watermark nor a new log start.
+Source: FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions.
+NOT MODELLED: sizes. How far a read got decides which aborted transactions it tells; a log that is shorter
+than index.interval.bytes has no index, and then it is all of them from the offset on. Of a longer one any
+of the transactions that begin first are accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.brokers.partition_log import PartitionLog
+from kipviz.core.values import Value
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Said, error_name
+
+NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
+UNKNOWN = -1
+# What is told of a log besides what was read.
+MARKS = 4
+CLOSES = "it closes its session and asks for nothing"
+# In the answer to a reader of all records there is no list.
+NO_LIST = None
+
+
+class Reading(Value, frozen=True):
+    """Where a reader is in a partition; the marks are those that its session was told last."""
+
+    offset: int
+    committed: bool
+    high_watermark: int = UNKNOWN
+    log_start: int = UNKNOWN
+
+
+class Read(Value, frozen=True):
+    """One partition of a fetch: where its reader is, None if nobody knows, and what it was told."""
+
+    partition: str
+    reading: Reading | None
+    recorded: Said
+
+
+class Fetching:
+    """The fetch sessions of a broker's readers, before each of its answers."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> None:
+        self._names = names
+        self._before: dict[int, tuple[bool, dict[str, Reading]]] = {}
+        sessions: dict[int, dict[str, Reading]] = {}
+        for number, exchange in enumerate(exchanges):
+            if exchange.api == "FETCH":
+                self._before[number] = _asked(exchange, names, sessions)
+                told = _marked(self._before[number][1], exchange.response, names)
+                sessions[exchange.response.get("sessionId", 0)] = told
+
+    def why_not(self, number: int) -> str:
+        """Say why nothing of a fetch is asked."""
+        within, partitions = self._before[number]
+        if within and not partitions:
+            return "its session began before the first request that is known"
+        return CLOSES if not partitions else ""
+
+    def reads(self, number: int, exchange: Exchange) -> Iterator[Read]:
+        """Give every partition that an answer tells of, or keeps silent about.
+
+        Raises:
+            KeyError, TypeError, ValueError: if it lacks what its version has.
+        """
+        within, partitions = self._before[number]
+        error = exchange.response.get("errorCode", 0)
+        told = _told(exchange.response, self._names)
+        for partition, part in told.items():
+            if within and not partitions:
+                marks = _marks(error, part, committed=_committed(exchange))
+                yield Read(partition, None, marks[:MARKS])
+            elif partition not in partitions:
+                yield Read(partition, None, (("error", f"an answer about {partition}"),))
+            else:
+                marks = _marks(error, part, committed=partitions[partition].committed)
+                yield Read(partition, partitions[partition], marks)
+        if not error:
+            silent: Said = NOTHING_NEW if within else (("error", "no answer"),)
+            yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
+
+
+def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
+    """Give what a leader may tell a reader of its log as it is."""
+    reading = read.reading
+    if reading is None:
+        whole = _said("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
+        yield whole[:MARKS]
+        return
+    if not log.start_offset <= reading.offset <= log.end_offset:
+        yield _said("OFFSET_OUT_OF_RANGE", -1, -1, -1)
+        return
+    bound = log.last_stable_offset if reading.committed else log.high_watermark
+    found = reading.offset < bound
+    marks = (log.high_watermark, log.last_stable_offset, log.start_offset)
+    if not found and (reading.high_watermark, reading.log_start) == (marks[0], marks[2]):
+        yield NOTHING_NEW
+    for aborted in _aborted(log, reading, indexed=indexed) if found else ((),):
+        listed = aborted if reading.committed else NO_LIST
+        yield _said("NONE", *marks, records=found, aborted=listed)
+
+
+def _aborted(log: PartitionLog, reading: Reading, *, indexed: bool) -> Iterator[tuple[Any, ...]]:
+    ends = [log.end_offset]
+    if indexed:
+        ends += [a.first_offset for a in log.aborted if a.first_offset > reading.offset]
+    for end in dict.fromkeys(ends):
+        yield tuple(
+            (a.producer_id, a.first_offset)
+            for a in log.aborted
+            if a.last_offset >= reading.offset and a.first_offset < end
+        )
+
+
+def _asked(
+    exchange: Exchange, names: Mapping[str, str], sessions: Mapping[int, dict[str, Reading]]
+) -> tuple[bool, dict[str, Reading]]:
+    """Give whether a fetch goes on with a session, and its partitions; none of one nobody knows."""
+    said = exchange.request
+    within = said.get("sessionEpoch", -1) > 0
+    session = said.get("sessionId", 0)
+    known = session in sessions
+    partitions = dict(sessions.get(session, {})) if within else {}
+    for topic in said.get("forgottenTopicsData", ()):
+        for index in topic["partitions"]:
+            partitions.pop(f"{_topic(topic, names)}-{index}", None)
+    if within and not known:
+        return True, {}
+    for topic in said["topics"]:
+        for part in topic["partitions"]:
+            place = _place(topic, part, names)
+            before = partitions.get(place, Reading(0, committed=False))
+            offset = part["fetchOffset"]
+            partitions[place] = before.but(offset=offset, committed=_committed(exchange))
+    return within, partitions
+
+
+def _committed(exchange: Exchange) -> bool:
+    return bool(exchange.request.get("isolationLevel", 0) == 1)
+
+
+def _marked(
+    partitions: dict[str, Reading], answer: Any, names: Mapping[str, str]
+) -> dict[str, Reading]:
+    """Give a session after an answer: it remembers the marks that it has told."""
+    found = dict(partitions)
+    for place, part in _told(answer, names).items():
+        if place in found:
+            marks = (part["highWatermark"], part.get("logStartOffset", UNKNOWN))
+            found[place] = found[place].but(high_watermark=marks[0], log_start=marks[1])
+    return found
+
+
+def _told(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        _place(topic, part, names): part
+        for topic in answer["responses"]
+        for part in topic["partitions"]
+    }
+
+
+def _marks(error: int, part: Any, *, committed: bool) -> Said:
+    code = error or part["errorCode"]
+    listed = part["abortedTransactions"] if committed else NO_LIST
+    aborted = None if listed is None else tuple((a["producerId"], a["firstOffset"]) for a in listed)
+    return _said(
+        error_name(code),
+        part["highWatermark"],
+        part["lastStableOffset"],
+        part["logStartOffset"],
+        records=part["recordsSizeInBytes"] > 0,
+        aborted=aborted if code == 0 else NO_LIST,
+    )
+
+
+def _said(
+    error: str,
+    high_watermark: int,
+    last_stable_offset: int,
+    log_start: int,
+    *,
+    records: bool = False,
+    aborted: Any = NO_LIST,
+) -> Said:
+    return (
+        ("error", error),
+        ("high watermark", high_watermark),
+        ("last stable offset", last_stable_offset),
+        ("log start", log_start),
+        ("records", records),
+        ("aborted", aborted),
+    )
+
+
+def _topic(topic: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    topic_id = str(topic.get("topicId", topic.get("topic", "")))
+    return str(topic["name"]) if "name" in topic else names.get(topic_id, topic_id)
+
+
+def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    index = next(part[at] for at in ("partitionIndex", "partition") if at in part)
+    return f"{_topic(topic, names)}-{index}"

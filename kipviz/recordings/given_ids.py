@@ -1,0 +1,50 @@
+"""Which producer ids a broker may give next: one after the other, from blocks of a thousand.
+
+A broker gets a block from the controller and takes the next one after a restart, too. NOT MODELLED: the
+blocks; a broker that waits for one tells a producer without a name to come again.
+Source: RPCProducerIdManager, ProducerIdsBlock.
+"""
+
+from __future__ import annotations
+
+from kipviz.recordings.recorded import Exchange
+
+BLOCK = 1_000
+
+
+class GivenIds:
+    """The producer ids that were given out, as far as the exchanges tell.
+
+    `first` is the id that a broker without a past gives first; None if there may have been others before.
+    """
+
+    def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
+        self._first = first
+        self._given = tuple(
+            (x.answered_ms, x.response["producerId"])
+            for x in exchanges
+            if x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0
+        )
+
+    def next_of(self, exchange: Exchange) -> tuple[int, ...]:
+        """Give the ids that a new producer may get from an exchange.
+
+        Raises:
+            KeyError, TypeError: if it is no answer to InitProducerId.
+        """
+        following = self._following(exchange)
+        if following is None:
+            return (exchange.response["producerId"],)
+        begin, last = exchange.received_ms, exchange.answered_ms
+        meanwhile = max(sum(begin <= at <= last for at, _ in self._given), 1)
+        block = following - following % BLOCK + BLOCK
+        return (*range(following, following + meanwhile), *range(block, block + meanwhile))
+
+    def block_is_due(self, exchange: Exchange) -> bool:
+        """Say whether a broker may have no id to give at the time of an exchange."""
+        return (self._following(exchange) or 0) % BLOCK == 0
+
+    def _following(self, exchange: Exchange) -> int | None:
+        """Give the id behind those that were given before an exchange; None if nobody knows."""
+        before = [given for at, given in self._given if at < exchange.received_ms]
+        return max(before) + 1 if before else self._first

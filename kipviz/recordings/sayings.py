@@ -1,0 +1,90 @@
+"""What an answer says, in words that a broker's answer and the model's are both put into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+
+# What an answer says: (what, value), the error first.
+Said = tuple[tuple[str, Any], ...]
+Names = Mapping[str, str]
+Taken = Iterator[tuple[str, Message, Said]]
+
+
+class Question(Value, frozen=True):
+    """One thing that a request asks, whom it is about, and what a broker said."""
+
+    about: str
+    message: Message
+    recorded: Said
+
+
+class Asked(Value, frozen=True):
+    """One answer: what the broker said, and what the model might have said in its place."""
+
+    number: int
+    api: str
+    about: str
+    recorded: Said
+    possible: tuple[Said, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the model could have given the recorded answer."""
+        return self.recorded in self.possible
+
+    def __str__(self) -> str:
+        doubt = "" if self.accepted else ", which the model could not have said"
+        return f"request {self.number}, {self.api}, {self.about}: {sayings(self.recorded)}{doubt}"
+
+
+def error_name(code: int) -> str:
+    """Give an error's name, or its number where the model never says it."""
+    return Errors(code).name if code in Errors.__members__.values() else f"error {code}"
+
+
+def error_named(code: int) -> Errors:
+    """Give an error; one that the model never says is an unknown one to it, too."""
+    return Errors(code) if code in Errors.__members__.values() else Errors.UNKNOWN_SERVER_ERROR
+
+
+def sayings(said: Said) -> str:
+    """Put an answer in words."""
+    return ", ".join(
+        str(value) if what == "error" else f"{what} {_plain(value)}" for what, value in said
+    )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "(" + "; ".join(_plain(each) for each in value) + ")"
+    return "none" if value is None else str(value)
+
+
+def only(code: int) -> Said:
+    """Give an answer that says nothing but an error."""
+    return (("error", error_name(code)),)
+
+
+def with_more(code: int, *more: tuple[str, Any]) -> Said:
+    """Give an answer that says more than an error."""
+    return (*only(code), *more)
+
+
+def named(topic: Mapping[str, Any], names: Names) -> str:
+    """Give the name of a topic, which a request may tell by its id."""
+    return str(topic["name"]) if "name" in topic else by_id(str(topic["topicId"]), names)
+
+
+def by_id(topic_id: str, names: Names) -> str:
+    """Give the name of the topic with an id; one that nobody knows is called by the id."""
+    return names.get(topic_id, topic_id)
+
+
+def partitions_of(topics: Any, names: Names) -> tuple[str, ...]:
+    """Give the partitions of topics as the model names them."""
+    return tuple(f"{named(t, names)}-{p}" for t in topics for p in t["partitions"])
