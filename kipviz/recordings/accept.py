@@ -365,5 +365,6 @@ def _spec(evidence: Evidence) -> ClusterSpec:
         ),
         topic_ids=evidence.topics,
         settings=evidence.settings,
+        dead_letter_topics=evidence.dead_letter_topics,
         transaction_version=evidence.levels[0],
     )

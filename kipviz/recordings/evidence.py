@@ -32,8 +32,15 @@ GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "share.isolation.level": ("isolation_level", str),
     "share.delivery.count.limit": ("delivery_count_limit", int),
     "share.partition.max.record.locks": ("record_locks_max", int),
+    "errors.deadletterqueue.topic.name": ("dead_letter_topic", str),
+    "errors.deadletterqueue.copy.record.enable": (
+        "dead_letter_copy_record",
+        lambda value: value == "true",
+    ),
     "share.renew.acknowledge.enable": ("renew_acknowledge_enable", lambda value: value == "true"),
 }
+# What a topic has to be set to before a broker copies dead letters to it.
+TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 # index.interval.bytes: a log that is shorter has no entry in its index.
 INDEX_INTERVAL = 4_096
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -45,7 +52,7 @@ class Evidence(Value, frozen=True):
     `topics` are (topic, id), `partitions` those that can be asked about, `levels` the levels of
     transaction.version that there may have been, and `file` is where the exchanges stand. `node` is
     the broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of
-    offsets, and `first_producer_id` is what a broker without a past gives first.
+    offsets, and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead letters.
     """
 
     file: str
@@ -59,6 +66,7 @@ class Evidence(Value, frozen=True):
     node: int = -1
     indexed: tuple[str, ...] = ()
     first_producer_id: int | None = None
+    dead_letter_topics: tuple[str, ...] = ()
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
 
 
@@ -85,6 +93,7 @@ def of_recording(folder: Path) -> Evidence:
         int(recording.settings.get("node.id") or -1),
         _indexed(partitions_in(folder)),
         0,
+        _dead_letter_topics(recording),
         _levels(recording),
     )
 
@@ -162,6 +171,15 @@ def _configs(recording: Recording) -> tuple[GroupConfig, ...]:
                     field, read = GROUP_SETTINGS[name]
                     said.setdefault(call.arguments["group"], {})[field] = read(value)
     return tuple(GroupConfig(group, **settings) for group, settings in said.items())
+
+
+def _dead_letter_topics(recording: Recording) -> tuple[str, ...]:
+    """Give the topics that were made for dead letters."""
+    return tuple(
+        call.arguments["topic"]
+        for call in recording.calls
+        if call.name == "createTopics" and call.arguments.get(TAKES_DEAD_LETTERS) == "true"
+    )
 
 
 def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:

@@ -41,6 +41,7 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 TEXT_MAX = 60
 # The file in which a broker keeps the id of the topic of a partition.
 METADATA = "partition.metadata"
+OF_DEAD_LETTERS = "__dlq.errors."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITIONS_MAX = 1_000
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
@@ -257,7 +258,7 @@ def _record(record: LoggedRecord, said: Logged | None, topics: dict[str, str]) -
         case LoggedTombstone():
             return PassedOver(GONE, said.key)
         case _:
-            return DataRecord(_text(record.value))
+            return DataRecord(_text(record.value), headers=_of_dead_letter(record))
 
 
 def _transaction(said: LoggedTransaction) -> TransactionRecord:
@@ -274,6 +275,13 @@ def _transaction(said: LoggedTransaction) -> TransactionRecord:
         said.client_transaction_version,
         said.next_producer_epoch,
         said.version,
+    )
+
+
+def _of_dead_letter(record: LoggedRecord) -> tuple[tuple[str, str], ...]:
+    """Give the headers of a record that a broker copied to a dead-letter queue."""
+    return tuple(
+        (name, _text(value)) for name, value in record.headers if name.startswith(OF_DEAD_LETTERS)
     )
 
 

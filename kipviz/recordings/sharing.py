@@ -6,13 +6,15 @@ recording: every answer to a member, and every request of the leader to the shar
 answered as it was recorded. What a request log does not tell happens in the model wherever that explains
 the next thing that was recorded: a lock runs out, a member's connection breaks, a new leader takes over.
 
-NOT MODELLED: a share session of several partitions (not asked); the wait limit of a fetch: one that the
-model would let wait may have been answered with nothing.
+A session may have several partitions: they are handed in one after the other, and what is told of one of
+them need not be told of all, because a leader may have been at work on the others.
+NOT MODELLED: the wait limit of a fetch: one that the model would let wait may have been answered with
+nothing; how the most records of a fetch are shared out among its partitions: as it was recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kipviz.brokers import share_partition_leader
@@ -20,55 +22,60 @@ from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.settings import EARLIEST, LATEST, GroupConfig
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_sessions import FINAL_EPOCH
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.message import Message
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.share_groups import (
-    AcknowledgementBatch,
-    AcknowledgeType,
-    ShareAcknowledge,
     ShareFetch,
-    batches_of_each,
 )
 from kipviz.messages.share_state import (
     ReadShareGroupState,
-    ReadShareGroupStateResponse,
     WriteShareGroupState,
-    WriteShareGroupStateResponse,
 )
-from kipviz.recordings.questions import state_batches_of, write_of
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Asked, Said, error_name, error_named
+from kipviz.recordings.sayings import Asked, Said
+from kipviz.recordings.share_sayings import (
+    STATES,
+    acknowledgements_of,
+    count_of,
+    message_of,
+    parts_of,
+    recorded_of,
+    said_of,
+    same_copies,
+    same_request,
+    sentence,
+    told_of,
+)
 from kipviz.records.placement import topic_of
 
-MEMBERS, STATES = (
-    ("SHARE_FETCH", "SHARE_ACKNOWLEDGE"),
-    (
-        "READ_SHARE_GROUP_STATE",
-        "WRITE_SHARE_GROUP_STATE",
-    ),
-)
+MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
 # In one millisecond: the log grows, then a member asks, then the leader asks, then answers go out.
 GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
 # How many things that no request log tells may happen between two recorded ones.
 UNSEEN_MAX = 4
 NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
+# The partitions of one request are told apart by their place in it.
+MOST_PARTITIONS = 1_000
 Step = tuple[int, int, int]
 
 
-class Told(Value, frozen=True):
-    """A request of the leader to the share coordinator, and what it was answered."""
+class Owed(Value, frozen=True):
+    """An answer of the share coordinator that is not there yet: whom it is for, and which it will be."""
 
-    number: int
-    message: Message
-    answer: Message
+    key: str
+    tag: str
+    place: int
 
 
 class Follower(Part, frozen=True, dict=True):
     """One way in which it may have gone so far.
 
     `told` counts per key the requests to the share coordinator, `answers` has those to members that were
-    not compared yet, and `epoch` is that of the source's leader.
+    not compared yet, and `epoch` is that of the source's leader. `owed` are answers of the share
+    coordinator that had not come when they were waited for, `copies` counts those in dead-letter queues.
     """
 
     leader: ShareLeader = ShareLeader()
@@ -76,6 +83,8 @@ class Follower(Part, frozen=True, dict=True):
     answers: Table[int, Said] = Table.of()
     epoch: int = 0
     reset: str = EARLIEST
+    owed: tuple[Owed, ...] = ()
+    copies: Table[str, int] = Table.of()
 
 
 class Sharing:
@@ -92,26 +101,27 @@ class Sharing:
         self._names = names
         self._contexts = contexts
         self._configs = configs
-        self._told = _told(exchanges)
+        self._told = told_of(exchanges)
         self._requests = dict(self._asked())
         self._last = {source: n for n, (source, _) in self._requests.items()}
         known = {config.group_id for config in configs}
-        groups = {m.group_id for _, m in self._requests.values()}
+        groups = {m.group_id for _, each in self._requests.values() for m in each}
         resets = (EARLIEST,) if groups <= known else (EARLIEST, LATEST)
         self._ways = tuple(Follower(reset=reset) for reset in resets)
+        self._now_ms = 0
 
     def verdicts(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and say of each thing whether the model can do it."""
         for _, kind, number in sorted(self._steps()):
-            at, on = self._now(number, kind)
+            self._now_ms, on = self._now(number, kind)
             if kind == GROWS:
                 self._ways = self._grown(on)
             elif kind == TAKEN:
-                self._ways = self._taken(number, at, on)
+                self._ways = self._taken(number, on)
             elif kind == WRITTEN:
-                yield from self._written(number, at, on)
+                yield from self._written(number, on)
             else:
-                yield self._answered(number, at, on)
+                yield from self._answered(number, on)
 
     # -- what was recorded, in order ---------------------------------------------------------------
 
@@ -122,7 +132,7 @@ class Sharing:
                 yield exchange.answered_ms, ANSWERED, number
             elif exchange.api in STATES:
                 yield exchange.received_ms, WRITTEN, number
-        sources = {m.partition for _, m in self._requests.values()}
+        sources = {m.partition for _, each in self._requests.values() for m in each}
         for number, (at_ms, on) in enumerate(self._contexts):
             if number and any(
                 on.logs[p] is not self._contexts[number - 1][1].logs[p]
@@ -143,7 +153,7 @@ class Sharing:
             found = on
         return at_ms, found
 
-    def _asked(self) -> Iterator[tuple[int, tuple[str, Any]]]:
+    def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
         """Give the requests of members in the model's words, with the connection each came on."""
         sessions: dict[tuple[str, str], tuple[str, ...]] = {}
         for number, exchange in enumerate(self._exchanges):
@@ -151,24 +161,44 @@ class Sharing:
                 continue
             said = exchange.request
             member = (said["groupId"], said["memberId"])
-            named = {
-                f"{self._names.get(t['topicId'], t['topicId'])}-{p['partitionIndex']}": p
-                for t in said["topics"]
-                for p in t["partitions"]
+            named = parts_of(said["topics"], self._names)
+            gone = {
+                f"{self._names.get(t['topicId'], t['topicId'])}-{index}"
+                for t in said.get("forgottenTopicsData", ())
+                for index in t["partitions"]
             }
             before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
-            now = tuple(dict.fromkeys((*before, *named)))
+            now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
             sessions[member] = now
-            if len(now) == 1:
-                batches = named.get(now[0], {}).get("acknowledgementBatches", ())
-                message = _message(exchange, now[0], _acknowledgements(batches))
-                yield number, (f"{exchange.client}/{member[1]}", message)
+            told = parts_of(exchange.response["responses"], self._names)
+            # Of one that loads its state nothing is told, and what is told first comes first.
+            order = sorted(now, key=lambda p: p not in told)
+            if now:
+                messages = tuple(
+                    message_of(
+                        exchange,
+                        partition,
+                        acknowledgements_of(
+                            named.get(partition, {}).get("acknowledgementBatches", ())
+                        ),
+                        self._room(exchange, partition),
+                    )
+                    for partition in order
+                )
+                yield number, (f"{exchange.client}/{member[1]}", messages)
+
+    def _room(self, exchange: Exchange, partition: str) -> int:
+        """Give how many records of a fetch may be of one partition: what others did not bring."""
+        most: int = exchange.request.get("maxRecords", exchange.request.get("batchSize", 0))
+        told = parts_of(exchange.response["responses"], self._names)
+        others = sum(count_of(part) for name, part in told.items() if name != partition)
+        return max(most - others, 0)
 
     def _around(self, way: Follower, on: Context) -> Context:
         """Give a context as this way has it: the leader's epoch, and what the groups are set to."""
         configs = self._configs or tuple(
             GroupConfig(group, auto_offset_reset=way.reset)
-            for group in dict.fromkeys(m.group_id for _, m in self._requests.values())
+            for group in dict.fromkeys(m[0].group_id for _, m in self._requests.values())
         )
         leaders = on.image.leaders
         for partition, held in leaders.items():
@@ -190,35 +220,67 @@ class Sharing:
             found += [grown] if grown is not None else []
         return tuple(found) or self._ways
 
-    def _taken(self, number: int, at: int, on: Context) -> tuple[Follower, ...]:
+    def _taken(self, number: int, on: Context) -> tuple[Follower, ...]:
         """Hand a request in, in every way in which it may have gone before that."""
-        source, message = self._requests[number]
+        _, messages = self._requests[number]
+        told = parts_of(self._exchanges[number].response["responses"], self._names)
+        found = dict.fromkeys(self._before(number, on))
+        brought = {name for name, part in told.items() if count_of(part)}
+        for place, message in enumerate(messages):
+            kinds = [message]
+            if brought and message.partition not in brought:
+                # Its leader was not ready while another one was.
+                kinds.append(message.but(max_records=0))
+            handed = [self._handed(way, number, place, m, on) for way in found for m in kinds]
+            found = dict.fromkeys(way for way in handed if way is not None)
+        return tuple(found) or self._ways
+
+    def _handed(
+        self, way: Follower, number: int, place: int, message: Any, on: Context
+    ) -> Follower | None:
+        """Hand in what a request says of one partition.
+
+        The session is counted on once: the further partitions find it as the first one did, and only
+        the last one ends it.
+        """
+        source, messages = self._requests[number]
+        around = self._around(way, on)
+        epoch, more = message.session_epoch, len(messages) > place + 1
+        who = (message.group_id, message.member_id)
+        known = way.leader.sessions.get(who)
+        before = None if known is None else known.epoch - (place > 0 and epoch > 0)
+        leader = way.leader
+        if place and epoch >= 0 and known is not None:
+            renewed = leader.sessions.set(who, known.but(epoch=before))
+            leader = leader.but(sessions=renewed if epoch else leader.sessions.without(who))
+        if epoch == FINAL_EPOCH and more and known is not None:
+            message = message.but(session_epoch=known.epoch)
         handler = (
             share_partition_leader.on_share_fetch
             if isinstance(message, ShareFetch)
             else share_partition_leader.on_share_acknowledge
         )
-        found: dict[Follower, None] = {}
-        for way in self._before(number, on):
-            around = self._around(way, on)
-            done = handler(way.leader, message, ReplyTo(source, on.broker, number), around)
-            after = self._carried_out(way, done, around)
-            if after is not None:
-                found[after] = None
-        return tuple(found) or self._ways
+        to = ReplyTo(source, on.broker, number * MOST_PARTITIONS + place)
+        done = handler(leader, message, to, around)
+        after = self._carried_out(way, done, around)
+        if after is None or epoch != FINAL_EPOCH or not more or known is None:
+            return after
+        counted_back = after.leader.sessions.set(who, known)
+        return after.but(leader=after.leader.but(sessions=counted_back))
 
     def _before(self, number: int, on: Context) -> Iterator[Follower]:
         """Give the ways with connections that may have broken, and with a leader that may be new."""
         seen = dict.fromkeys(self._ways)
         yield from self._ways
         for way in self._ways:
-            key = share_partition_leader.key_of(*_place(self._requests[number][1]), on)
-            at = way.told.get(key, 0)
-            told = self._told.get(key, ())
-            loads = at < len(told) and isinstance(told[at].message, ReadShareGroupState)
-            epoch = getattr(told[at].message, "leader_epoch") if loads else 0  # noqa: B009
-            if epoch > way.epoch:
-                yield way.but(leader=ShareLeader(), epoch=epoch)
+            for message in self._requests[number][1]:
+                key = share_partition_leader.key_of(*_place(message), on)
+                at = way.told.get(key, 0)
+                told = self._told.get(key, ())
+                loads = at < len(told) and isinstance(told[at].message, ReadShareGroupState)
+                epoch = getattr(told[at].message, "leader_epoch") if loads else 0  # noqa: B009
+                if epoch > way.epoch:
+                    yield way.but(leader=ShareLeader(), epoch=epoch, owed=())
             for gone in self._disconnected(way, number, on):
                 if gone not in seen:
                     seen[gone] = None
@@ -235,14 +297,14 @@ class Sharing:
                 yield after
                 yield from self._disconnected(after, number, on)
 
-    def _written(self, number: int, at: int, on: Context) -> Iterator[Asked]:
+    def _written(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare a request to the share coordinator with what the leader of the model has asked."""
         for key, told in self._told.items():
             place = next((i for i, each in enumerate(told) if each.number == number), None)
             if place is None:
                 continue
             reached = self._reached(lambda way: way.told.get(key, 0) > place, number, on)  # noqa: B023
-            recorded = (("asked", _sentence(told[place].message)),)
+            recorded = (("asked", sentence(told[place].message)),)
             yield Asked(
                 number,
                 self._exchanges[number].api,
@@ -251,29 +313,53 @@ class Sharing:
                 (recorded,) if reached else ((("asked", "nothing of the kind"),),),
             )
             counted = [w.but(told=w.told.set(key, place + 1)) for w in self._ways]
-            self._ways = reached or tuple(counted)
+            heard = [self._heard(way, key, place, on) for way in reached]
+            self._ways = tuple(way for way in heard if way is not None) or tuple(counted)
 
-    def _answered(self, number: int, at: int, on: Context) -> Asked:
-        """Compare an answer to a member with the model's."""
+    def _heard(self, way: Follower, key: str, place: int, on: Context) -> Follower | None:
+        """Let an answer of the share coordinator come that had been waited for."""
+        owed = next((o for o in way.owed if (o.key, o.place) == (key, place)), None)
+        if owed is None:
+            return way
+        way = way.but(owed=tuple(o for o in way.owed if o != owed))
+        around = self._around(way, on)
+        answer = self._told[key][place].answer
+        heard = share_partition_leader.on_state_answered(way.leader, key, owed.tag, answer, around)
+        return self._carried_out(way, heard, around)
+
+    def _answered(self, number: int, on: Context) -> Iterator[Asked]:
+        """Compare what a member was told of each partition with the model's answer."""
         exchange = self._exchanges[number]
-        _, message = self._requests[number]
-        recorded = _recorded(exchange, message.partition, self._names)
+        _, messages = self._requests[number]
+        parts = parts_of(exchange.response["responses"], self._names)
+        known = [m.partition for m in messages]
+        others = [name for name in parts if name not in known]
+        recorded = [recorded_of(exchange, p, self._names, others) for p in known]
         reached = self._reached(lambda way: self._says(way, number) == recorded, number, on)
-        said = dict.fromkeys(self._says(way, number) for way in reached or self._ways)
-        self._ways = tuple(dict.fromkeys(self._over(way, number) for way in reached or self._ways))
-        about = f"{message.group_id} {message.member_id} {message.partition}"
-        return Asked(number, exchange.api, about, recorded, tuple(said))
+        ways = reached or self._ways
+        said = [self._says(way, number) for way in ways]
+        self._ways = tuple(dict.fromkeys(self._over(way, number) for way in ways))
+        for place, message in enumerate(messages):
+            about = f"{message.group_id} {message.member_id} {message.partition}"
+            possible = tuple(dict.fromkeys(each[place] for each in said))
+            yield Asked(number, exchange.api, about, recorded[place], possible)
 
-    def _says(self, way: Follower, number: int) -> Said:
+    def _says(self, way: Follower, number: int) -> list[Said]:
         """Give what a way has answered; a fetch that waits may be answered with nothing."""
-        return way.answers.get(number, NOTHING)
+        _, messages = self._requests[number]
+        first = number * MOST_PARTITIONS
+        return [way.answers.get(first + place, NOTHING) for place in range(len(messages))]
 
     def _over(self, way: Follower, number: int) -> Follower:
-        leader = way.leader
+        leader, answers = way.leader, way.answers
         for key, share in leader.shares.items():
-            parked = tuple(p for p in share.parked if p.reply_to.incarnation != number)
+            parked = tuple(
+                p for p in share.parked if p.reply_to.incarnation // MOST_PARTITIONS != number
+            )
             leader = leader.but(shares=leader.shares.set(key, share.but(parked=parked)))
-        return way.but(leader=leader, answers=way.answers.without(number))
+        for place in range(len(self._requests[number][1])):
+            answers = answers.without(number * MOST_PARTITIONS + place)
+        return way.but(leader=leader, answers=answers)
 
     def _reached(self, holds: Any, number: int, on: Context) -> tuple[Follower, ...]:
         """Give the ways for which something holds, if need be after what no request log tells."""
@@ -300,7 +386,7 @@ class Sharing:
         """Do what the leader wants; None if it asks the share coordinator what was not recorded."""
         for reply in done.replies:
             number = reply.to.incarnation
-            way = way.but(answers=way.answers.set(number, _said(reply.message)))
+            way = way.but(answers=way.answers.set(number, said_of(reply.message)))
         way = way.but(leader=done.state)
         for call in done.local:
             if isinstance(call.message, FetchFurther):
@@ -311,13 +397,22 @@ class Sharing:
                 way = further
         for request in done.requests:
             message: Any = request.message
+            if isinstance(message, Produce):
+                copied = self._copied(way, request.shard, request.tag, message, on)
+                if copied is None:
+                    return None
+                way = copied
+                continue
             if not isinstance(message, ReadShareGroupState | WriteShareGroupState):
                 continue
             at = way.told.get(message.key, 0)
             told = self._told.get(message.key, ())
-            if at >= len(told) or not _alike(told[at].message, message):
+            if at >= len(told) or not same_request(told[at].message, message):
                 return None
             way = way.but(told=way.told.set(message.key, at + 1))
+            if told[at].received_ms > self._now_ms:
+                way = way.but(owed=(*way.owed, Owed(message.key, request.tag, at)))
+                continue
             heard = share_partition_leader.on_state_answered(
                 way.leader, request.shard, request.tag, told[at].answer, on
             )
@@ -327,126 +422,21 @@ class Sharing:
             way = after
         return way
 
+    def _copied(
+        self, way: Follower, key: str, tag: str, message: Produce, on: Context
+    ) -> Follower | None:
+        """Let a copy go to the dead-letter queue if it is the one that stands there next."""
+        log = on.logs.get(message.partition)
+        last = self._contexts[-1][1].logs.get(message.partition)
+        batches = () if last is None else tuple(last.batches)
+        at = way.copies.get(message.partition, 0)
+        if log is None or at >= len(batches) or not same_copies(batches[at], message):
+            return None
+        way = way.but(copies=way.copies.set(message.partition, at + 1))
+        answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
+        done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
+        return self._carried_out(way, done, on)
+
 
 def _place(message: Any) -> tuple[str, str]:
     return message.group_id, message.partition
-
-
-def _message(
-    exchange: Exchange, partition: str, acknowledgements: tuple[AcknowledgementBatch, ...]
-) -> ShareFetch | ShareAcknowledge:
-    said = exchange.request
-    who = (said["groupId"], said["memberId"], said["shareSessionEpoch"], partition)
-    if exchange.api == "SHARE_ACKNOWLEDGE":
-        return ShareAcknowledge(*who, acknowledgements)
-    most = said.get("maxRecords", said.get("batchSize", 0))
-    mode = said.get("shareAcquireMode", 0)
-    return ShareFetch(*who, most, acknowledgements, acquire_mode=mode)
-
-
-def _acknowledgements(batches: Iterable[Any]) -> tuple[AcknowledgementBatch, ...]:
-    """Give acknowledgement batches; one type for all of a batch, or one for each of its offsets."""
-    found: list[AcknowledgementBatch] = []
-    for batch in batches:
-        first, last, types = batch["firstOffset"], batch["lastOffset"], batch["acknowledgeTypes"]
-        if len(types) == 1:
-            found.append(AcknowledgementBatch(first, last, AcknowledgeType(types[0])))
-        else:
-            each = zip(range(first, last + 1), map(AcknowledgeType, types), strict=True)
-            found += batches_of_each(each)
-    return tuple(found)
-
-
-def _told(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
-    """Give per key what its leader has asked the share coordinator, in order of arrival."""
-    found: dict[str, list[Told]] = {}
-    order = sorted(range(len(exchanges)), key=lambda n: exchanges[n].received_ms)
-    for number in order:
-        exchange = exchanges[number]
-        if exchange.api not in STATES:
-            continue
-        group = exchange.request["groupId"]
-        answers = {
-            (t["topicId"], p["partition"]): p
-            for t in exchange.response["results"]
-            for p in t["partitions"]
-        }
-        for topic in exchange.request["topics"]:
-            for one in topic["partitions"]:
-                place = (topic["topicId"], one["partition"])
-                key = f"{group}:{place[0]}:{place[1]}"
-                pair = _asked_and_answered(exchange.api, key, one, answers[place])
-                found.setdefault(key, []).append(Told(number, *pair))
-    return {key: tuple(told) for key, told in found.items()}
-
-
-def _asked_and_answered(api: str, key: str, one: Any, answer: Any) -> tuple[Message, Message]:
-    error = error_named(answer["errorCode"])
-    if api == "WRITE_SHARE_GROUP_STATE":
-        return write_of(key, one), WriteShareGroupStateResponse(error, key)
-    told = (answer["stateEpoch"], answer["startOffset"], state_batches_of(answer["stateBatches"]))
-    return (
-        ReadShareGroupState(key, one["leaderEpoch"]),
-        ReadShareGroupStateResponse(error, key, *told),
-    )
-
-
-def _alike(recorded: Any, ours: Any) -> bool:
-    """Say whether two requests are the same: runs of offsets may be cut in other places."""
-    if type(recorded) is not type(ours):
-        return False
-    if isinstance(ours, ReadShareGroupState):
-        return bool(recorded == ours)
-    same = recorded.but(batches=()) == ours.but(batches=())
-    return bool(same and _each(recorded.batches) == _each(ours.batches))
-
-
-def _each(batches: Iterable[Any]) -> tuple[tuple[int, str, int], ...]:
-    return tuple(
-        (offset, batch.state.name, batch.delivery_count)
-        for batch in batches
-        for offset in range(batch.first, batch.last + 1)
-    )
-
-
-def _sentence(message: Any) -> str:
-    if isinstance(message, ReadShareGroupState):
-        return f"read, leader epoch {message.leader_epoch}"
-    epochs = f"state epoch {message.state_epoch}, leader epoch {message.leader_epoch}"
-    states = "; ".join(f"{o} {s} d{d}" for o, s, d in _each(message.batches))
-    return f"write, {epochs}, start {message.start_offset}, {states}"
-
-
-def _recorded(exchange: Exchange, partition: str, names: Mapping[str, str]) -> Said:
-    """Give the answer to a member, which is about its partition or says nothing of any."""
-    said = exchange.response
-    parts = {
-        f"{names.get(t['topicId'], t['topicId'])}-{p['partitionIndex']}": p
-        for t in said["responses"]
-        for p in t["partitions"]
-    }
-    if any(name != partition for name in parts):
-        return (("error", f"an answer about {', '.join(parts)}"),)
-    part = parts.get(partition, {})
-    code = said["errorCode"] or part.get("errorCode", 0)
-    if exchange.api == "SHARE_ACKNOWLEDGE":
-        return (("error", error_name(code)),)
-    acquired = tuple(
-        (offset, run["deliveryCount"])
-        for run in part.get("acquiredRecords", ())
-        for offset in range(run["firstOffset"], run["lastOffset"] + 1)
-    )
-    acknowledged = error_name(part.get("acknowledgeErrorCode", 0))
-    return (("error", error_name(code)), ("acknowledged", acknowledged), ("acquired", acquired))
-
-
-def _said(reply: Any) -> Said:
-    if not hasattr(reply, "acquired"):
-        return (("error", reply.error.name),)
-    acquired = tuple(
-        (offset, run.delivery_count)
-        for run in reply.acquired
-        for offset in range(run.first, run.last + 1)
-    )
-    acknowledged = ("acknowledged", reply.acknowledge_error.name)
-    return (("error", reply.error.name), acknowledged, ("acquired", acquired))

@@ -14,7 +14,8 @@ from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked
-from kipviz.recordings.sharing import MEMBERS, STATES
+from kipviz.recordings.share_sayings import STATES
+from kipviz.recordings.sharing import MEMBERS
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

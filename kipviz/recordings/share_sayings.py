@@ -1,0 +1,187 @@
+"""What the leaders of share-partitions were asked and said, in words that stand against the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    ShareAcknowledge,
+    ShareFetch,
+    batches_of_each,
+)
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    WriteShareGroupStateResponse,
+)
+from kipviz.recordings.questions import state_batches_of, write_of
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Said, error_name, error_named
+from kipviz.records.batches import Batch
+
+STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
+# The header of a dead letter that says why it is one.
+REASON = "__dlq.errors.message"
+
+
+class Told(Value, frozen=True):
+    """A request of the leader to the share coordinator, and what it was answered."""
+
+    number: int
+    message: Message
+    answer: Message
+    received_ms: int = 0
+
+
+def same_copies(batch: Batch, message: Produce) -> bool:
+    """Say whether a batch holds the copies of a request; the reason is in words of one's own."""
+    return tuple(_letter(r) for r in batch.records) == tuple(_letter(r) for r in message.records)
+
+
+def _letter(record: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
+    headers = tuple(each for each in record.headers if each[0] != REASON)
+    return record.value, headers
+
+
+def message_of(
+    exchange: Exchange,
+    partition: str,
+    acknowledgements: tuple[AcknowledgementBatch, ...],
+    most: int,
+) -> ShareFetch | ShareAcknowledge:
+    """Give a request of a member in the model's words, about one of its partitions."""
+    said = exchange.request
+    who = (said["groupId"], said["memberId"], said["shareSessionEpoch"], partition)
+    if exchange.api == "SHARE_ACKNOWLEDGE":
+        return ShareAcknowledge(*who, acknowledgements)
+    mode = said.get("shareAcquireMode", 0)
+    return ShareFetch(*who, most, acknowledgements, acquire_mode=mode)
+
+
+def acknowledgements_of(batches: Iterable[Any]) -> tuple[AcknowledgementBatch, ...]:
+    """Give acknowledgement batches; one type for all of a batch, or one for each of its offsets."""
+    found: list[AcknowledgementBatch] = []
+    for batch in batches:
+        first, last, types = batch["firstOffset"], batch["lastOffset"], batch["acknowledgeTypes"]
+        if len(types) == 1:
+            found.append(AcknowledgementBatch(first, last, AcknowledgeType(types[0])))
+        else:
+            each = zip(range(first, last + 1), map(AcknowledgeType, types), strict=True)
+            found += batches_of_each(each)
+    return tuple(found)
+
+
+def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
+    """Give per key what its leader has asked the share coordinator, in order of arrival."""
+    found: dict[str, list[Told]] = {}
+    order = sorted(range(len(exchanges)), key=lambda n: exchanges[n].received_ms)
+    for number in order:
+        exchange = exchanges[number]
+        if exchange.api not in STATES:
+            continue
+        group = exchange.request["groupId"]
+        answers = {
+            (t["topicId"], p["partition"]): p
+            for t in exchange.response["results"]
+            for p in t["partitions"]
+        }
+        for topic in exchange.request["topics"]:
+            for one in topic["partitions"]:
+                place = (topic["topicId"], one["partition"])
+                key = f"{group}:{place[0]}:{place[1]}"
+                pair = _asked_and_answered(exchange.api, key, one, answers[place])
+                told = Told(number, *pair, received_ms=exchange.received_ms)
+                found.setdefault(key, []).append(told)
+    return {key: tuple(told) for key, told in found.items()}
+
+
+def _asked_and_answered(api: str, key: str, one: Any, answer: Any) -> tuple[Message, Message]:
+    error = error_named(answer["errorCode"])
+    if api == "WRITE_SHARE_GROUP_STATE":
+        return write_of(key, one), WriteShareGroupStateResponse(error, key)
+    told = (answer["stateEpoch"], answer["startOffset"], state_batches_of(answer["stateBatches"]))
+    return (
+        ReadShareGroupState(key, one["leaderEpoch"]),
+        ReadShareGroupStateResponse(error, key, *told),
+    )
+
+
+def same_request(recorded: Any, ours: Any) -> bool:
+    """Say whether two requests are the same: runs of offsets may be cut in other places."""
+    if type(recorded) is not type(ours):
+        return False
+    if isinstance(ours, ReadShareGroupState):
+        return bool(recorded == ours)
+    same = recorded.but(batches=()) == ours.but(batches=())
+    return bool(same and _each(recorded.batches) == _each(ours.batches))
+
+
+def _each(batches: Iterable[Any]) -> tuple[tuple[int, str, int], ...]:
+    return tuple(
+        (offset, batch.state.name, batch.delivery_count)
+        for batch in batches
+        for offset in range(batch.first, batch.last + 1)
+    )
+
+
+def sentence(message: Any) -> str:
+    """Put a request to the share coordinator in words."""
+    if isinstance(message, ReadShareGroupState):
+        return f"read, leader epoch {message.leader_epoch}"
+    epochs = f"state epoch {message.state_epoch}, leader epoch {message.leader_epoch}"
+    states = "; ".join(f"{o} {s} d{d}" for o, s, d in _each(message.batches))
+    return f"write, {epochs}, start {message.start_offset}, {states}"
+
+
+def parts_of(topics: Iterable[Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Give what is said of each partition."""
+    return {
+        f"{names.get(t['topicId'], t['topicId'])}-{p['partitionIndex']}": p
+        for t in topics
+        for p in t["partitions"]
+    }
+
+
+def count_of(part: Any) -> int:
+    """Give how many records were acquired in a partition."""
+    return sum(r["lastOffset"] - r["firstOffset"] + 1 for r in part.get("acquiredRecords", ()))
+
+
+def recorded_of(
+    exchange: Exchange, partition: str, names: Mapping[str, str], others: list[str]
+) -> Said:
+    """Give the answer to a member about a partition; it may say nothing of one."""
+    said = exchange.response
+    parts = parts_of(said["responses"], names)
+    if others:
+        return (("error", f"an answer about {', '.join(others)}"),)
+    part = parts.get(partition, {})
+    code = said["errorCode"] or part.get("errorCode", 0)
+    if exchange.api == "SHARE_ACKNOWLEDGE":
+        return (("error", error_name(code)),)
+    acquired = tuple(
+        (offset, run["deliveryCount"])
+        for run in part.get("acquiredRecords", ())
+        for offset in range(run["firstOffset"], run["lastOffset"] + 1)
+    )
+    acknowledged = error_name(part.get("acknowledgeErrorCode", 0))
+    return (("error", error_name(code)), ("acknowledged", acknowledged), ("acquired", acquired))
+
+
+def said_of(reply: Any) -> Said:
+    """Give what of the model's answer to a member stands against the recorded one."""
+    if not hasattr(reply, "acquired"):
+        return (("error", reply.error.name),)
+    acquired = tuple(
+        (offset, run.delivery_count)
+        for run in reply.acquired
+        for offset in range(run.first, run.last + 1)
+    )
+    acknowledged = ("acknowledged", reply.acknowledge_error.name)
+    return (("error", reply.error.name), acknowledged, ("acquired", acquired))
