@@ -218,7 +218,8 @@ def on_leave_group(
     """Let a member go.
 
     CHECKS: it is a member, or its name was given out. DOES: the others rebalance at once, without
-      waiting for its session. ANSWERS: when that is known, not when they are done.
+      waiting for its session. ANSWERS: when that is known, not when they are done; of a group that is
+    not there every member is an unknown one.
     Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.
     """
     if me.loading:
@@ -226,7 +227,8 @@ def on_leave_group(
     group = me.classic_groups.get(request.group_id)
     name = request.member_id
     if group is None:
-        return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+        nobody = LeaveGroupResponse(Errors.NONE, name, Errors.UNKNOWN_MEMBER_ID)
+        return Effects(me, replies=(Reply(reply_to, nobody),))
     if name == NO_MEMBER:
         name = classic_group.holder_of(group, request.instance_id)
     error = Errors.NONE

@@ -28,7 +28,7 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
@@ -39,6 +39,7 @@ from kipviz.recordings.evidence import Evidence
 from kipviz.recordings.fetching import Fetching, answers
 from kipviz.recordings.finding import said_of, sought
 from kipviz.recordings.given_ids import GivenIds
+from kipviz.recordings.joining import Joining
 from kipviz.recordings.questions import questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
@@ -109,6 +110,11 @@ class Acceptor:
         self._worlds = [self._model.initial()]
         while possible := self._model.enabled(self._worlds[-1]):
             self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
+        times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
+        self._contexts = [
+            (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
+        ]
+        self._joining = self._follow(self.exchanges)
 
     def asked(self) -> tuple[Asked, ...]:
         """Ask for every answer.
@@ -119,7 +125,21 @@ class Acceptor:
         found: list[Asked] = []
         for number, exchange in enumerate(self.exchanges):
             found += self.of(number, exchange)
-        return tuple(sorted((*found, *self.shared()), key=lambda asked: asked.number))
+        followed = (*self.shared(), *self.joined())
+        return tuple(sorted((*found, *followed), key=lambda asked: asked.number))
+
+    def joined(self) -> tuple[Asked, ...]:
+        """Follow the members of classic groups, and say of each answer whether the model could give it."""
+        return self._joining.verdicts
+
+    def _follow(self, exchanges: tuple[Exchange, ...]) -> Joining:
+        roles = [world.roles for world in self._worlds]
+        contexts = [(*each, known) for each, known in zip(self._contexts, roles, strict=True)]
+        try:
+            return Joining(exchanges, contexts)
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
+            why = f"A request of a member of a group lacks what it has ({problem!r})."
+            raise RecordingError(self._file, 0, why) from problem
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and say of each answer whether the model could give it.
@@ -127,12 +147,8 @@ class Acceptor:
         Raises:
             RecordingError: if an exchange lacks what its API has.
         """
-        times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
-        contexts = [
-            (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
-        ]
         try:
-            followed = Sharing(self.exchanges, self.names, contexts, self._configs)
+            followed = Sharing(self.exchanges, self.names, self._contexts, self._configs)
             return tuple(followed.verdicts())
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             why = f"A share fetch or acknowledgement lacks what it has ({problem!r})."
@@ -278,11 +294,28 @@ class Acceptor:
             key = dispatch.role_for(message, BROKER, world.image)
             if isinstance(message, InitProducerId):
                 yield from self._initialized(at, leveled, message, exchange)
+            elif isinstance(message, OffsetCommit | TxnOffsetCommit):
+                yield from self._grouped(leveled, message, exchange)
             else:
                 yield leveled
             role: Any = world.roles.get(key)
             if hasattr(role, "loading"):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _grouped(
+        self, world: World, message: OffsetCommit | TxnOffsetCommit, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds in which a classic group is where following it has led."""
+        key = dispatch.role_for(message, BROKER, world.image)
+        role: Any = world.roles.get(key)
+        times = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
+        known = [g for g in self._joining.groups_between(*times) if message.group_id in g]
+        if not known:
+            yield world
+        for groups in known:
+            group = groups[message.group_id]
+            there = role.classic_groups.set(message.group_id, group)
+            yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))
 
     def _initialized(
         self, at: int, world: World, message: InitProducerId, exchange: Exchange

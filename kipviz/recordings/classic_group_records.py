@@ -71,24 +71,34 @@ def read_group(group: str, value: bytes) -> GroupMetadataRecord:
 
 
 def _member(said: Struct, *, consumers: bool) -> MemberMetadata:
-    subscription = _subscription(said["subscription"]) if consumers else Subscription("")
+    subscription = read_subscription(said["subscription"]) if consumers else Subscription("")
     return MemberMetadata(
         said["memberId"],
         said["clientId"],
         subscription,
-        _assigned(said["assignment"]) if consumers else (),
+        read_assignment(said["assignment"]) if consumers else (),
         said.get("groupInstanceId") or "",
     )
 
 
-def _subscription(data: bytes) -> Subscription:
+def read_subscription(data: bytes) -> Subscription:
+    """Read what a member tells the leader of its group.
+
+    Raises:
+        WireError: if it is damaged.
+    """
     told = _between_consumers(SUBSCRIPTION, data)
     owned = _partitions(told.get("OwnedPartitions"))
     generation = told.get("GenerationId", NO_GENERATION)
     return Subscription(",".join(told.get("Topics") or ()), owned, generation)
 
 
-def _assigned(data: bytes) -> tuple[str, ...]:
+def read_assignment(data: bytes) -> tuple[str, ...]:
+    """Read what a leader gives to a member.
+
+    Raises:
+        WireError: if it is damaged.
+    """
     return _partitions(_between_consumers(ASSIGNMENT, data).get("AssignedPartitions"))
 
 

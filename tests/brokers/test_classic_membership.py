@@ -207,7 +207,7 @@ def test_nobody_is_known_of_a_group_that_is_not_there(desk):
     assert sync(desk, "C1.1").error is Errors.UNKNOWN_MEMBER_ID
     assert ask_to_join(desk, "C1.1").error is Errors.UNKNOWN_MEMBER_ID
     left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
-    assert left == LeaveGroupResponse(Errors.UNKNOWN_MEMBER_ID)
+    assert left == LeaveGroupResponse(Errors.NONE, "C1.1", Errors.UNKNOWN_MEMBER_ID)
 
 
 def test_a_member_that_joins_again_with_what_it_said_before_hears_of_its_generation(desk):

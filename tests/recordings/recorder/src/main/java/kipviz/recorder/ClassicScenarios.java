@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.MemberToRemove;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
@@ -77,9 +78,7 @@ final class ClassicScenarios {
             KafkaConsumer<String, String> old = fenced;
             recording.call("member-2", "poll", Map.of(), () -> Clients.poll(old::poll, 5), Clients::seen);
             leave(recording, all, "member-3");
-            recording.call("admin", "removeMembersFromConsumerGroup", Map.of("group", GROUP, "instance", "two"),
-                () -> recording.observer().removeMembersFromConsumerGroup(GROUP,
-                    new RemoveMembersFromConsumerGroupOptions(List.of(new MemberToRemove("two")))).all().get());
+            remove(broker, recording, "two");
             share(recording, all);
             join(broker, recording, all, "member-4", Map.of("group.instance.id", "two"));
             leave(recording, all, "member-4");
@@ -94,6 +93,15 @@ final class ClassicScenarios {
             if (fenced != null) {
                 fenced.close();
             }
+        }
+    }
+
+    private static void remove(Broker broker, Recording recording, String name) throws Exception {
+        Map<String, Object> settings = Map.of("bootstrap.servers", broker.address, "client.id", "operator");
+        try (Admin operator = Admin.create(settings)) {
+            recording.call("operator", "removeMembersFromConsumerGroup", Map.of("group", GROUP, "instance", name),
+                () -> operator.removeMembersFromConsumerGroup(GROUP,
+                    new RemoveMembersFromConsumerGroupOptions(List.of(new MemberToRemove(name)))).all().get());
         }
     }
 

@@ -1,0 +1,261 @@
+"""Groups of the classic protocol, followed from one generation to the next.
+
+Between two generations such a group is in its coordinator's memory alone. So the coordinator of the model
+is handed what the recorded one was handed, in the same order, and every answer is held against the
+recording. What a request log does not tell happens in the model wherever that explains the next answer: a
+session runs out, a rebalance or the wait for an assignment takes too long, the first generation begins.
+
+A member is called by the name that it got in the recording; that name begins with its client.id or its
+group.instance.id. NOT MODELLED: the first members of a group in a version before 4 of JoinGroup, which
+are given no name to come back with; which of several members leads after a leader has left (Kafka goes
+by the order of a hash table); other assignors than the first that a member names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any
+
+from kipviz.brokers import classic_membership
+from kipviz.brokers.classic_group import ClassicGroup
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.classic_groups import NO_MEMBER
+from kipviz.messages.message import Message
+from kipviz.recordings.join_sayings import asked_of, recorded_of, said_of
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Asked, Said
+from kipviz.records.placement import CONSUMER_OFFSETS
+
+JOINING = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP")
+HANDLERS: dict[str, Callable[..., Effects]] = {
+    "JOIN_GROUP": classic_membership.on_join_group,
+    "SYNC_GROUP": classic_membership.on_sync_group,
+    "HEARTBEAT": classic_membership.on_heartbeat,
+    "LEAVE_GROUP": classic_membership.on_leave_group,
+}
+TAKEN, ANSWERED = range(2)
+# How many things that no request log tells may happen between two recorded ones.
+UNSEEN_MAX = 4
+# Requests that come within so many ms may have come the other way round: their times are rounded.
+TOGETHER_MS = 2
+# One request may name several members.
+MOST_MEMBERS = 1_000
+Place = tuple[str, str]
+
+
+class Follower(Part, frozen=True, dict=True):
+    """One way in which it may have gone so far.
+
+    `coordinators` has the coordinator of each partition, `names` what the model calls a member of a group,
+    `answers` those that were not compared yet.
+    """
+
+    coordinators: Table[str, GroupCoordinator] = Table.of()
+    names: Table[Place, str] = Table.of()
+    answers: Table[int, Message] = Table.of()
+
+
+class Joining:
+    """What the members of classic groups asked of one broker, and how it may have answered."""
+
+    def __init__(
+        self, exchanges: tuple[Exchange, ...], contexts: list[tuple[int, Context, Any]]
+    ) -> None:
+        """Keep the exchanges; `contexts` are times with the context and the roles at that time."""
+        self._exchanges = exchanges
+        self._contexts = contexts
+        self._asked = {
+            number: tuple(asked_of(exchange))
+            for number, exchange in enumerate(exchanges)
+            if exchange.api in JOINING
+        }
+        self._ways: tuple[Follower, ...] = (Follower(),)
+        self._history: list[tuple[int, tuple[Follower, ...]]] = [(0, self._ways)]
+        self.verdicts = tuple(self._followed())
+
+    def _followed(self) -> Iterator[Asked]:
+        """Follow the recording from its beginning, and say of each answer whether the model can give it."""
+        steps = [
+            (at, kind, number)
+            for number in self._asked
+            for at, kind in (
+                (self._exchanges[number].received_ms, TAKEN),
+                (self._exchanges[number].answered_ms, ANSWERED),
+            )
+        ]
+        taken: list[int] = []
+        for at, kind, number in sorted(steps):
+            if kind == TAKEN:
+                taken.append(number)
+                continue
+            self._hand_in(taken)
+            taken = []
+            yield from self._answered(number, at)
+            self._history.append((at, self._ways))
+
+    def groups_between(self, begin: int, end: int) -> Iterator[Table[str, ClassicGroup]]:
+        """Give the groups as they may have been at some time, with their members' recorded names."""
+        ways: dict[Follower, None] = {}
+        for number, (at, found) in enumerate(self._history):
+            later = self._history[number + 1 :]
+            if at <= end and (not later or later[0][0] >= begin):
+                ways |= dict.fromkeys(found)
+        for way in ways:
+            yield _named(way)
+
+    # -- one thing after the other -----------------------------------------------------------------
+
+    def _hand_in(self, numbers: list[int]) -> None:
+        """Hand requests in, those that came together in every order."""
+        together: list[int] = []
+        for number in numbers:
+            at = self._exchanges[number].received_ms
+            if together and at - self._exchanges[together[-1]].received_ms > TOGETHER_MS:
+                self._ways = self._handed(together)
+                together = []
+            together.append(number)
+        if together:
+            self._ways = self._handed(together)
+
+    def _handed(self, together: list[int]) -> tuple[Follower, ...]:
+        found: dict[Follower, None] = {}
+        for order in permutations(together) if len(together) <= UNSEEN_MAX else (together,):
+            for way in self._ways:
+                after = way
+                for number in order:
+                    after = self._taken(after, number)
+                found[after] = None
+        return tuple(found)
+
+    def _taken(self, way: Follower, number: int) -> Follower:
+        exchange = self._exchanges[number]
+        for place, asking in enumerate(self._asked[number]):
+            shard, on, coordinator = self._office(way, number)
+            if coordinator is None:
+                return way
+            group = asking.group_id
+            message = asking.message(lambda name: way.names.get((group, name), name))  # noqa: B023
+            to = ReplyTo(exchange.client, on.broker, number * MOST_MEMBERS + place)
+            before = _members(coordinator, group)
+            done = HANDLERS[exchange.api](coordinator, message, to, on)
+            way = self._carried_out(way, shard, done, on)
+            new = [m for m in _members(way.coordinators[shard], group) if m not in before]
+            if asking.member_id == NO_MEMBER and new and asking.is_named_well:
+                way = way.but(names=way.names.set((group, asking.named), new[0]))
+        return way
+
+    def _office(self, way: Follower, number: int) -> tuple[str, Context, GroupCoordinator | None]:
+        """Give the coordinator of a request's group; at first it is as the log has it."""
+        exchange = self._exchanges[number]
+        found, roles = self._contexts[0][1:]
+        for began, on, at_that_time in self._contexts:
+            if began > exchange.received_ms:
+                break
+            found, roles = on, at_that_time
+        shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
+        if shard in way.coordinators:
+            return shard, found, way.coordinators[shard]
+        first = self._contexts[0][2].get((found.broker, "group_coordinator", shard))
+        here = roles.get((found.broker, "group_coordinator", shard))
+        return shard, found, None if here is None else (first or here)
+
+    def _carried_out(self, way: Follower, shard: str, done: Effects, on: Context) -> Follower:
+        """Do what the coordinator wants: what it writes is replicated at once."""
+        for reply in done.replies:
+            way = _answered(way, reply)
+        coordinator: GroupCoordinator = done.state
+        waiting, coordinator = coordinator.waiting, coordinator.but(waiting=())
+        way = way.but(coordinators=way.coordinators.set(shard, coordinator))
+        for wait in waiting:
+            if wait.reply is not None:
+                way = _answered(way, wait.reply)
+            if wait.call is not None:
+                stored: Any = wait.call.message
+                heard = classic_membership.on_group_stored(way.coordinators[shard], stored, on)
+                way = self._carried_out(way, shard, heard, on)
+        return way
+
+    def _answered(self, number: int, at: int) -> Iterator[Asked]:
+        """Compare what a member was told with the model's answer."""
+        exchange, askings = self._exchanges[number], self._asked[number]
+        shard, _, coordinator = self._office(self._ways[0], number)
+        if coordinator is None:
+            return
+        recorded = [recorded_of(exchange, asking) for asking in askings]
+        reached = self._reached(lambda way: self._says(way, number) == recorded, shard, number)
+        ways = reached or self._ways
+        said = [self._says(way, number) for way in ways]
+        first = number * MOST_MEMBERS
+        over = [
+            way.but(answers=_without(way.answers, range(first, first + len(askings))))
+            for way in ways
+        ]
+        self._ways = tuple(dict.fromkeys(over))
+        for place, asking in enumerate(askings):
+            about = f"{asking.group_id} {asking.member_id or asking.named}"
+            possible = tuple(dict.fromkeys(each[place] for each in said if each[place]))
+            yield Asked(number, exchange.api, about, recorded[place], possible)
+
+    def _says(self, way: Follower, number: int) -> list[Said]:
+        first = number * MOST_MEMBERS
+        found = [way.answers.get(first + i) for i in range(len(self._asked[number]))]
+        group = self._exchanges[number].request["groupId"]
+        names = {model: name for (of, name), model in way.names.items() if of == group}
+        return [() if each is None else said_of(each, names) for each in found]
+
+    def _reached(
+        self, holds: Callable[[Follower], bool], shard: str, number: int
+    ) -> tuple[Follower, ...]:
+        """Give the ways for which something holds, if need be after what no request log tells."""
+        ways = dict.fromkeys(self._ways)
+        for _ in range(UNSEEN_MAX):
+            found = tuple(way for way in ways if holds(way))
+            if found:
+                return found
+            ways = dict.fromkeys(each for way in ways for each in self._unseen(way, shard, number))
+        return tuple(way for way in ways if holds(way))
+
+    def _unseen(self, way: Follower, shard: str, number: int) -> Iterator[Follower]:
+        _, on, coordinator = self._office(way, number)
+        if coordinator is None:
+            return
+        for delay in classic_membership.delays(coordinator):
+            done = classic_membership.on_delay(coordinator, delay, on)
+            yield self._carried_out(way, shard, done, on)
+        for timer in classic_membership.timers(coordinator, on):
+            done = classic_membership.on_timer(coordinator, timer, on)
+            yield self._carried_out(way, shard, done, on)
+
+
+def _answered(way: Follower, reply: Reply) -> Follower:
+    return way.but(answers=way.answers.set(reply.to.incarnation, reply.message))
+
+
+def _without(answers: Table[int, Message], numbers: range) -> Table[int, Message]:
+    for number in numbers:
+        if number in answers:
+            answers = answers.without(number)
+    return answers
+
+
+def _members(coordinator: GroupCoordinator, group_id: str) -> tuple[str, ...]:
+    group = coordinator.classic_groups.get(group_id) or ClassicGroup()
+    return (*group.members.keys(), *group.pending)
+
+
+def _named(way: Follower) -> Table[str, ClassicGroup]:
+    """Give the groups of a way with the names that their members have in the recording."""
+    names = {(group, model): name for (group, name), model in way.names.items()}
+    found = {}
+    for coordinator in way.coordinators.values():
+        for group_id, group in coordinator.classic_groups.items():
+            members = Table.of(
+                (names.get((group_id, name), name), member)
+                for name, member in group.members.items()
+            )
+            found[group_id] = group.but(members=members)
+    return Table.of(found)
