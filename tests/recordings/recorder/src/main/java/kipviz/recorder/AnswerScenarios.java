@@ -22,6 +22,7 @@ import org.apache.kafka.common.message.InitProducerIdRequestData;
 import org.apache.kafka.common.message.JoinGroupRequestData;
 import org.apache.kafka.common.message.LeaveGroupRequestData.MemberIdentity;
 import org.apache.kafka.common.message.OffsetCommitRequestData;
+import org.apache.kafka.common.message.OffsetFetchRequestData;
 import org.apache.kafka.common.message.ShareAcknowledgeRequestData;
 import org.apache.kafka.common.message.ShareFetchRequestData;
 import org.apache.kafka.common.message.ShareGroupHeartbeatRequestData;
@@ -38,12 +39,15 @@ import org.apache.kafka.common.requests.JoinGroupRequest;
 import org.apache.kafka.common.requests.JoinGroupResponse;
 import org.apache.kafka.common.requests.LeaveGroupRequest;
 import org.apache.kafka.common.requests.OffsetCommitRequest;
+import org.apache.kafka.common.requests.OffsetFetchRequest;
 import org.apache.kafka.common.requests.ShareAcknowledgeRequest;
 import org.apache.kafka.common.requests.ShareFetchRequest;
 import org.apache.kafka.common.requests.ShareGroupHeartbeatRequest;
 import org.apache.kafka.common.requests.ShareGroupHeartbeatResponse;
 import org.apache.kafka.common.requests.SyncGroupRequest;
+import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.requests.TxnOffsetCommitRequest;
+import org.apache.kafka.common.requests.WriteTxnMarkersRequest;
 
 /** What a coordinator and a leader answer to requests that no well-behaved client sends: by hand, one by one. */
 final class AnswerScenarios {
@@ -62,6 +66,8 @@ final class AnswerScenarios {
             "group.consumer.heartbeat.interval.ms", "500", "group.share.min.session.timeout.ms", "1000",
             "group.share.session.timeout.ms", "3000", "group.share.min.heartbeat.interval.ms", "500",
             "group.share.heartbeat.interval.ms", "500");
+        Map<String, String> few = new LinkedHashMap<>(quick);
+        few.put("group.share.max.size", "2");
         return List.of(
             new Scenario("transaction-answers",
                 "What the transaction coordinator answers in every state, to older, present and newer epochs.",
@@ -71,7 +77,7 @@ final class AnswerScenarios {
                 Map.of(), Map.of("transaction.version", "1"), AnswerScenarios::transactions),
             new Scenario("group-answers",
                 "What the group coordinator answers to members with wrong epochs and generations, and to who is late.",
-                quick, AnswerScenarios::groups),
+                few, AnswerScenarios::groups),
             new Scenario("share-answers",
                 "What the leader of a share-partition answers to wrong session epochs and acknowledgements.",
                 Map.of(), AnswerScenarios::shares));
@@ -85,6 +91,7 @@ final class AnswerScenarios {
         recording.watch(ID);
         try (ByHand hand = new ByHand(broker, recording, "by-hand")) {
             add(recording, hand, 0, 0);
+            init(hand, new Identity(-1, (short) -1), 900_001);
             init(recording, hand, false, 0);
             init(recording, hand, false, 0);
             endings(recording, hand);
@@ -106,7 +113,32 @@ final class AnswerScenarios {
             init(recording, hand, true, 0);
             TransactionScenarios.settle(recording, ID, "CompleteAbort");
             inits(recording, hand);
+            markers(recording, hand);
         }
+    }
+
+    /** Markers by hand, as only a coordinator sends them: to a partition with a transaction, and to one without. */
+    private static void markers(Recording recording, ByHand hand) throws Exception {
+        for (TopicPartition partition : List.of(OUTPUT, new TopicPartition("src", 0))) {
+            for (int epoch = -1; epoch <= 1; epoch++) {
+                mark(recording, hand, partition, epoch, -1);
+            }
+        }
+        for (int epoch : new int[] {-1, 0}) {
+            mark(recording, hand, OUTPUT, epoch, 5);
+            mark(recording, hand, OUTPUT, epoch, 4);
+        }
+    }
+
+    private static void mark(
+            Recording recording, ByHand hand, TopicPartition partition, int epoch, int coordinatorEpoch)
+            throws Exception {
+        Identity as = now(recording).shifted(0, epoch);
+        int office = Math.max(coordinatorEpoch, 0);
+        hand.call(as.arguments("coordinator_epoch", office, "partition", partition.toString()),
+            new WriteTxnMarkersRequest.Builder(List.of(new WriteTxnMarkersRequest.TxnMarkerEntry(
+                as.producerId(), as.epoch(), office, TransactionResult.ABORT, List.of(partition), (short) 0)))
+                .build((short) 1));
     }
 
     /** EndTxn of both protocols, to commit and to abort, with the epoch before, the present and the next one. */
@@ -185,9 +217,14 @@ final class AnswerScenarios {
 
     private static void init(Recording recording, ByHand hand, boolean known, int epoch) throws Exception {
         Identity as = known ? now(recording).shifted(0, epoch) : new Identity(-1, (short) -1);
-        hand.call(as.arguments(), new InitProducerIdRequest.Builder(new InitProducerIdRequestData()
-            .setTransactionalId(ID).setTransactionTimeoutMs(60_000)
-            .setProducerId(as.producerId()).setProducerEpoch(as.epoch())).build((short) 5));
+        init(hand, as, 60_000);
+    }
+
+    private static void init(ByHand hand, Identity as, int timeout) throws Exception {
+        hand.call(as.arguments("timeout.ms", timeout),
+            new InitProducerIdRequest.Builder(new InitProducerIdRequestData()
+                .setTransactionalId(ID).setTransactionTimeoutMs(timeout)
+                .setProducerId(as.producerId()).setProducerEpoch(as.epoch())).build((short) 5));
     }
 
     private static void end(Recording recording, ByHand hand, int version, int epoch, boolean commits)
@@ -261,7 +298,12 @@ final class AnswerScenarios {
         commit(hand, "m-1", epoch - 1);
         commit(hand, "nobody", epoch);
         commit(hand, "", -1);
+        fetch(hand, "m-1", epoch);
+        fetch(hand, "m-1", epoch + 1);
+        fetch(hand, "nobody", epoch);
+        fetch(hand, null, -1);
         recording.call("observer", "sleep", Map.of("ms", 5000), () -> Thread.sleep(5000));
+        fetch(hand, "m-1", epoch);
         beat(hand, "m-1", epoch, false);
         commit(hand, "", -1);
         int young = beat(hand, "m-2", 0, true);
@@ -294,6 +336,16 @@ final class AnswerScenarios {
             OffsetCommitRequest.Builder.forTopicNames(data).build((short) 9));
     }
 
+    private static void fetch(ByHand hand, String member, int epoch) throws Exception {
+        var topic = new OffsetFetchRequestData.OffsetFetchRequestTopics()
+            .setName("src").setPartitionIndexes(List.of(0, 1));
+        var data = new OffsetFetchRequestData().setRequireStable(true).setGroups(List.of(
+            new OffsetFetchRequestData.OffsetFetchRequestGroup().setGroupId(GROUP).setMemberId(member)
+                .setMemberEpoch(epoch).setTopics(List.of(topic))));
+        hand.call(Map.of("member", String.valueOf(member), "epoch", epoch),
+            OffsetFetchRequest.Builder.forTopicNames(data, false).build((short) 9));
+    }
+
     private static void shareMembers(Recording recording, ByHand hand) throws Exception {
         shareBeat(hand, "nobody", 3, false);
         shareBeat(hand, "nobody", -1, false);
@@ -306,6 +358,9 @@ final class AnswerScenarios {
         recording.call("observer", "sleep", Map.of("ms", 5000), () -> Thread.sleep(5000));
         shareBeat(hand, "s-1", epoch, false);
         int young = shareBeat(hand, "s-2", 0, true);
+        shareBeat(hand, "s-3", 0, true);
+        shareBeat(hand, "s-4", 0, true);
+        shareBeat(hand, "s-3", -1, false);
         shareBeat(hand, "s-2", -1, false);
         shareBeat(hand, "s-2", -1, false);
         shareBeat(hand, "s-2", young, false);

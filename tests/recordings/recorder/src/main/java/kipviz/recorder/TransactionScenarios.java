@@ -35,7 +35,27 @@ final class TransactionScenarios {
                 TransactionScenarios::fencedAndTimedOut),
             new Scenario("compressed",
                 "Batches of three records with each compression that Kafka has.",
-                Map.of(), TransactionScenarios::compressed));
+                Map.of(), TransactionScenarios::compressed),
+            new Scenario("forgotten-id",
+                "Nobody uses a transactional id for a while: it is forgotten, and who comes then is somebody else.",
+                Map.of("transactional.id.expiration.ms", "2000",
+                    "transaction.remove.expired.transaction.cleanup.interval.ms", "500"),
+                TransactionScenarios::forgotten));
+    }
+
+    private static void forgotten(Broker broker, Recording recording) throws Exception {
+        Clients.topics(recording, "src", "output-A");
+        recording.awaitCoordinators(ID, null);
+        recording.watch(ID);
+        for (String name : List.of("producer-1", "producer-2")) {
+            try (KafkaProducer<String, String> producer = producer(broker, name, 60_000)) {
+                begin(recording, name, producer, true);
+                send(recording, name, producer, "of " + name);
+                recording.call(name, "commitTransaction", Map.of(), producer::commitTransaction);
+                settle(recording, ID, "CompleteCommit");
+            }
+            recording.call("observer", "sleep", Map.of("ms", 5000), () -> Thread.sleep(5000));
+        }
     }
 
     private static void compressed(Broker broker, Recording recording) throws Exception {
