@@ -6,12 +6,13 @@ time came first is not recorded. The answer is accepted if one of these moments 
 says. A coordinator may also still be loading.
 
 Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
-(`leaders`). Acquisition locks are in their
-leader's memory alone, so share fetches and acknowledgements are followed from the first one on
-(`sharing`). `NOT_ASKED` says of every other API why it is not, and where it is compared instead.
+(`leaders`, `fetching`, `finding`). What is in a broker's memory alone is followed from the first request
+on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
+Of what is not asked `Acceptor.why_not` says the reason.
 NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
 order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
-batch of a new leader in an internal log, whoever asks may be told NOT_COORDINATOR.
+batch of a new leader in an internal log, whoever asks may be told NOT_COORDINATOR. The epoch that a
+producer had before is in the coordinator's memory: the model is asked with it, and without.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from kipviz.messages.transactions import InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
 from kipviz.recordings.evidence import Evidence
-from kipviz.recordings.fetching import Fetching, answers
+from kipviz.recordings.fetching import UNKNOWN_SESSION, Fetching, answers
 from kipviz.recordings.finding import said_of, sought
 from kipviz.recordings.given_ids import GivenIds
-from kipviz.recordings.joining import Joining
-from kipviz.recordings.questions import questions, reply_said
+from kipviz.recordings.joining import JOINING, Joining
+from kipviz.recordings.questions import ASKED, questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked, Question, Said
@@ -51,9 +52,18 @@ from kipviz.records.transaction_state import TransactionRecord
 SLACK_MS = 50
 CLIENT = "recorded/client"
 
+# Every API that can be asked about.
+KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR")
+# Why requests of other APIs are not.
+NOT_ASKED = {
+    "METADATA": "NOT MODELLED: where brokers and partitions are, which everybody knows here",
+    "API_VERSIONS": "NOT MODELLED: releases are given, and everybody knows them",
+    "LIST_OFFSETS": "NOT MODELLED: the ends of logs, which everybody knows here",
+    "CREATE_TOPICS": "NOT MODELLED: topics are given",
+}
+NO_DECISION = "the model has no such request"
 ELSEWHERE = "another broker leads what it is about"
-# Why requests of an API are not asked at all.
-NOT_ASKED: dict[str, str] = {}
+LEADERS_UNKNOWN = "a broker's own logs do not say who leads what"
 # Fields of answers that no decision of the protocol is in, by their names in Kafka.
 LEFT_OUT = {
     "throttleTimeMs": "quotas are not modelled",
@@ -67,6 +77,7 @@ LEFT_OUT = {
     "recordsSizeInBytes": "records have no sizes here; whether there are any is compared",
     "port": "where brokers are: they are looked up at once",
     "sessionId": "a number that the broker draws",
+    "authorizedOperations": "what whoever asks may do",
     "preferredReadReplica": "NOT MODELLED: reading from followers",
     "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
     "nodeEndpoints": "where brokers are: they are looked up at once",
@@ -177,13 +188,13 @@ class Acceptor:
     def why_not(self, number: int) -> str:
         """Say why nothing of an exchange is asked."""
         exchange = self.exchanges[number]
+        if exchange.api not in KNOWN:
+            return NOT_ASKED.get(exchange.api, NO_DECISION)
         if exchange.api == "FETCH":
             return self._fetching.why_not(number) or ELSEWHERE
         if exchange.api == "FIND_COORDINATOR":
-            return "a broker's own logs do not say who leads what"
-        if exchange.api in MEMBERS:
-            return "its session began before the first request that is known"
-        return NOT_ASKED.get(exchange.api, ELSEWHERE)
+            return LEADERS_UNKNOWN
+        return UNKNOWN_SESSION if exchange.api in MEMBERS else ELSEWHERE
 
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]

@@ -22,6 +22,9 @@ NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
 # What is told of a log besides what was read.
 MARKS = 4
+UNKNOWN_SESSION = "its session began before the first request that is known"
+# A broker keeps so many sessions only, and none over a restart (FETCH_SESSION_ID_NOT_FOUND).
+FORGOTTEN: Said = (("error", error_name(70)),)
 CLOSES = "it closes its session and asks for nothing"
 # In the answer to a reader of all records there is no list.
 NO_LIST = None
@@ -61,7 +64,7 @@ class Fetching:
         """Say why nothing of a fetch is asked."""
         within, partitions = self._before[number]
         if within and not partitions:
-            return "its session began before the first request that is known"
+            return UNKNOWN_SESSION
         return CLOSES if not partitions else ""
 
     def reads(self, number: int, exchange: Exchange) -> Iterator[Read]:
@@ -82,9 +85,10 @@ class Fetching:
             else:
                 marks = _marks(error, part, committed=partitions[partition].committed)
                 yield Read(partition, partitions[partition], marks)
-        if not error:
-            silent: Said = NOTHING_NEW if within else (("error", "no answer"),)
-            yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
+        silent: Said = NOTHING_NEW if within else (("error", "no answer"),)
+        if error:
+            silent = (("error", error_name(error)),)
+        yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
 
 
 def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
@@ -94,6 +98,7 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
         whole = _said("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
         yield whole[:MARKS]
         return
+    yield FORGOTTEN
     if not log.start_offset <= reading.offset <= log.end_offset:
         yield _said("OFFSET_OUT_OF_RANGE", -1, -1, -1)
         return

@@ -21,7 +21,7 @@ class GivenIds:
     def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
         self._first = first
         self._given = tuple(
-            (x.answered_ms, x.response["producerId"])
+            (x.received_ms, x.answered_ms, x.response["producerId"])
             for x in exchanges
             if x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0
         )
@@ -35,8 +35,9 @@ class GivenIds:
         following = self._following(exchange)
         if following is None:
             return (exchange.response["producerId"],)
-        begin, last = exchange.received_ms, exchange.answered_ms
-        meanwhile = max(sum(begin <= at <= last for at, _ in self._given), 1)
+        begin, end = exchange.received_ms, exchange.answered_ms
+        together = sum(came <= end and told >= begin for came, told, _ in self._given)
+        meanwhile = max(together, 1)
         block = following - following % BLOCK + BLOCK
         return (*range(following, following + meanwhile), *range(block, block + meanwhile))
 
@@ -46,5 +47,5 @@ class GivenIds:
 
     def _following(self, exchange: Exchange) -> int | None:
         """Give the id behind those that were given before an exchange; None if nobody knows."""
-        before = [given for at, given in self._given if at < exchange.received_ms]
+        before = [given for _, told, given in self._given if told < exchange.received_ms]
         return max(before) + 1 if before else self._first

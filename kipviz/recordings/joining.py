@@ -37,11 +37,13 @@ HANDLERS: dict[str, Callable[..., Effects]] = {
     "HEARTBEAT": classic_membership.on_heartbeat,
     "LEAVE_GROUP": classic_membership.on_leave_group,
 }
-TAKEN, ANSWERED = range(2)
 # How many things that no request log tells may happen between two recorded ones.
-UNSEEN_MAX = 4
+UNSEEN_MAX, UNSEEN_BEFORE = 3, 2
 # Requests that come within so many ms may have come the other way round: their times are rounded.
 TOGETHER_MS = 2
+TOGETHER_MAX = 4
+# A request whose time is rounded may have come before an answer of the same time.
+ROUNDED_MS = 1
 # One request may name several members.
 MOST_MEMBERS = 1_000
 Place = tuple[str, str]
@@ -79,22 +81,17 @@ class Joining:
 
     def _followed(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and say of each answer whether the model can give it."""
-        steps = [
-            (at, kind, number)
-            for number in self._asked
-            for at, kind in (
-                (self._exchanges[number].received_ms, TAKEN),
-                (self._exchanges[number].answered_ms, ANSWERED),
-            )
-        ]
-        taken: list[int] = []
-        for at, kind, number in sorted(steps):
-            if kind == TAKEN:
-                taken.append(number)
-                continue
-            self._hand_in(taken)
-            taken = []
-            yield from self._answered(number, at)
+        exchanges = self._exchanges
+        waiting = sorted(self._asked, key=lambda n: exchanges[n].received_ms)
+        for number in sorted(self._asked, key=lambda n: exchanges[n].answered_ms):
+            at = exchanges[number].answered_ms
+            early = [n for n in waiting if exchanges[n].received_ms < at or n == number]
+            late = [
+                n for n in waiting if n not in early and exchanges[n].received_ms <= at + ROUNDED_MS
+            ]
+            taken, verdicts = self._answered(number, early, late)
+            waiting = [n for n in waiting if n not in taken]
+            yield from verdicts
             self._history.append((at, self._ways))
 
     def groups_between(self, begin: int, end: int) -> Iterator[Table[str, ClassicGroup]]:
@@ -109,22 +106,21 @@ class Joining:
 
     # -- one thing after the other -----------------------------------------------------------------
 
-    def _hand_in(self, numbers: list[int]) -> None:
+    def _handed_in(self, ways: tuple[Follower, ...], numbers: list[int]) -> tuple[Follower, ...]:
         """Hand requests in, those that came together in every order."""
         together: list[int] = []
         for number in numbers:
             at = self._exchanges[number].received_ms
             if together and at - self._exchanges[together[-1]].received_ms > TOGETHER_MS:
-                self._ways = self._handed(together)
+                ways = self._handed(ways, together)
                 together = []
             together.append(number)
-        if together:
-            self._ways = self._handed(together)
+        return self._handed(ways, together) if together else ways
 
-    def _handed(self, together: list[int]) -> tuple[Follower, ...]:
+    def _handed(self, ways: tuple[Follower, ...], together: list[int]) -> tuple[Follower, ...]:
         found: dict[Follower, None] = {}
-        for order in permutations(together) if len(together) <= UNSEEN_MAX else (together,):
-            for way in self._ways:
+        for order in permutations(together) if len(together) <= TOGETHER_MAX else (together,):
+            for way in ways:
                 after = way
                 for number in order:
                     after = self._taken(after, number)
@@ -179,26 +175,36 @@ class Joining:
                 way = self._carried_out(way, shard, heard, on)
         return way
 
-    def _answered(self, number: int, at: int) -> Iterator[Asked]:
-        """Compare what a member was told with the model's answer."""
+    def _answered(
+        self, number: int, early: list[int], late: list[int]
+    ) -> tuple[list[int], list[Asked]]:
+        """Compare what a member was told with the model's answer.
+
+        Give which of the requests that came before it, or may have, are taken; and what is said of it.
+        """
         exchange, askings = self._exchanges[number], self._asked[number]
-        shard, _, coordinator = self._office(self._ways[0], number)
-        if coordinator is None:
-            return
+        if self._office(self._ways[0], number)[2] is None:
+            return early, []
         recorded = [recorded_of(exchange, asking) for asking in askings]
-        reached = self._reached(lambda way: self._says(way, number) == recorded, shard, number)
-        ways = reached or self._ways
-        said = [self._says(way, number) for way in ways]
+        taken, reached = early, self._reached(recorded, number, early)
+        if late and not reached:
+            taken = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
+            reached = self._reached(recorded, number, taken)
+        if not reached:
+            taken, reached = early, self._handed_in(self._ways, early)
+        said = [self._says(way, number) for way in reached]
         first = number * MOST_MEMBERS
         over = [
             way.but(answers=_without(way.answers, range(first, first + len(askings))))
-            for way in ways
+            for way in reached
         ]
         self._ways = tuple(dict.fromkeys(over))
+        verdicts = []
         for place, asking in enumerate(askings):
             about = f"{asking.group_id} {asking.member_id or asking.named}"
             possible = tuple(dict.fromkeys(each[place] for each in said if each[place]))
-            yield Asked(number, exchange.api, about, recorded[place], possible)
+            verdicts.append(Asked(number, exchange.api, about, recorded[place], possible))
+        return taken, verdicts
 
     def _says(self, way: Follower, number: int) -> list[Said]:
         first = number * MOST_MEMBERS
@@ -207,20 +213,24 @@ class Joining:
         names = {model: name for (of, name), model in way.names.items() if of == group}
         return [() if each is None else said_of(each, names) for each in found]
 
-    def _reached(
-        self, holds: Callable[[Follower], bool], shard: str, number: int
-    ) -> tuple[Follower, ...]:
-        """Give the ways for which something holds, if need be after what no request log tells."""
-        ways = dict.fromkeys(self._ways)
-        for _ in range(UNSEEN_MAX):
-            found = tuple(way for way in ways if holds(way))
-            if found:
-                return found
-            ways = dict.fromkeys(each for way in ways for each in self._unseen(way, shard, number))
-        return tuple(way for way in ways if holds(way))
+    def _reached(self, recorded: list[Said], number: int, taken: list[int]) -> tuple[Follower, ...]:
+        """Give the ways that say what was recorded, if need be with what no request log tells.
 
-    def _unseen(self, way: Follower, shard: str, number: int) -> Iterator[Follower]:
-        _, on, coordinator = self._office(way, number)
+        That may have been before the requests came, or while they waited for their answers.
+        """
+        ways = dict.fromkeys(self._ways)
+        for _ in range(UNSEEN_BEFORE):
+            handed = dict.fromkeys(self._handed_in(tuple(ways), taken))
+            for _ in range(UNSEEN_MAX):
+                reached = tuple(way for way in handed if self._says(way, number) == recorded)
+                if reached:
+                    return reached
+                handed = dict.fromkeys(e for w in handed for e in self._unseen(w, number))
+            ways = dict.fromkeys(each for way in ways for each in self._unseen(way, number))
+        return ()
+
+    def _unseen(self, way: Follower, number: int) -> Iterator[Follower]:
+        shard, on, coordinator = self._office(way, number)
         if coordinator is None:
             return
         for delay in classic_membership.delays(coordinator):

@@ -16,6 +16,7 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
+    DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
     ReadShareGroupStateSummary,
@@ -295,6 +296,11 @@ def _initialize_state(x: Exchange, names: Names) -> Taken:
         yield key, message, only(told["errorCode"])
 
 
+def _delete_state(x: Exchange, names: Names) -> Taken:
+    for key, _, told in _keyed(x):
+        yield key, DeleteShareGroupState(key), only(told["errorCode"])
+
+
 def _read_state(x: Exchange, names: Names) -> Taken:
     for key, one, told in _keyed(x):
         yield (
@@ -396,6 +402,7 @@ ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], 
     "CONSUMER_GROUP_HEARTBEAT": (_group_heartbeat, _reply(_membership)),
     "SHARE_GROUP_HEARTBEAT": (_share_heartbeat, _reply(_membership)),
     "INITIALIZE_SHARE_GROUP_STATE": (_initialize_state, _reply(_error)),
+    "DELETE_SHARE_GROUP_STATE": (_delete_state, _reply(_error)),
     "READ_SHARE_GROUP_STATE": (_read_state, _reply(_state)),
     "READ_SHARE_GROUP_STATE_SUMMARY": (_read_summary, _reply(_summary)),
     "WRITE_SHARE_GROUP_STATE": (_write_state, _reply(_error)),

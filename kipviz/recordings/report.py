@@ -44,7 +44,10 @@ class Report(Value, frozen=True):
             yield from _differs(each)
         if self.not_asked:
             yield from ("", "not asked:")
-            yield from (f"  {n:>5}  {api}: {reason}" for api, reason, n in self.not_asked)
+            for reason in dict.fromkeys(reason for _, reason, _ in self.not_asked):
+                which = [(api, n) for api, why, n in self.not_asked if why == reason]
+                told = ", ".join(f"{n} {api}" for api, n in which)
+                yield f"  {sum(n for _, n in which):>5}  {reason}: {told}"
 
     def document(self) -> dict[str, Any]:
         """Give it as plain data."""

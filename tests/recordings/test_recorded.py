@@ -34,14 +34,27 @@ SCENARIOS = (
 )
 # What was recorded of the newest release only.
 MORE = (
+    "classic-members",
+    "classic-static",
+    "forgotten-id",
+    "group-answers",
+    "idempotent",
     "members",
     "older-client",
+    "older-client-members",
     "older-client-version-0",
     "operator",
+    "reader",
+    "share-answers",
     "share-committed",
+    "share-dead-letters",
     "share-implicit",
+    "share-operator",
+    "share-partitions",
     "share-renew",
     "share-two-members",
+    "transaction-answers",
+    "transaction-answers-version-1",
     "transaction-version-0",
     "transaction-version-1",
     "transaction-version-upgrade",
@@ -114,6 +127,7 @@ def test_a_recording_of_another_feature_level_says_it(scenario):
         "older-client-version-0": 0,
         "transaction-version-0": 0,
         "transaction-version-1": 1,
+        "transaction-answers-version-1": 1,
         "transaction-version-upgrade": 1,
     }
     recording = load_recording(HERE / "kafka-4.4.0" / scenario)

@@ -1,0 +1,112 @@
+"""What readers were told: marks, aborted transactions, and within a session only what is new."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kipviz.brokers.partition_log import AbortedTransaction, PartitionLog
+from kipviz.core.log import Log
+from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.evidence import of_recording
+from kipviz.recordings.fetching import NOTHING_NEW, Read, Reading, answers
+from kipviz.recordings.recorded import Exchange, load_recording
+
+READER = Path(__file__).parent / "kafka-4.4.0" / "reader"
+LOG = PartitionLog(
+    "p-0",
+    end_offset=9,
+    high_watermark=9,
+    aborted=Log.of(
+        [
+            AbortedTransaction(1, 0, 3, 4),
+            AbortedTransaction(2, 1, 6, 7),
+            AbortedTransaction(1, 7, 8, 9),
+        ]
+    ),
+)
+
+
+def said(offset: int, *, committed: bool = True, told: tuple[int, int] = (-1, -1), **more: bool):
+    """Give what a reader at an offset may be told of the log."""
+    read = Read("p-0", Reading(offset, committed, *told), ())
+    return tuple(answers(LOG, read, indexed=more.get("indexed", False)))
+
+
+def aborted(found) -> list[tuple]:
+    """Give the lists of aborted transactions among some answers."""
+    return [dict(each)["aborted"] for each in found if "aborted" in dict(each)]
+
+
+def test_a_reader_of_committed_records_is_told_every_aborted_transaction_from_its_offset_on() -> (
+    None
+):
+    assert aborted(said(0)) == [((1, 0), (2, 1), (1, 7))]
+    assert aborted(said(4)) == [((2, 1), (1, 7))]
+    assert aborted(said(9)) == [()]
+
+
+def test_a_reader_of_all_records_is_told_none() -> None:
+    assert aborted(said(0, committed=False)) == [None]
+
+
+def test_in_a_long_log_it_depends_on_how_far_a_read_got() -> None:
+    lists = aborted(said(0, indexed=True))
+    assert set(lists) == {((1, 0), (2, 1), (1, 7)), ((1, 0), (2, 1)), ((1, 0),)}
+
+
+def test_a_session_keeps_silent_about_a_partition_of_which_it_has_told_the_marks() -> None:
+    assert NOTHING_NEW in said(9, told=(9, 0))
+    assert NOTHING_NEW not in said(9, told=(8, 0))
+    assert NOTHING_NEW not in said(8, told=(9, 0))
+
+
+def test_a_reader_behind_the_end_is_told_that_it_is_out_of_range() -> None:
+    assert said(10)[-1][:1] == (("error", "OFFSET_OUT_OF_RANGE"),)
+
+
+def test_the_recorded_reader_hears_of_aborted_transactions_of_an_open_one_and_of_nothing() -> None:
+    asked = [a for a in Acceptor(of_recording(READER)).asked() if a.api == "FETCH"]
+    assert all(each.accepted for each in asked)
+    lists = {dict(each.recorded).get("aborted") for each in asked}
+    assert {None, (), ((0, 0), (0, 4)), ((0, 6),)} <= lists
+    assert NOTHING_NEW in {each.recorded for each in asked}
+    assert "OFFSET_OUT_OF_RANGE" in {dict(each.recorded)["error"] for each in asked}
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_an_aborted_transaction_that_is_not_told_is_missed(at: int) -> None:
+    acceptor = Acceptor(of_recording(READER))
+    number, exchange = next(
+        (n, x)
+        for n, x in enumerate(load_recording(READER).wire)
+        if x.api == "FETCH" and x.response["responses"]
+    )
+    topic = exchange.response["responses"][0]
+    part = topic["partitions"][0]
+    listed = part["abortedTransactions"]
+    assert len(listed) == 2
+    less = part.set("abortedTransactions", (listed[at],))
+    response = exchange.response.set("responses", (topic.set("partitions", (less,)),))
+    (verdict,) = acceptor.of(number, exchange.but(response=response))
+    assert not verdict.accepted
+
+
+def from_its_beginning(exchange: Exchange) -> bool:
+    """Say whether a fetch asks for what has been there all the time."""
+    parts = [p for topic in exchange.request["topics"] for p in topic["partitions"]]
+    return [part["fetchOffset"] for part in parts] == [0]
+
+
+def test_silence_where_there_is_something_new_is_not_accepted() -> None:
+    acceptor = Acceptor(of_recording(READER))
+    number, exchange = next(
+        (n, x)
+        for n, x in enumerate(acceptor.exchanges)
+        if x.api == "FETCH" and x.request["sessionEpoch"] > 0 and from_its_beginning(x)
+    )
+    silent = exchange.but(response=exchange.response.set("responses", ()))
+    (verdict,) = acceptor.of(number, silent)
+    assert verdict.recorded == NOTHING_NEW
+    assert not verdict.accepted

@@ -1,0 +1,123 @@
+"""Groups of the classic protocol, followed: what their members were told, and where their groups are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipviz.core.table import Table
+from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.evidence import Evidence, of_recording
+from kipviz.recordings.joining import JOINING
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recording_error import RecordingError
+from tests.recordings.changed import changed
+
+RELEASE = Path(__file__).parent / "kafka-4.4.0"
+FOLLOWED = ["classic-members", "classic-static", "group-answers", "older-client-members"]
+
+
+def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
+    """Say whether a recording is not accepted any more with another exchange in it."""
+    wire = evidence.exchanges
+    exchanges = (*wire[:number], other, *wire[number + 1 :])
+    try:
+        return any(not v.accepted for v in Acceptor(evidence.but(exchanges=exchanges)).joined())
+    except RecordingError:
+        return True
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_every_answer_to_a_member_is_one_of_the_model_s(name: str) -> None:
+    evidence = of_recording(RELEASE / name)
+    verdicts = Acceptor(evidence).joined()
+    for verdict in verdicts:
+        assert verdict.accepted, verdict
+    asked = Counter(verdict.api for verdict in verdicts)
+    sent = Counter(x.api for x in evidence.exchanges if x.api in JOINING)
+    assert asked >= sent  # one request to leave may name several members
+    assert set(asked) == set(sent)
+
+
+def test_the_recordings_have_what_can_become_of_a_member() -> None:
+    errors = {
+        value
+        for name in FOLLOWED
+        for verdict in Acceptor(of_recording(RELEASE / name)).joined()
+        for what, value in verdict.recorded
+        if what in ("error", "member")
+    }
+    assert errors >= {
+        "NONE",
+        "MEMBER_ID_REQUIRED",
+        "REBALANCE_IN_PROGRESS",
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "FENCED_INSTANCE_ID",
+    }
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_an_answer_with_any_number_changed_is_not_accepted(name: str) -> None:
+    evidence = of_recording(RELEASE / name)
+    beats: Counter[Any] = Counter()
+    for number, exchange in enumerate(evidence.exchanges):
+        if exchange.api not in JOINING:
+            continue
+        beats[exchange.api, exchange.response["errorCode"]] += 1
+        if beats[exchange.api, exchange.response["errorCode"]] > 3:
+            continue  # heartbeats are many, and all alike
+        for answer in changed(exchange.response):
+            assert refused(evidence, number, exchange.but(response=answer)), (number, answer)
+
+
+def test_another_leader_or_another_assignment_is_not_accepted() -> None:
+    evidence = of_recording(RELEASE / "classic-members")
+    wire = evidence.exchanges
+    joins = [n for n, x in enumerate(wire) if x.api == "JOIN_GROUP" and x.response["leader"]]
+    for number in joins:
+        other = wire[number].response.set("leader", "somebody")
+        assert refused(evidence, number, wire[number].but(response=other))
+    syncs = [n for n, x in enumerate(wire) if x.api == "SYNC_GROUP" and x.response["assignment"]]
+    given = {wire[n].response["assignment"]: n for n in syncs}
+    assert len(given) > 1
+    for number in syncs:
+        mine = wire[number].response["assignment"]
+        theirs = next(each for each in given if each != mine)
+        other = wire[number].response.set("assignment", theirs)
+        assert refused(evidence, number, wire[number].but(response=other))
+
+
+def test_a_name_that_is_not_made_of_the_client_s_own_is_not_accepted() -> None:
+    evidence = of_recording(RELEASE / "classic-members")
+    number, join = next((n, x) for n, x in enumerate(evidence.exchanges) if x.api == "JOIN_GROUP")
+    assert join.response["memberId"].startswith("member-1-")
+    other = join.response.set("memberId", "another-1")
+    assert refused(evidence, number, join.but(response=other))
+
+
+def test_a_commit_is_asked_of_the_group_as_its_members_have_made_it() -> None:
+    """Between JoinGroup and SyncGroup nothing of the group is in the log."""
+    acceptor = Acceptor(of_recording(RELEASE / "group-answers"))
+    found = [
+        asked
+        for number, exchange in enumerate(acceptor.exchanges)
+        if exchange.api == "OFFSET_COMMIT" and exchange.request["groupId"] == "my-group-5"
+        for asked in acceptor.of(number, exchange)
+    ]
+    said = [asked.recorded for asked in found]
+    assert (("src-0", "REBALANCE_IN_PROGRESS"),) in said
+    assert all(asked.accepted for asked in found)
+
+
+def test_a_request_that_lacks_a_field_is_refused_with_what_it_lacks() -> None:
+    evidence = of_recording(RELEASE / "classic-members")
+    wire = evidence.exchanges
+    number = next(n for n, x in enumerate(wire) if x.api == "SYNC_GROUP")
+    other = wire[number].but(request=Table.of({"groupId": "my-group-4"}))
+    exchanges = (*wire[:number], other, *wire[number + 1 :])
+    with pytest.raises(RecordingError, match=r"A request of a member of a group lacks"):
+        Acceptor(evidence.but(exchanges=exchanges))
