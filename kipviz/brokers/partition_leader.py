@@ -228,7 +228,9 @@ def _append(
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
         base_offset, appends = batch.base_offset, True
-    answer = ProduceResponse(Errors.NONE, me.shard, request.base_sequence, base_offset)
+    answer = ProduceResponse(
+        Errors.NONE, me.shard, request.base_sequence, base_offset, request.correlation_id
+    )
     last = base_offset + len(request.records) - 1
     if last < log.high_watermark:
         return Effects(me, replies=(Reply(reply_to, answer),))
@@ -249,5 +251,10 @@ def _refused(
 
 def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, error: Errors) -> Effects:
     means = PRODUCE_ERROR if enlistment.enlists(request) else VERIFIED_ERROR
-    answer = ProduceResponse(means.get(error, error), me.shard, request.base_sequence)
+    answer = ProduceResponse(
+        means.get(error, error),
+        me.shard,
+        request.base_sequence,
+        correlation_id=request.correlation_id,
+    )
     return Effects(me, replies=(Reply(reply_to, answer),))

@@ -13,6 +13,7 @@ from kipviz.clients.application import Application, Line
 from kipviz.clients.calls import CALLS, STAGING, client_of
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.kinds import Client
+from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
@@ -24,10 +25,13 @@ from kipviz.messages.events import CallStarted, MessageSent
 # What Kafka calls the classes of clients, and the thread that each has (KIP-1310 3.4 for the last).
 CLASSES: dict[type, tuple[str, str]] = {
     Producer: ("KafkaProducer", "sender thread"),
+    PipelinedProducer: ("KafkaProducer", "sender thread"),
     Consumer: ("KafkaConsumer", "network thread"),
     ShareConsumer: ("KafkaShareConsumer", "network thread"),
     TransactionSession: ("TransactionSession", "network thread"),
 }
+# Those of them that have an accumulator.
+ACCUMULATE = (Producer, PipelinedProducer)
 APPLICATION_THREAD = "application thread"
 
 
@@ -117,7 +121,9 @@ def ledger(trace: Trace) -> Ledger:
         for app in world.applications.values():
             for client in app.clients:
                 records = (
-                    sum(len(b.records) for b in client.batches) if type(client) is Producer else 0
+                    sum(len(b.records) for b in client.batches)
+                    if isinstance(client, Producer) and type(client) in ACCUMULATE
+                    else 0
                 )
                 waiting[client.source] = max(waiting[client.source], records)
     owners = [
@@ -159,7 +165,7 @@ def _owner(
         )
         for broker in brokers
     )
-    accumulates = type(client) is Producer
+    accumulates = type(client) in ACCUMULATE
     bound_to = client.session if isinstance(client, Producer) else ""
     return Owner(
         app.name,

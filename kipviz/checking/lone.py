@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clients.application import Application
+from kipviz.clients.in_flight import NumberingProducer
 from kipviz.clients.kinds import next_request
-from kipviz.clients.plain_producer import PlainProducer
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
 from kipviz.cluster.deadlines import clients_are_timed
 from kipviz.cluster.model import ClusterModel
@@ -79,7 +79,7 @@ class LoneSteps:
             return None
         owed, answers = _wires(world)
         for name, app in world.applications.items():
-            if not app.alive or name in owed or isinstance(app.producer, PlainProducer):
+            if not app.alive or name in owed or isinstance(app.producer, NumberingProducer):
                 continue
             own = [a for a in enabled if _acts_on(a) == name]
             if len(own) == 1 and self._is_free(world, app, own[0], answers.get(name, 0)):

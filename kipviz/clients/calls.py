@@ -24,7 +24,7 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.kinds import Client, MemberConsumer, send
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer, ProducerState
@@ -125,9 +125,7 @@ def _send(me: Application, line: Line, rules: ClientRules) -> Application:
         last = me.records[-1]
         outputs = (DataRecord(f"{note} of {last.partition}: {last.offset + 1}"),)
     producer = _producer(me, line)
-    if isinstance(producer, PlainProducer):
-        return me.with_client(plain.send(producer, to, outputs))
-    return me.with_client(transactional.send(_producer(me, line), to, outputs))
+    return me.with_client(send(producer, to, outputs))
 
 
 def _flush(me: Application, line: Line, rules: ClientRules) -> Application:

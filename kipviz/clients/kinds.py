@@ -15,6 +15,7 @@ from kipviz.clients import (
     consumer,
     external_database,
     group_consumer,
+    pipelined_producer,
     plain_producer,
     producer,
     share_consumer,
@@ -26,6 +27,8 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.outgoing import OutgoingBatch
+from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
@@ -33,6 +36,7 @@ from kipviz.clients.share_member import ShareMember
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
+from kipviz.records.batches import DataRecord
 
 # A consumer that is a member of a regular group, by either protocol.
 MemberConsumer: TypeAlias = GroupConsumer | ClassicConsumer
@@ -72,6 +76,7 @@ class Kind(Protocol):
 KINDS: dict[type, Kind] = {
     Producer: producer,
     PlainProducer: plain_producer,
+    PipelinedProducer: pipelined_producer,
     Consumer: consumer,
     GroupConsumer: group_consumer,
     ClassicConsumer: classic_consumer,
@@ -149,6 +154,25 @@ def awaits_poll(me: Client) -> bool:
 def on_missed_poll(me: Any) -> Any:
     """Let max.poll.interval.ms be over for a member of a group."""
     return getattr(KINDS[type(me)], "on_missed_poll")(me)  # noqa: B009  not every kind has it
+
+
+def send(me: Any, partition: str, records: tuple[DataRecord, ...]) -> Any:
+    """Hand records to a producer for a partition."""
+    return getattr(KINDS[type(me)], "send")(me, partition, records)  # noqa: B009  producers have it
+
+
+def expiring(me: Client | None) -> OutgoingBatch | None:
+    """Give the batch of a producer for which delivery.timeout.ms may be over, if there is one."""
+    if not isinstance(me, Producer):
+        return None
+    ask = getattr(KINDS[type(me)], "expiring", producer.expiring)
+    found: OutgoingBatch | None = ask(me)
+    return found
+
+
+def expired(me: Any) -> Any:
+    """Let a producer give a batch up after delivery.timeout.ms."""
+    return getattr(KINDS[type(me)], "expired")(me)  # noqa: B009  producers have it
 
 
 def restarted(me: C, life: int) -> C:

@@ -4,19 +4,18 @@ WHO: a client process. WHERE IN KAFKA: KafkaProducer, Sender, RecordAccumulator,
   (isTransactional() is false), TxnPartitionMap.
 KIPS: KIP-98 (idempotence), KIP-360 (the client bumps its own epoch), KIP-185, KIP-679 (on by default).
 DURABILITY: none; the next process gets another producer id, and nobody knows it as the same one.
-NOT MODELLED: batching by size and time (what one send() brings is one batch); two partitions of one
-  broker, which share a connection and its max.in.flight.requests; the identity is asked for with the
-  first batch, in Kafka when the sender starts; a batch on the wire does not expire.
+NOT MODELLED: batching by size and time (what one send() brings is one batch); the identity is asked
+  for with the first batch, in Kafka when the sender starts; a batch on the wire does not expire.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
-
+from kipviz.clients import in_flight
 from kipviz.clients import producer as transactional
-from kipviz.clients.producer import OutgoingBatch, Producer, ProducerState
+from kipviz.clients.in_flight import NumberingProducer, numbered_batches, replaced, tracked
+from kipviz.clients.outgoing import NumberedBatch
+from kipviz.clients.producer import ProducerState
 from kipviz.clients.producer_errors import EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
-from kipviz.core.table import Table
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -26,47 +25,13 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.transaction_state import EPOCH_MAX
 
 S = ProducerState
-# The most that an idempotent producer may have on the way: a leader knows its last five batches.
-MAX_IN_FLIGHT = 5
-Identity = tuple[int, int]
 
 
-class NumberedBatch(OutgoingBatch, frozen=True):
-    """A batch that gets identity and sequence when it is first sent, -1 before.
+class PlainProducer(NumberingProducer, frozen=True, dict=True):
+    """A producer of which a broker knows no name; `failed` are the values of records given up."""
 
-    `wire` is the sequence that it was last sent with, `flight` its place among those on the wire.
-    `reset` says that its sequence was given anew, with another epoch.
-    """
-
-    identity: Identity = (-1, -1)
-    wire: int = -1
-    flight: int = 0
-    reset: bool = False
-
-
-class PlainProducer(Producer, frozen=True, dict=True):
-    """What it holds besides: per partition, what is acknowledged and what is not known.
-
-    `idempotence` is enable.idempotence, `max_in_flight` max.in.flight.requests.per.connection. `acked`
-    has the last acknowledged sequence of a partition, `of` the identity with which it counts, and
-    `unresolved` the sequence behind a batch that was sent and expired: whether a leader has it is open.
-    `failed` are the values of records that were given up.
-    """
-
-    idempotence: bool = True
-    max_in_flight: int = MAX_IN_FLIGHT
-    acked: Table[str, int] = Table.of()
-    of: Table[str, Identity] = Table.of()
-    unresolved: Table[str, int] = Table.of()
     failed: tuple[str, ...] = ()
 
-    @property
-    def identity(self) -> Identity:
-        """The producer id and epoch that new batches get."""
-        return (self.producer_id, self.producer_epoch)
-
-
-P = TypeVar("P", bound=PlainProducer)
 
 # -- calls of the application thread ----------------------------------------------------------
 
@@ -85,39 +50,22 @@ def flush(me: PlainProducer) -> PlainProducer:
 
 
 def next_request(me: PlainProducer) -> Message | None:
-    """Give what the sender puts on the wire next: its request for an identity, else a batch.
-
-    Of a partition several may be on the way. One that has to be sent again waits until all before
-    it are through, and everything waits behind it. Source:
-    RecordAccumulator.shouldStopDrainBatchesForPartition.
-    """
+    """Give what the sender puts on the wire next: its request for an identity, else a batch."""
     if me.state is S.FATAL_ERROR or not me.batches:
         return None
     if me.idempotence and me.producer_id < 0:
         return None if me.on_wire is not None else InitProducerId("", NO_TIME_LIMIT)
-    for partition in dict.fromkeys(b.partition for b in me.batches):
-        batch = _next_of(me, partition)
-        if batch is not None:
-            numbered = _numbered(me, batch)
-            return Produce("", partition, *numbered.identity, numbered.base_sequence, batch.records)
-    return None
+    batch = in_flight.next_batch(me, dict.fromkeys(b.partition for b in me.batches))
+    if batch is None:
+        return None
+    return Produce("", batch.partition, *batch.identity, batch.base_sequence, batch.records)
 
 
 def sent(me: PlainProducer, request: Message, broker: int) -> tuple[PlainProducer, Message]:
     """Note that a request is on the wire; a new batch has its number now."""
     if not isinstance(request, Produce):
         return me.but(on_wire=request, on_wire_broker=broker, state=S.INITIALIZING), request
-    batch = _next_of(me, request.partition)
-    assert batch is not None, request
-    numbered, partition = _numbered(me, batch), request.partition
-    if me.idempotence and batch.base_sequence < 0:
-        if me.of.get(partition) != me.identity:
-            me = me.but(of=me.of.set(partition, me.identity), acked=me.acked.without(partition))
-        behind = numbered.base_sequence + len(batch.records)
-        me = me.but(sequences=me.sequences.set(partition, behind))
-    last = max((b.flight for b in _tracked(me, partition) if b.broker >= 0), default=0)
-    on_wire = numbered.but(broker=broker, sent=True, wire=numbered.base_sequence, flight=last + 1)
-    return _replaced(me, [(batch, on_wire)]), request
+    return in_flight.put_on_wire(me, request.partition, broker), request
 
 
 def on_response(me: PlainProducer, message: Message) -> PlainProducer:
@@ -131,8 +79,12 @@ def on_response(me: PlainProducer, message: Message) -> PlainProducer:
     assert isinstance(message, InitProducerIdResponse), message
     if message.error is Errors.NONE:
         identity = (message.producer_id, message.producer_epoch)
-        anew = [(b, b.but(identity=identity)) for b in _all(me) if b.reset and b.identity[0] < 0]
-        me = _replaced(me, anew).but(
+        anew = [
+            (b, b.but(identity=identity))
+            for b in numbered_batches(me)
+            if b.reset and b.identity[0] < 0
+        ]
+        me = replaced(me, anew).but(
             producer_id=identity[0], producer_epoch=identity[1], state=S.READY
         )
         for partition in dict.fromkeys(b.partition for b, _ in anew):
@@ -145,13 +97,12 @@ def on_response(me: PlainProducer, message: Message) -> PlainProducer:
         state=S.UNINITIALIZED if refused else S.FATAL_ERROR,
         error=f"InitProducerId: {message.error.name}",
     )
-    return _settled(_given_up(me, _all(me)))
+    return _settled(_given_up(me, numbered_batches(me)))
 
 
 def on_disconnected(me: PlainProducer, broker: int) -> PlainProducer:
     """Send again what was on a broken connection; with their numbers, leaders recognise them."""
-    lost = [(b, b.but(broker=-1, flight=0)) for b in _all(me) if b.broker == broker]
-    me = _replaced(me, lost)
+    me = in_flight.on_disconnected(me, broker)
     if me.on_wire is not None and me.on_wire_broker == broker:
         me = me.but(on_wire=None, on_wire_broker=-1, state=S.UNINITIALIZED)
     return me
@@ -160,17 +111,12 @@ def on_disconnected(me: PlainProducer, broker: int) -> PlainProducer:
 def expired(me: PlainProducer) -> PlainProducer:
     """Give a batch up after delivery.timeout.ms.
 
-    If it was sent, nobody knows whether a leader has it: its partition sends nothing new until what
-    is on the way shows it. Source: Sender.failExpiredBatches, TransactionManager.maybeResolveSequences.
+    Source: Sender.failExpiredBatches, TransactionManager.maybeResolveSequences.
     """
     batch = transactional.expiring(me)
     assert isinstance(batch, NumberedBatch), batch
     me = _given_up(me, (batch,)).but(error=f"Produce: {EXPIRED.name}")
-    if me.idempotence and batch.sent:
-        behind = batch.base_sequence + len(batch.records)
-        behind = max(behind, me.unresolved.get(batch.partition, 0))
-        me = me.but(unresolved=me.unresolved.set(batch.partition, behind))
-    return _settled(me)
+    return _settled(in_flight.left_open(me, batch) if me.idempotence and batch.sent else me)
 
 
 connected = transactional.connected
@@ -184,45 +130,6 @@ def restarted(me: PlainProducer, life: int) -> PlainProducer:
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def _all(me: PlainProducer) -> tuple[NumberedBatch, ...]:
-    return tuple(b for b in me.batches if isinstance(b, NumberedBatch))
-
-
-def _tracked(me: PlainProducer, partition: str) -> tuple[NumberedBatch, ...]:
-    """Give the batches of a partition that were sent and are not through."""
-    return tuple(b for b in _all(me) if b.partition == partition and b.sent)
-
-
-def _next_of(me: PlainProducer, partition: str) -> NumberedBatch | None:
-    """Give the batch of a partition that may be sent now, if there is one."""
-    own = [b for b in _all(me) if b.partition == partition]
-    batch = next((b for b in own if b.broker < 0), None)
-    flying = sum(b.broker >= 0 for b in own)
-    if batch is None or flying >= me.max_in_flight:
-        return None
-    if not me.idempotence:
-        return batch
-    if batch.base_sequence >= 0:
-        return batch if own[0] is batch else None
-    stale = me.of.get(partition, me.identity) != me.identity and own[0].sent
-    return None if stale or partition in me.unresolved else batch
-
-
-def _numbered(me: PlainProducer, batch: NumberedBatch) -> NumberedBatch:
-    """Give a batch its identity and sequence, if it has none yet."""
-    if not me.idempotence or batch.base_sequence >= 0:
-        return batch
-    counts = me.of.get(batch.partition) == me.identity
-    first = me.sequences.get(batch.partition, 0) if counts else 0
-    return batch.but(base_sequence=first, identity=me.identity)
-
-
-def _replaced(me: P, changes: list[tuple[NumberedBatch, NumberedBatch]]) -> P:
-    """Change batches where they stand; equal ones are told apart by which object they are."""
-    by_id = {id(before): after for before, after in changes}
-    return me.but(batches=tuple(by_id.get(id(b), b) for b in me.batches))
-
-
 def _given_up(me: PlainProducer, gone: tuple[NumberedBatch, ...]) -> PlainProducer:
     lost = tuple(r.value for b in gone for r in b.records)
     left = tuple(b for b in me.batches if not any(b is each for each in gone))
@@ -231,41 +138,34 @@ def _given_up(me: PlainProducer, gone: tuple[NumberedBatch, ...]) -> PlainProduc
 
 def _on_produced(me: PlainProducer, answer: ProduceResponse) -> PlainProducer:
     flying = [
-        b
-        for b in _tracked(me, answer.partition)
-        if b.broker >= 0 and b.wire == answer.base_sequence
+        b for b in tracked(me, answer.partition) if b.broker >= 0 and b.wire == answer.base_sequence
     ]
     if not flying:
         return me
     batch = min(flying, key=lambda b: b.flight)
     if answer.error is Errors.NONE:
-        last = batch.base_sequence + len(batch.records) - 1
-        acked = max(last, me.acked.get(batch.partition, -1))
-        me = me.but(batches=tuple(b for b in me.batches if b is not batch))
-        return me.but(acked=me.acked.set(batch.partition, acked)) if me.idempotence else me
+        return in_flight.acknowledged(me, batch)
     again, bumps = _may_be_sent_again(me, batch, answer.error)
     if again:
-        me = _replaced(me, [(batch, batch.but(broker=-1, flight=0))])
+        me = in_flight.taken_back(me, (batch,))
         return _bumped(me, batch.partition) if bumps else me
     me = _given_up(me, (batch,)).but(error=f"Produce: {answer.error.name}")
     if answer.error in FATAL_OF_PRODUCE:
-        return _given_up(me.but(state=S.FATAL_ERROR), _all(me))
+        return _given_up(me.but(state=S.FATAL_ERROR), numbered_batches(me))
     return _bumped(me, batch.partition) if me.idempotence else me
 
 
 def _may_be_sent_again(me: PlainProducer, batch: NumberedBatch, error: Errors) -> tuple[bool, bool]:
     """Say whether a refused batch is sent again, and whether the epoch is bumped before that.
 
-    A gap in the sequences is none as long as a batch before this one is not through. Else the leader
-    lacks what it once had: the batch would never fit, and gets a new epoch and sequence 0.
+    If it did not merely come early, the leader lacks what it once had: the batch would never fit, and
+    gets a new epoch and sequence 0.
     """
     if error is not Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or not me.idempotence:
         return error in RETRIABLE, False
-    open_ = me.unresolved.get(batch.partition)
-    is_next = batch.base_sequence == me.acked.get(batch.partition, -1) + 1
-    if open_ is None and (batch.reset or not is_next):
+    if in_flight.comes_early(me, batch, error):
         return True, False
-    return True, open_ is None or open_ == batch.base_sequence
+    return True, me.unresolved.get(batch.partition, batch.base_sequence) == batch.base_sequence
 
 
 def _bumped(me: PlainProducer, partition: str) -> PlainProducer:
@@ -279,11 +179,11 @@ def _bumped(me: PlainProducer, partition: str) -> PlainProducer:
     else:
         me = me.but(producer_epoch=me.producer_epoch + 1)
     changes, at = [], 0
-    for batch in _tracked(me, partition):
+    for batch in tracked(me, partition):
         anew = batch.but(base_sequence=at, identity=me.identity, reset=True)
         changes.append((batch, anew))
         at += len(batch.records)
-    me = _replaced(me, changes)
+    me = replaced(me, changes)
     return me.but(
         of=me.of.set(partition, me.identity),
         sequences=me.sequences.set(partition, at),
@@ -295,9 +195,9 @@ def _bumped(me: PlainProducer, partition: str) -> PlainProducer:
 def _settled(me: PlainProducer) -> PlainProducer:
     """Resolve what was open once nothing of a partition is on the way; flush() may be over."""
     for partition in me.unresolved:
-        if _tracked(me, partition):
+        if tracked(me, partition):
             continue
-        if me.sequences.get(partition, 0) == me.acked.get(partition, -1) + 1:
+        if in_flight.is_resolved(me, partition):
             me = me.but(unresolved=me.unresolved.without(partition))
         else:
             me = _bumped(me, partition)

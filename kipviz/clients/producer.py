@@ -6,8 +6,9 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and
-  Metadata, several batches in flight per partition (`plain_producer` has them), compression; under transaction version 2 an abort gives a batch up whose connection breaks, where
-  Kafka would go on until delivery.timeout.ms.
+  Metadata, compression; that no batch goes out while a transactional request is on the wire, and
+  that under transaction version 2 an abort goes on with a batch whose connection broke until
+  delivery.timeout.ms: `pipelined_producer` has both, and several batches of a partition in flight.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from kipviz.clients import producer_errors, producer_state, producer_timers, stagings, topic_ids
+from kipviz.clients.outgoing import OutgoingBatch, without, without_unsent
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import EXPIRED, NOT_ALLOWED, ends_the_transaction
 from kipviz.clients.stagings import dropping
@@ -60,7 +62,6 @@ from kipviz.messages.two_phase import (
 from kipviz.records.batches import DataRecord
 
 ProducerState = producer_state.ProducerState
-OutgoingBatch = producer_state.OutgoingBatch
 TRANSITIONS = producer_state.TRANSITIONS
 S = ProducerState
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
@@ -173,9 +174,18 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
         batches=(*me.batches, batch),
         sequences=me.sequences.set(partition, sequence + len(records)),
     )
+    return enlisting(me, partition)
+
+
+def enlisting(me: P, partition: str) -> P:
+    """Note that a partition is in the transaction; below version 2 it has to be added first."""
     if me.implicit:
         return me.but(transaction_started=True)
-    known = partition in me.partitions or partition in me.to_add or partition in _being_added(me)
+    known = (
+        partition in me.partitions
+        or partition in me.to_add
+        or partition in producer_state.being_added(me)
+    )
     return me if known else me.but(to_add=(*me.to_add, partition))
 
 
@@ -262,9 +272,9 @@ def end_transaction(me: P, *, committed: bool) -> P:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
-        me = dropping(_without_unsent(me), *me.queue).but(queue=(), to_add=())
+        me = dropping(without_unsent(me), *me.queue).but(queue=(), to_add=())
     me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
-    return _ended_locally(me)
+    return ended_locally(me)
 
 
 def _with_finalized(me: P) -> P:
@@ -313,6 +323,11 @@ def next_request(me: Producer) -> Message | None:
                 batch.records,
                 13 if me.implicit else LAST_PRODUCE,
             )
+    return next_transactional(me)
+
+
+def next_transactional(me: Producer) -> Message | None:
+    """Give the transactional request that goes out next, if none is on the wire."""
     if me.on_wire is not None:
         return None
     if me.to_add and me.state in SENDS:
@@ -335,7 +350,7 @@ def next_request(me: Producer) -> Message | None:
     return request
 
 
-def sent(me: Producer, request: Message, broker: int) -> tuple[Producer, Message]:
+def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
     """Note that a request is on the wire to a broker."""
     if isinstance(request, Produce):
         key = (request.partition, request.base_sequence)
@@ -352,18 +367,18 @@ def sent(me: Producer, request: Message, broker: int) -> tuple[Producer, Message
     return me.but(on_wire=request, on_wire_broker=broker, queue=queue), request
 
 
-def on_response(me: Producer, message: Message) -> Producer:
+def on_response(me: P, message: Message) -> P:
     """Take an answer: go on, try again, or enter an error state.
 
     Clause: KIP-98 "Producer", KIP-890 (identity of the next transaction in EndTxn version 5);
     TransactionManager's handlers.
     """
     if isinstance(message, ProduceResponse):
-        return _ended_locally(_on_produced(me, message))
-    return _ended_locally(_on_answer(me, message))
+        return ended_locally(_on_produced(me, message))
+    return ended_locally(_on_answer(me, message))
 
 
-def _on_answer(me: Producer, message: Message) -> Producer:
+def _on_answer(me: P, message: Message) -> P:
     request = me.on_wire
     if request is None:
         return me
@@ -426,7 +441,7 @@ def _kept_identity(me: P) -> P:
     return _to(me, S.INITIALIZING).but(queue=(request, *me.queue))
 
 
-def _ended_locally(me: P) -> P:
+def ended_locally(me: P) -> P:
     """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
     ends = bool(me.queue) and isinstance(me.queue[0], EndTxn)
     waits = me.on_wire is not None or me.batches or me.to_add
@@ -435,12 +450,12 @@ def _ended_locally(me: P) -> P:
     return _kept_identity(me.but(queue=me.queue[1:]))
 
 
-def on_disconnected(me: Producer, broker: int) -> Producer:
+def on_disconnected(me: P, broker: int) -> P:
     """Send again what was on a broken connection; the brokers recognise repeats."""
     me = me.but(batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches))
     if me.on_wire is not None and me.on_wire_broker == broker:
         me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
-    return _ended_locally(me if me.state is not S.ABORTING_TRANSACTION else _without_unsent(me))
+    return ended_locally(me if me.state is not S.ABORTING_TRANSACTION else without_unsent(me))
 
 
 def expiring(me: Producer) -> OutgoingBatch | None:
@@ -461,9 +476,9 @@ def expired(me: P) -> P:
     if unknown:
         me = me.but(batches=tuple(b for b in me.batches if b is not batch), bump=True)
     else:
-        me = _without(me, (batch,))
+        me = without(me, (batch,))
     if me.state is S.ABORTING_TRANSACTION:
-        return _ended_locally(me)
+        return ended_locally(me)
     return fail(me, ProduceResponse(EXPIRED, batch.partition, batch.base_sequence), EXPIRED)
 
 
@@ -488,7 +503,7 @@ running = producer_timers.running
 on_timer = producer_timers.on_timer
 
 
-def _initialised(me: Producer, answer: InitProducerIdResponse) -> Producer:
+def _initialised(me: P, answer: InitProducerIdResponse) -> P:
     """Take the identity; a transaction that was kept is prepared, whoever wrote it."""
     me = me.but(
         producer_id=answer.producer_id,
@@ -510,7 +525,7 @@ def prepared_when_flushed(me: P) -> P:
     return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)
 
 
-def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
+def _on_produced(me: P, answer: ProduceResponse) -> P:
     key = (answer.partition, answer.base_sequence)
     batch = next((b for b in me.batches if (b.partition, b.base_sequence) == key), None)
     if batch is None:
@@ -519,13 +534,13 @@ def _on_produced(me: Producer, answer: ProduceResponse) -> Producer:
         return me.but(batches=tuple(b.but(broker=-1) if b is batch else b for b in me.batches))
     if answer.error is Errors.NONE:
         return prepared_when_flushed(me.but(batches=tuple(b for b in me.batches if b is not batch)))
-    me = _without(me, (batch,))
+    me = without(me, (batch,))
     if me.state is S.ABORTING_TRANSACTION:
         return me
     return fail(me, answer, answer.error)
 
 
-def _on_error(me: Producer, request: Message, error: Errors) -> Producer:
+def _on_error(me: P, request: Message, error: Errors) -> P:
     if producer_errors.may_be_asked_again(request, error):
         if error is Errors.UNKNOWN_TOPIC_ID:
             me = me.but(topics=me.topics.but(refused=True))
@@ -554,7 +569,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
     abortable = abortable and (bool(me.session) or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
-    me = _to(_without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
+    me = _to(without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
     if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
         me = _to(me, S.UNINITIALIZED)
     return dropping(me, about, *me.queue).but(
@@ -574,27 +589,3 @@ def _to(me: P, state: ProducerState) -> P:
     """
     assert me.session or state in TRANSITIONS[me.state], (me.state, state)
     return me.but(state=state)
-
-
-def _without_unsent(me: P) -> P:
-    return _without(me, tuple(b for b in me.batches if b.broker < 0 and not b.sent))
-
-
-def _without(me: P, dropped: tuple[OutgoingBatch, ...]) -> P:
-    """Drop batches that are in no log; below version 2 their sequences are given again."""
-    sequences = me.sequences
-    for batch in () if me.implicit else dropped:
-        at = min(batch.base_sequence, sequences[batch.partition])
-        sequences = sequences.set(batch.partition, at)
-    kept = tuple(b for b in me.batches if b not in dropped)
-    return me.but(batches=kept, sequences=sequences)
-
-
-def _being_added(me: Producer) -> tuple[str, ...]:
-    """Give the partitions of an AddPartitionsToTxn that is on the wire or to be sent again."""
-    return tuple(
-        partition
-        for request in (me.on_wire, *me.queue)
-        if isinstance(request, AddPartitionsToTxn)
-        for partition in request.partitions
-    )

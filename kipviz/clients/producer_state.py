@@ -1,4 +1,4 @@
-"""The states of a producer, which follows on which, and a batch on its way.
+"""The states of a producer, and which follows on which.
 
 WHERE IN KAFKA: TransactionManager.State.
 """
@@ -9,23 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from kipviz.core.table import Table
-from kipviz.core.values import Value
-from kipviz.records.batches import DataRecord
-
-
-class OutgoingBatch(Value, frozen=True):
-    """One batch on its way to a partition leader; `broker` is -1 while it is not on the wire.
-
-    `sent` says that it was on the wire before, so that nobody knows whether a broker has it: an
-    abort must not drop it (transaction versions 0 and 1, where the next transaction has the same
-    epoch and goes on with the sequences).
-    """
-
-    partition: str
-    records: tuple[DataRecord, ...]
-    base_sequence: int
-    broker: int = -1
-    sent: bool = False
+from kipviz.messages.transactions import AddPartitionsToTxn
 
 
 class ProducerState(StrEnum):
@@ -78,4 +62,14 @@ def anew(me: Any) -> Any:
     """Give a producer that has forgotten what belonged to the identity before (KIP-447, first draft)."""
     return me.but(
         batches=(), partitions=(), to_add=(), transaction_started=False, sequences=Table.of()
+    )
+
+
+def being_added(me: Any) -> tuple[str, ...]:
+    """Give the partitions of an AddPartitionsToTxn that is on the wire or to be sent again."""
+    return tuple(
+        partition
+        for request in (me.on_wire, *me.queue)
+        if isinstance(request, AddPartitionsToTxn)
+        for partition in request.partitions
     )

@@ -13,6 +13,7 @@ from kipviz.clients.application import Application, Call, Line, databases_change
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, why_no_resume
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import MemberConsumer
+from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
@@ -30,6 +31,8 @@ REMEMBERED = (
     Call.ABORT_TRANSACTION,
     Call.COMPLETE_TRANSACTION,
 )
+# Whose calls they are, as far as they time out here.
+TIMING_OUT = (Producer, PipelinedProducer)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
 THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
@@ -60,7 +63,7 @@ def why_no_time_out(me: Application) -> str | None:
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
         return f"{me.name} is in no call that it waits for"
-    if type(client) is not Producer or line.call not in REMEMBERED:
+    if type(client) not in TIMING_OUT or line.call not in REMEMBERED:
         names = ", ".join(call.value for call in REMEMBERED)
         return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
     return f"{line.call.value}() of {me.name} has its result" if client.done else None

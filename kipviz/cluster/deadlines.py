@@ -18,8 +18,7 @@ from kipviz.brokers.producer_expiry import FORGETS, producer_of, timer_of
 from kipviz.brokers.share_partition import ShareLeader, pending_cells
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.clients.application import Call
-from kipviz.clients.kinds import next_request
-from kipviz.clients.producer import Producer, expiring
+from kipviz.clients.kinds import expiring, next_request
 from kipviz.clients.thread import why_no_step
 from kipviz.cluster import timers
 from kipviz.cluster.actions import (
@@ -113,9 +112,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
 
 def _batch_of(world: World, source: str) -> Place | None:
     app = world.applications.get(host_of(source))
-    client = app.client_at(source) if app is not None else None
-    batch = expiring(client) if isinstance(client, Producer) else None
-    return None if batch is None else (timers.BATCH, (source, batch.partition, batch.base_sequence))
+    batch = expiring(app.client_at(source)) if app is not None else None
+    return None if batch is None else (timers.BATCH, (source, batch.partition, batch.number))
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:

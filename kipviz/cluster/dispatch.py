@@ -330,8 +330,12 @@ def not_here(message: Message) -> Message:
         case OffsetFetch():
             return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
         case Produce():
-            error = Errors.NOT_LEADER_OR_FOLLOWER
-            return ProduceResponse(error, message.partition, message.base_sequence)
+            return ProduceResponse(
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                message.partition,
+                message.base_sequence,
+                correlation_id=message.correlation_id,
+            )
         case Fetch():
             return FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
         case DescribeTransactions():

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
-from kipviz.clients import application, binding, external_database, kinds, plain_producer, thread
+from kipviz.clients import application, binding, external_database, kinds, thread
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.producer import Producer, expired
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -182,9 +180,7 @@ def _deliver_late(turn: Turn, a: DeliverLate) -> None:
 def _expire_batch(turn: Turn, a: ExpireBatch) -> None:
     name = host_of(a.source)
     app = turn.applications[name]
-    client = app.client_at(a.source)
-    assert isinstance(client, Producer)
-    gone = plain_producer.expired(client) if isinstance(client, PlainProducer) else expired(client)
+    gone = kinds.expired(app.client_at(a.source))
     after = binding.settle(app.with_client(gone), turn.client_rules)
     turn.applications = turn.applications.set(name, after)
 

@@ -15,9 +15,8 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
-from kipviz.clients.kinds import awaits_poll, next_request
+from kipviz.clients.kinds import awaits_poll, expiring, next_request
 from kipviz.clients.kinds import timers as timers_of
-from kipviz.clients.producer import Producer, expiring
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.cluster import deadlines, dispatch
@@ -411,7 +410,7 @@ class ClusterModel:
                 for app in world.applications.values()
                 if app.alive
                 for producer in app.clients
-                if isinstance(producer, Producer) and expiring(producer) is not None
+                if expiring(producer) is not None
                 if why_still(world, ExpireBatch(producer.source)) is None
             ]
         if budget.delete_records:

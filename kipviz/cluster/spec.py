@@ -16,7 +16,7 @@ from kipviz.brokers.settings import (
 from kipviz.clients.admin import Filters, filters_of, starts_of, topic_offsets_of
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, OF_SHARE_GROUPS, resume_target
-from kipviz.clients.plain_producer import MAX_IN_FLIGHT
+from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.core.values import Value
@@ -176,7 +176,8 @@ class ApplicationSpec(Value, frozen=True):
     `further_sources` are more partitions that a member of a share group reads; one that `gathers`
     comes back from poll() with what all of them have, not with the first that has some. `plain` is there if its
     producer has no transactional id, which is "" then. `shares` names the database that it writes to
-    if several processes do.
+    if several processes do. `max_in_flight` is max.in.flight.requests.per.connection of a producer with
+    a transactional id; Kafka's default is 5, here it has to be asked for.
     """
 
     name: str
@@ -209,6 +210,7 @@ class ApplicationSpec(Value, frozen=True):
     shares: str = ""
     gathers: bool = False
     shares_sender: bool = False
+    max_in_flight: int = 1
 
 
 class Remade(Value, frozen=True):
@@ -498,7 +500,9 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     if wrong or (application.gathers and (application.explicit or not application.further_sources)):
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     _check_membership(spec, application)
-    _check_plain(application)
+    wrong = why_no_such_producer(application)
+    if wrong:
+        raise BadSpec(wrong)
     if not application.program:
         raise BadSpec(f"{name} has no program: a program has at least one line")
     if (
@@ -550,23 +554,6 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         raise BadSpec(
             f"{name} has the instance id {application.instance_id}: static members are modelled "
             f"for protocol {CLASSIC!r}"
-        )
-
-
-def _check_plain(application: ApplicationSpec) -> None:
-    """Refuse a producer that has half of a transactional id, or more on the way than leaders know."""
-    name = application.name
-    plain = application.plain
-    if (plain is not None) != (not application.transactional_id) and not application.admin:
-        raise BadSpec(
-            f"{name} has a plain producer if its transactional id is empty, and only then"
-        )
-    if plain is not None and plain.max_in_flight < 1:
-        raise BadSpec(f"{name} has at least one batch in flight, not {plain.max_in_flight}")
-    if plain is not None and plain.idempotence and plain.max_in_flight > MAX_IN_FLIGHT:
-        raise BadSpec(
-            f"the idempotent producer of {name} has at most {MAX_IN_FLIGHT} batches of a partition in "
-            f"flight, because a leader knows the last {MAX_IN_FLIGHT}, not {plain.max_in_flight}"
         )
 
 

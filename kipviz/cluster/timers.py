@@ -307,7 +307,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             if isinstance(client, Producer) and gives_batches_up(spec):
                 left = spec.durations.delivery_timeout_ms
                 for batch in client.batches:
-                    place = (client.source, batch.partition, batch.base_sequence)
+                    place = (client.source, batch.partition, batch.number)
                     yield Deadline(BATCH, place, left, _late(left, pause))
     if gives_up(spec):
         left = spec.durations.request_timeout_ms

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
-from kipviz.clients.kinds import Client, MemberConsumer, next_request
+from kipviz.clients.kinds import Client, MemberConsumer, expiring, next_request
 from kipviz.clients.kinds import timers as timers_of
-from kipviz.clients.producer import Producer, expiring
+from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import astuple
+
 from kipviz.brokers import kafka_apis, share_partition_leader
 from kipviz.brokers.context import Image, Leadership
 from kipviz.brokers.group_state import GroupCoordinator
@@ -28,6 +30,7 @@ from kipviz.clients.external_database import NAME as DATABASE
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
@@ -350,7 +353,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         return PlainProducer(
             name, "", idempotence=a.plain.idempotence, max_in_flight=a.plain.max_in_flight
         )
-    return Producer(
+    made = Producer(
         name,
         a.transactional_id,
         a.transaction_timeout_ms,
@@ -359,6 +362,10 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         heartbeat_interval_ms=a.heartbeat_interval_ms,
         group_id=dict(_transactional_groups(spec)).get(a.transactional_id, ""),
     )
+    if a.max_in_flight == 1:
+        return made
+    fields: tuple[Any, ...] = astuple(made)
+    return PipelinedProducer(*fields).but(max_in_flight=a.max_in_flight)
 
 
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:

@@ -200,11 +200,32 @@ KIP = Kip(
             "max.in.flight.requests.per.connection",
             "Up to five batches of a partition are on their way at once, and keep their order.",
             SIMPLIFIED,
-            handler="clients.plain_producer.next_request",
+            handler="clients.in_flight.next_batch",
             scenario="kip-98-in-flight",
             test="clients/test_plain_producer.py::test_what_is_sent_again_goes_alone_and_in_order",
             page="10-kip-98-transactions",
-            note="for producers without a transactional id; one with has one batch of a partition on the wire",
+            note="counted for each partition: two of one broker share no connection",
+        ),
+        Row(
+            "max.in.flight.requests.per.connection in a transaction",
+            "A commit sends what is left, an abort waits for what a leader can have, and the batches "
+            "behind one that is refused for good take its place.",
+            MODELLED,
+            handler="clients.pipelined_producer.on_response",
+            scenario="kip-98-in-flight-transaction",
+            test="cluster/test_pipelined_producers.py::"
+            "test_whatever_goes_wrong_each_record_is_committed_once_and_in_order",
+            note="with max_in_flight; otherwise a producer has one batch of a partition on the wire",
+        ),
+        Row(
+            "delivery.timeout.ms of a batch on the wire (KIP-91)",
+            "It ends the waiting, not the request: what is in the network may come after the abort.",
+            MODELLED,
+            handler="clients.pipelined_producer.expired",
+            scenario="kip-98-in-flight-given-up",
+            test="clients/test_pipelined_producer.py::"
+            "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
+            note="with max_in_flight; the other producers give up only what waits to be sent",
         ),
         Row(
             "enable.idempotence=false",

@@ -26,3 +26,9 @@ class Message(Value, frozen=True):
         """The version of this very request."""
         version: int = getattr(self, "version", self.VERSION)
         return version
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of its fields; what stands in the header only if its sender has a use for it."""
+        fields = self.__struct_fields__
+        return tuple(f for f in fields if f != "correlation_id" or getattr(self, f))

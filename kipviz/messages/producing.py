@@ -14,7 +14,9 @@ class Produce(Message, frozen=True):
     """A producer sends one batch to the leader of a partition, acks=all.
 
     From version 12 on the leader enlists its partition (transaction version 2); up to version 11 the
-    client has done so, and the leader may ask (KIP-890 part 1). NOT MODELLED: several partitions in one request; topic ids instead of names.
+    client has done so, and the leader may ask (KIP-890 part 1). `correlation_id` is that of the
+    request's header; 0 where its sender needs none to know the answer. NOT MODELLED: several
+    partitions in one request; topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0
@@ -26,10 +28,14 @@ class Produce(Message, frozen=True):
     base_sequence: int
     records: tuple[DataRecord, ...]
     version: int = 13
+    correlation_id: int = 0
 
 
 class ProduceResponse(Message, frozen=True):
-    """The batch is in every in-sync replica, or why not."""
+    """The batch is in every in-sync replica, or why not.
+
+    `correlation_id` is that of the header, which repeats the request's.
+    """
 
     API_KEY: ClassVar[int] = 0
     VERSION: ClassVar[int] = 13
@@ -38,6 +44,7 @@ class ProduceResponse(Message, frozen=True):
     partition: str
     base_sequence: int
     base_offset: int = -1
+    correlation_id: int = 0
 
 
 class Fetch(Message, frozen=True):

@@ -401,6 +401,25 @@ _FLUSH = Line("producer.flush();", C.FLUSH)
 SEND_THREE: tuple[Line, ...] = (*_POLL_AND_SEND * 3, _FLUSH)
 SEND_FOUR: tuple[Line, ...] = (*_POLL_AND_SEND * 4, _FLUSH)
 
+# Some records in a transaction, one batch each, with the offset behind the last one.
+_MANY: tuple[Line, ...] = (
+    INIT,
+    Line(GROUP_POLL, C.POLL),
+    Line("producer.beginTransaction();", C.BEGIN_TRANSACTION, on_error=10),
+    Line("producer.send(output(records));", C.SEND, on_error=10),
+    *(
+        Line(GROUP_POLL, C.POLL),
+        Line("producer.send(output(records));", C.SEND, on_error=10),
+    )
+    * 2,
+    Line(GROUP_STAGE, C.SEND_OFFSETS, on_error=10),
+)
+MANY_IN_A_TRANSACTION: tuple[Line, ...] = (
+    *_MANY,
+    Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1, on_error=10),
+    Line(GROUP_CATCH, C.ABORT_TRANSACTION, then=1),
+)
+
 # A commit that is made again until it comes back, and one that is taken for failed after a time-out.
 COMMIT_AGAIN: tuple[Line, ...] = (
     *COPY[:4],

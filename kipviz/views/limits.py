@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.clients.kinds import MemberConsumer
-from kipviz.clients.producer import Producer, expiring
+from kipviz.clients.kinds import MemberConsumer, expiring
 from kipviz.cluster.actions import (
     CreateAcls,
     DeleteAcls,
@@ -33,8 +32,7 @@ def time_limit(
             yield "the broker works on", type(busy.message).__name__ if busy else "nothing"
             yield "request time-outs left", str(world.budget.request_timeout)
         case ExpireBatch(source=source):
-            client = world.applications[host_of(source)].client_at(source)
-            batch = expiring(client) if isinstance(client, Producer) else None
+            batch = expiring(world.applications[host_of(source)].client_at(source))
             if batch is not None:
                 yield "batch", f"{len(batch.records)} records for {short_name(batch.partition)}"
                 yield "was on the wire", "yes" if batch.sent else "no, or it does not matter"

@@ -215,7 +215,7 @@ def summary(message: Message) -> str:
 
 def detail(message: Message) -> str:
     """Give a message's fields in one line, with its key and version."""
-    fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.__struct_fields__)
+    fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.told)
     key = f"key {message.API_KEY}, version {message.spoken}" if message.API_KEY >= 0 else "no key"
     return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
 

@@ -1,0 +1,200 @@
+"""The transactional producer with several batches of a partition on the wire, as Kafka's has.
+
+WHO: a client process. WHERE IN KAFKA: KafkaProducer, Sender, RecordAccumulator, TransactionManager,
+  TxnPartitionMap.
+KIPS: KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms); max.in.flight.requests.per.connection
+  above 1 (KAFKA-5494).
+DURABILITY: none.
+NOT MODELLED: what `producer` and `in_flight` leave out; that below transaction version 2 a producer
+  whose last batch is given up while it aborts waits for an identity that it never asks for.
+
+A producer like any other one in its calls, its states and its transactional requests. What differs is
+how batches go: a batch gets its sequence when it is first sent, up to five are on the way, and one
+that a leader can have is sent until it is through or its time is over, in an abort, too. No batch
+goes out while a transactional request is on the wire, and EndTxn waits for all of them.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients import in_flight
+from kipviz.clients import producer as transactional
+from kipviz.clients.in_flight import NumberingProducer, numbered_batches, replaced, tracked
+from kipviz.clients.outgoing import NumberedBatch
+from kipviz.clients.producer import ProducerState
+from kipviz.clients.producer_errors import EXPIRED
+from kipviz.clients.topic_ids import TopicIds
+from kipviz.core.table import Table
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.features import LAST_PRODUCE
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.records.batches import DataRecord
+
+S = ProducerState
+
+
+class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
+    """A transactional producer with `max_in_flight` batches of a partition on the wire.
+
+    `sends` counts the batches that it was given: the number by which an answer is known (the
+    correlation id), whatever sequence a batch had when it was sent.
+    """
+
+    sends: int = 0
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def send(
+    me: PipelinedProducer, partition: str, records: tuple[DataRecord, ...]
+) -> PipelinedProducer:
+    """Put records into the accumulator; they get their numbers when they are sent."""
+    batch = NumberedBatch(partition, records, -1, serial=me.sends + 1)
+    me = me.but(batches=(*me.batches, batch), sends=batch.serial)
+    return transactional.enlisting(me, partition)
+
+
+# -- the sender ---------------------------------------------------------------------------------
+
+
+def next_request(me: PipelinedProducer) -> Message | None:
+    """Give what the sender puts on the wire next: a transactional request before any batch.
+
+    After an error of the transaction, and in an abort, only those batches are left that a leader
+    can have. Source: Sender.runOnce, RecordAccumulator.abortUndrainedBatches.
+    """
+    if me.state is S.FATAL_ERROR:
+        return None
+    request = transactional.next_transactional(me)
+    if request is not None or me.on_wire is not None:
+        return request
+    partitions = dict.fromkeys(b.partition for b in me.batches)
+    batch = in_flight.next_batch(me, (p for p in partitions if me.implicit or p in me.partitions))
+    if batch is None:
+        return None
+    return Produce(
+        me.transactional_id,
+        batch.partition,
+        *batch.identity,
+        batch.base_sequence,
+        batch.records,
+        13 if me.implicit else LAST_PRODUCE,
+        batch.serial,
+    )
+
+
+def sent(me: PipelinedProducer, request: Message, broker: int) -> tuple[PipelinedProducer, Message]:
+    """Note that a request is on the wire; a new batch has its number now."""
+    if isinstance(request, Produce):
+        return in_flight.put_on_wire(me, request.partition, broker), request
+    return transactional.sent(me, request, broker)
+
+
+def on_response(me: PipelinedProducer, message: Message) -> PipelinedProducer:
+    """Take an answer: go on, send again, or enter an error state.
+
+    Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
+    """
+    if isinstance(message, ProduceResponse):
+        return _settled(_on_produced(me, message))
+    before = me.identity
+    me = _settled(transactional.on_response(me, message))
+    if me.identity == before:
+        return me
+    return me.but(acked=Table.of(), of=Table.of())
+
+
+def on_disconnected(me: PipelinedProducer, broker: int) -> PipelinedProducer:
+    """Send again what was on a broken connection; with their numbers, leaders recognise batches."""
+    return transactional.on_disconnected(in_flight.on_disconnected(me, broker), broker)
+
+
+def expiring(me: PipelinedProducer) -> NumberedBatch | None:
+    """Give the batch for which delivery.timeout.ms may be over: the oldest, on the wire or not."""
+    return next(iter(numbered_batches(me)), None)
+
+
+def expired(me: PipelinedProducer) -> PipelinedProducer:
+    """Give a batch up after delivery.timeout.ms: its transaction can only be aborted.
+
+    Its sequence is not given again, because a leader may have it. If it had to be sent again before, its
+    partition sends nothing new until that is known. Source: Sender.getExpiredInflightBatches,
+    Sender.failExpiredBatches.
+    """
+    batch = expiring(me)
+    assert batch is not None
+    me = _failed(me, batch, ProduceResponse(EXPIRED, batch.partition, batch.base_sequence))
+    return _settled(in_flight.left_open(me, batch) if batch.retried else me)
+
+
+connected = transactional.connected
+timers = transactional.timers
+running = transactional.running
+on_timer = transactional.on_timer
+
+
+def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
+    """Give the producer of the process's next life: it has the transactional id, no identity."""
+    return PipelinedProducer(
+        me.source,
+        me.transactional_id,
+        me.transaction_timeout_ms,
+        two_phase_commit=me.two_phase_commit,
+        heartbeat_interval_ms=me.heartbeat_interval_ms,
+        topics=TopicIds(me.topics.looks_up),
+        max_in_flight=me.max_in_flight,
+    )
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def _on_produced(me: PipelinedProducer, answer: ProduceResponse) -> PipelinedProducer:
+    """Take the answer to a batch; one that was given up has none any more."""
+    flying = (b for b in numbered_batches(me) if b.broker >= 0)
+    batch = next((b for b in flying if b.serial == answer.correlation_id), None)
+    if batch is None:
+        return me
+    if answer.error is Errors.NONE:
+        return transactional.prepared_when_flushed(in_flight.acknowledged(me, batch))
+    if answer.error in RETRIABLE or in_flight.comes_early(me, batch, answer.error):
+        return in_flight.taken_back(me, (batch,))
+    me = _failed(me, batch, answer)
+    return me if me.state is S.FATAL_ERROR else _closed_up(me, batch)
+
+
+def _failed(
+    me: PipelinedProducer, batch: NumberedBatch, answer: ProduceResponse
+) -> PipelinedProducer:
+    me = me.but(batches=tuple(b for b in me.batches if b is not batch))
+    return transactional.fail(me, answer, answer.error)
+
+
+def _closed_up(me: PipelinedProducer, gone: NumberedBatch) -> PipelinedProducer:
+    """Give the sequences of a batch that a leader refused for good to those behind it.
+
+    They are in the same transaction, which can only be aborted; but they are sent until a leader has
+    them. Source: TxnPartitionEntry.adjustSequencesDueToFailedBatch.
+    """
+    count = len(gone.records)
+    behind = [b for b in tracked(me, gone.partition) if b.base_sequence > gone.base_sequence]
+    changes = [(b, b.but(base_sequence=b.base_sequence - count, reset=True)) for b in behind]
+    following = me.sequences[gone.partition] - count
+    return replaced(me, changes).but(sequences=me.sequences.set(gone.partition, following))
+
+
+def _settled(me: PipelinedProducer) -> PipelinedProducer:
+    """Resolve what was open once nothing of a partition is on the way; nothing outlives a producer.
+
+    If what was given up is in no log, the transaction can only be aborted, which it can only be
+    already; below version 2 the epoch is bumped after it. Source:
+    TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
+    """
+    if me.state is S.FATAL_ERROR:
+        return me.but(batches=(), unresolved=Table.of())
+    for partition in me.unresolved:
+        if not tracked(me, partition):
+            bump = me.bump or not (me.implicit or in_flight.is_resolved(me, partition))
+            me = me.but(unresolved=me.unresolved.without(partition), bump=bump)
+    return transactional.ended_locally(me)

@@ -1,0 +1,209 @@
+"""A producer with transactions and several batches of a partition on the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import pipelined_producer as clients
+from kipviz.clients import producer as transactional
+from kipviz.clients.pipelined_producer import PipelinedProducer
+from kipviz.clients.producer import ProducerState
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+from kipviz.records.batches import DataRecord
+
+S = ProducerState
+GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+RETRY = Errors.NOT_ENOUGH_REPLICAS
+FOR_GOOD = Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def writing(values: str = "abcde", version: int = 2, **changes: object) -> PipelinedProducer:
+    """A producer in a transaction to which so many records were given, one batch each."""
+    me = PipelinedProducer(
+        "app-1/producer", "t", finalized=version, version=version, state=S.IN_TRANSACTION
+    ).but(producer_id=9, producer_epoch=4, **changes)
+    for value in values:
+        me = clients.send(me, "out-0", (DataRecord(value),))
+    if version == 2:
+        return me
+    me, asked = out(me)
+    assert isinstance(asked, AddPartitionsToTxn)
+    return clients.on_response(me, AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",)))
+
+
+def out(me: PipelinedProducer, broker: int = 1):
+    """Put the next request on the wire."""
+    request = clients.next_request(me)
+    assert request is not None
+    return clients.sent(me, request, broker)
+
+
+def all_out(me: PipelinedProducer):
+    """Put on the wire every batch that may go; give the values and sequences of them."""
+    said = []
+    while isinstance(request := clients.next_request(me), Produce):
+        me, _ = clients.sent(me, request, 1)
+        said.append((request.records[0].value, request.base_sequence))
+    return me, said
+
+
+def answer(me: PipelinedProducer, serial: int, error: Errors = Errors.NONE) -> PipelinedProducer:
+    return clients.on_response(me, ProduceResponse(error, "out-0", -1, correlation_id=serial))
+
+
+@pytest.mark.parametrize("most", [2, 3, 5])
+def test_batches_are_numbered_in_order_up_to_what_may_be_in_flight(most):
+    me, said = all_out(writing("abcdef", max_in_flight=most))
+    assert said == [("abcdef"[n], n) for n in range(most)]
+    _, more = all_out(answer(me, 1))
+    assert more == [("abcdef"[most], most)]
+
+
+def test_a_gap_behind_a_batch_that_is_not_through_is_tried_again_one_by_one():
+    me, _ = all_out(writing("abc"))
+    for serial, error in ((1, RETRY), (2, GAP), (3, GAP)):
+        me = answer(me, serial, error)
+    assert me.state is S.IN_TRANSACTION
+    for n, value in enumerate("abc"):
+        me, said = all_out(me)
+        assert said == [(value, n)]
+        me = answer(me, n + 1)
+    assert me.batches == ()
+
+
+def test_a_gap_with_nothing_before_it_ends_the_transaction():
+    me, _ = all_out(writing("ab"))
+    me = answer(answer(me, 1), 2, GAP)
+    assert (me.state, me.error) == (S.ABORTABLE_ERROR, f"Produce: {GAP.name}")
+
+
+def test_the_batches_behind_one_that_was_refused_for_good_take_its_place():
+    me, _ = all_out(writing("abcd", max_in_flight=3))
+    me = answer(answer(me, 1), 2, FOR_GOOD)
+    assert me.state is S.ABORTABLE_ERROR
+    # c is with the leader and has the sequence of b now; d was never sent, and is dropped.
+    assert [(b.records[0].value, b.base_sequence, b.reset) for b in me.batches] == [("c", 1, True)]
+    assert me.sequences["out-0"] == 2
+    me, said = all_out(answer(me, 3, GAP))
+    assert said == [("c", 1)]
+    assert answer(me, 3).acked["out-0"] == 1
+
+
+def test_an_abort_drops_what_was_never_sent_and_waits_for_what_was():
+    me, _ = all_out(writing("abc", max_in_flight=2))
+    me = transactional.end_transaction(me, committed=False)
+    assert [b.records[0].value for b in me.batches] == ["a", "b"]
+    me = answer(me, 1, RETRY)
+    assert clients.next_request(me) is not None, "it is sent again, in an abort, too"
+    me, said = all_out(answer(me, 2, GAP))
+    assert said == [("a", 0)]
+    me, said = all_out(answer(me, 1))
+    assert said == [("b", 1)]
+    assert isinstance(clients.next_request(answer(me, 2)), EndTxn)
+
+
+def test_a_commit_sends_what_is_left_before_it_ends():
+    me = transactional.end_transaction(writing("ab"), committed=True)
+    me, said = all_out(me)
+    assert said == [("a", 0), ("b", 1)]
+    assert clients.next_request(me) is None
+    assert isinstance(clients.next_request(answer(answer(me, 1), 2)), EndTxn)
+
+
+def test_no_batch_goes_out_while_a_transactional_request_is_on_the_wire():
+    me = writing("a")
+    me = me.but(queue=(EndTxn("t", 9, 4, True),), on_wire=InitProducerId("t"), on_wire_broker=3)
+    assert clients.next_request(me) is None
+
+
+def test_the_next_transaction_counts_from_0_with_its_own_epoch():
+    me, _ = all_out(writing("a"))
+    me = transactional.end_transaction(answer(me, 1), committed=True)
+    me, _ = out(me)
+    me = clients.on_response(me, EndTxnResponse(Errors.NONE, 9, 5))
+    assert (me.acked, me.of, me.sequences) == (type(me.acked).of(),) * 3
+    me = clients.send(transactional.begin_transaction(me), "out-0", (DataRecord("b"),))
+    request = clients.next_request(me)
+    assert (request.producer_epoch, request.base_sequence) == (5, 0)
+
+
+@pytest.mark.parametrize(("version", "bumps"), [(2, False), (1, True)])
+def test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys(
+    version, bumps
+):
+    me, _ = all_out(writing("ab", version))
+    me = clients.expired(me)
+    assert (me.state, me.error) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
+    assert [b.records[0].value for b in me.batches] == ["b"]
+    assert me.unresolved == type(me.unresolved).of(), "it was not sent again"
+    assert answer(me, 1) == me
+    assert me.bump is bumps
+
+
+@pytest.mark.parametrize(("through", "bumps"), [(True, False), (False, True)])
+def test_what_expires_after_it_was_sent_again_is_open_until_what_is_behind_it_shows_it(
+    through, bumps
+):
+    me, _ = all_out(writing("ab", 1))
+    me = answer(me, 1, RETRY).but(state=S.ABORTING_TRANSACTION, queue=(EndTxn("t", 9, 4, False),))
+    me = clients.expired(me)
+    assert me.unresolved["out-0"] == 1
+    me = answer(me, 2, Errors.NONE if through else FOR_GOOD)
+    assert me.unresolved == type(me.unresolved).of()
+    assert (me.bump, me.batches) == (bumps, ())
+
+
+def test_nothing_new_is_sent_behind_a_batch_that_nobody_knows_of():
+    me, _ = all_out(writing("ab", 1))
+    me = clients.expired(answer(answer(me, 1, RETRY), 2, GAP))
+    me = clients.send(me.but(state=S.IN_TRANSACTION), "out-0", (DataRecord("c"),))
+    me, said = all_out(me)
+    assert said == [("b", 1)], "c waits"
+
+
+def test_what_is_fenced_gives_everything_up():
+    me, _ = all_out(writing("abc"))
+    me = answer(me, 1, Errors.PRODUCER_FENCED)
+    assert (me.state, me.batches) == (S.FATAL_ERROR, ())
+    assert clients.next_request(me) is None
+
+
+def test_a_broken_connection_takes_back_batches_and_requests_with_their_numbers():
+    me, _ = all_out(writing("ab"))
+    me = clients.on_disconnected(me, 1)
+    me, said = all_out(me)
+    assert said == [("a", 0)]
+    asked = EndTxn("t", 9, 4, False)
+    me = clients.on_disconnected(me.but(on_wire=asked, on_wire_broker=2), 2)
+    assert me.queue == (asked,)
+
+
+def test_below_version_2_a_batch_waits_until_its_partition_is_added():
+    me = PipelinedProducer("app-1/producer", "t", version=1, state=S.IN_TRANSACTION)
+    me = clients.send(me.but(producer_id=9, producer_epoch=0), "out-0", (DataRecord("a"),))
+    me, asked = out(me)
+    assert isinstance(asked, AddPartitionsToTxn)
+    assert clients.next_request(me) is None
+    me = clients.on_response(me, AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",)))
+    request = clients.next_request(me)
+    assert (request.spoken, request.correlation_id) == (11, 1)
+
+
+def test_the_next_life_has_the_name_and_the_settings_and_nothing_else():
+    me, _ = all_out(writing("abc", max_in_flight=3))
+    fresh = clients.restarted(me, 2)
+    assert (fresh.transactional_id, fresh.max_in_flight) == ("t", 3)
+    assert (fresh.batches, fresh.producer_id, fresh.sends) == ((), -1, 0)
+    fresh = transactional.init_transactions(fresh)
+    fresh, _ = out(fresh)
+    fresh = clients.on_response(fresh, InitProducerIdResponse(Errors.NONE, 9, 5))
+    assert fresh.state is S.READY

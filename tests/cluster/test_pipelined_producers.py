@@ -1,0 +1,79 @@
+"""Transactional producers with several batches in flight: order and exactly-once hold in random runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.spec import BadSpec, ClusterSpec, PlainSpec, SessionSpec
+from kipviz.properties.atomic import Atomic
+from kipviz.records.batches import DataRecord
+from kipviz.scenarios.programs import MANY_IN_A_TRANSACTION
+from tests.cluster.invariants import wrong_between, wrong_in
+from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
+
+LATE = EVERYTHING.but(request_timeout=2, delivery_timeout=2, crash_broker=3, max_block=1)
+
+
+def spec_of(version: int = 2, **changes: object) -> ClusterSpec:
+    spec = small_spec(
+        "group", budget=LATE, program=MANY_IN_A_TRANSACTION, max_records=1, records=6
+    ).but(transaction_version=version, **changes)
+    (app,) = spec.applications
+    return spec.but(applications=(app.but(max_in_flight=5),))
+
+
+def written(world) -> dict[tuple[int, int], list[int]]:
+    """The source offsets of what each epoch has written to the output, in the log's order."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for batch in world.logs["output-A-0"].batches:
+        for record in batch.records:
+            if isinstance(record, DataRecord):
+                own = found.setdefault((batch.producer_id, batch.producer_epoch), [])
+                own.append(int(record.origin.rpartition("@")[2]))
+    return found
+
+
+@pytest.mark.parametrize("replication", ["instant", "stepwise"])
+@pytest.mark.parametrize("version", [1, 2])
+def test_whatever_goes_wrong_each_record_is_committed_once_and_in_order(version, replication):
+    most, several = 0, 0
+    spec = spec_of(version, replication=replication, min_insync_replicas=(("output-A", 2),))
+    model = model_of(spec, "kafka")
+    for seed in range(25):
+        once = Atomic()
+        ledger = once.initial(model.initial())
+        for before, action, outcome in steps_of(model, seed, 250):
+            ledger = once.observe(ledger, action, outcome)
+            wrong = wrong_in(outcome.world) + wrong_between(before, outcome.world)
+            assert not wrong, (seed, action, wrong)
+            assert not ledger.broken, (seed, action, ledger.broken)
+            batches = outcome.world.applications["app-1"].producer.batches
+            most = max(most, sum(b.broker >= 0 for b in batches))
+        for epoch, offsets in written(outcome.world).items():
+            assert offsets == sorted(set(offsets)), (seed, epoch, offsets)
+            several += len(offsets) > 1
+    assert most > 1
+    assert several
+
+
+@pytest.mark.parametrize(
+    ("most", "says"),
+    [(0, "at least one batch in flight, not 0"), (6, "because a leader knows the last 5, not 6")],
+)
+def test_more_in_flight_than_a_leader_remembers_is_refused(most, says):
+    spec = spec_of()
+    (app,) = spec.applications
+    with pytest.raises(BadSpec, match=says):
+        model_of(spec.but(applications=(app.but(max_in_flight=most),)))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"plain": PlainSpec(), "transactional_id": ""}, {"session": SessionSpec()}]
+)
+def test_it_is_for_producers_with_transactions_of_their_own(changes):
+    spec = spec_of()
+    (app,) = spec.applications
+    with pytest.raises(
+        BadSpec, match="max_in_flight of app-1 is for a producer with a transaction"
+    ):
+        model_of(spec.but(applications=(app.but(**changes),)))
