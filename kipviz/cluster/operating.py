@@ -90,7 +90,8 @@ def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | 
         where = f"share.version goes to {levels} in a rollout (setting share_rollout), if it is not there"
         return (_not_supported(world.image, a) if spec.share_rollout else None) or where
     if a.feature == INTER_BROKER_PROTOCOL and not spec.inter_broker_protocol:
-        return "inter.broker.protocol.version goes up once, to 1"
+        once = "inter.broker.protocol.version goes up once, to 1"
+        return _not_supported(world.image, a) or once
     if a.feature != "transaction_version" or a.level not in TRANSACTION_VERSIONS:
         levels = ", ".join(map(str, TRANSACTION_VERSIONS))
         return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"

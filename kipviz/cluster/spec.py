@@ -29,15 +29,12 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
 SHARE_VERSION = 2
-
 # errors.deadletterqueue.topic.name.prefix of the brokers.
 DEAD_LETTER_PREFIX = "dlq."
 TRANSACTION_VERSIONS = (0, 1, 2)
 TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
-
 # What the TransactionSession of an application is called among its clients.
 SESSION = "session"
-
 # How the consumer of a regular group becomes a member of it (group.protocol).
 MODERN, CLASSIC = "consumer", "classic"
 PROTOCOLS = ("", MODERN, CLASSIC)
@@ -389,6 +386,7 @@ def _check_releases(spec: ClusterSpec) -> None:
     levels = (
         ("transaction_version", spec.transaction_version),
         ("share_version", share_level(spec)),
+        ("inter_broker_protocol", spec.inter_broker_protocol),
     )
     for broker, name in (*spec.releases, *((0, name) for name in spec.binaries)):
         if name not in NAMES:

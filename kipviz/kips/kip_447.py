@@ -148,11 +148,19 @@ KIP = Kip(
         Row(
             "inter.broker.protocol.version as the gate (draft)",
             "Brokers first, then clients: a newer request is refused until all brokers know it.",
-            SIMPLIFIED,
+            MODELLED,
             handler="designs.group_options.all_brokers_first",
             scenario="kip-447-gate",
             test="designs/test_group_options.py::test_a_member_is_named_only_where_the_draft_s_gate_is_open",
-            note="the level stands for what all brokers know; their binaries are not told apart here",
+            page="27-kip-447-drafts",
+        ),
+        Row(
+            "Broker must be upgraded first",
+            "With a broker from before it in the way the gate stays closed, and a client gives up.",
+            MODELLED,
+            handler="messages.releases.knows",
+            scenario="kip-447-gate-rolling",
+            test="cluster/test_releases.py::test_the_gate_of_kip_447_stays_closed_for_one_broker_from_before_it",
             page="27-kip-447-drafts",
         ),
         Row(

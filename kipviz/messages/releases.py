@@ -1,7 +1,7 @@
 """What the brokers of a release know: their binary's features, and the newest version of requests.
 
 A connection's ApiVersions says it: a client sends no newer version than the broker at the other end
-knows, and nothing at all of what that broker lacks. Source: the release branches 3.5 to 4.4
+knows, and nothing at all of what that broker lacks. Source: the release branches 2.4 and 3.5 to 4.4
 (TransactionVersion, ShareVersion, the schemas' validVersions).
 """
 
@@ -61,8 +61,22 @@ def _newest(produce: int, offsets: int, end: int, fetch: int) -> tuple[tuple[str
     )
 
 
-# Oldest first. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
+# The first versions that have a place for a group's member, and for the wish for stable offsets (KIP-447).
+NAMES_MEMBER, ASKS_STABLE = 3, 7
+
+# Oldest first. 2.4 is the last one before KIP-447: a config of its brokers, inter.broker.protocol.version,
+# holds newer ones back in the KIP's drafts. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
 RELEASES: tuple[Release, ...] = (
+    Release(
+        "2.4",
+        0,
+        0,
+        False,
+        _newest(8, 2, 1, 6),
+        (*BEFORE_4_0, "AddPartitionsToTxn"),
+        inter_broker_protocol=0,
+        epoch_first=False,
+    ),
     Release(
         "3.5",
         0,
@@ -103,11 +117,15 @@ def release(name: str) -> Release:
 def knows(binary: Release, request: Message) -> bool:
     """Say whether a broker knows a request in the version in which it came.
 
-    Clients have sent AddPartitionsToTxn up to version 3 ever since; later ones are of brokers.
+    Clients have sent AddPartitionsToTxn up to version 3 ever since; later ones are of brokers. A client
+    does not leave its member out for an older broker: TxnOffsetCommitRequest.Builder.build.
     """
     name = type(request).__name__
     if name == "AddPartitionsToTxn" and request.spoken <= 3:
         return True
+    newest = dict(binary.newest).get(name, request.spoken)
+    if getattr(request, "member_id", "") and name == "TxnOffsetCommit" and newest < NAMES_MEMBER:
+        return False
     return name not in binary.lacks
 
 
@@ -116,4 +134,6 @@ def spoken(binary: Release, request: Message) -> Message:
     newest = dict(binary.newest).get(type(request).__name__)
     if newest is None or request.spoken <= newest:
         return request
+    if type(request).__name__ == "OffsetFetch" and newest < ASKS_STABLE:
+        return request.but(version=newest, require_stable=False)
     return request.but(version=newest)

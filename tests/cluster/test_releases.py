@@ -11,16 +11,17 @@ from kipviz.brokers.context import Image
 from kipviz.clients.producer import ProducerState
 from kipviz.cluster.actions import InstallRelease, Send, StartBroker, UpgradeFeature
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec
+from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent, NotSent
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.producing import Produce
 from kipviz.messages.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.scenarios.stories import kip_890_rolling, kip_1289_rolling
 from tests.scenarios.story import after
@@ -46,13 +47,13 @@ def test_releases_are_in_order_and_what_one_knows_the_next_one_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [("3.5", 3), ("3.9", 4), ("4.3", 5), ("4.4", 6), ("", 6)]
+    ("name", "version"), [("2.4", 2), ("3.5", 3), ("3.9", 4), ("4.3", 5), ("4.4", 6), ("", 6)]
 )
 def test_a_request_goes_out_in_the_newest_version_that_both_ends_know(
     name: str, version: int
 ) -> None:
     assert spoken(release(name), OFFSETS).spoken == version
-    assert spoken(release(name), OFFSETS.but(version=3)).spoken == 3
+    assert spoken(release(name), OFFSETS.but(version=2)).spoken == 2
 
 
 def test_a_binary_knows_what_its_branch_has() -> None:
@@ -65,8 +66,30 @@ def test_a_binary_knows_what_its_branch_has() -> None:
     produce = Produce("t", "out-0", 9, 0, 0, ())
     assert spoken(release("3.6"), produce).spoken == 9
     assert spoken(release("3.6"), EndTxn("t", 9, 0, True)).spoken == 3
-    with pytest.raises(UnknownRelease, match=r"the releases are 3\.5, 3\.6"):
+    with pytest.raises(UnknownRelease, match=r"the releases are 2\.4, 3\.5"):
         release("0.8")
+
+
+def test_a_binary_from_before_kip_447_knows_of_no_member_and_of_no_stable_offset() -> None:
+    before, later = release("2.4"), release("3.5")
+    assert not knows(before, OFFSETS)
+    assert knows(before, OFFSETS.but(member_id="", member_epoch=-1))
+    assert knows(later, OFFSETS)
+    asked = OffsetFetch("g", "src-0", require_stable=True)
+    assert spoken(before, asked) == asked.but(version=6, require_stable=False)
+    assert spoken(later, asked) == asked.but(version=8)
+
+
+def test_the_gate_of_kip_447_stays_closed_for_one_broker_from_before_it() -> None:
+    story = scenario("kip-447-gate-rolling")
+    level = UpgradeFeature("inter_broker_protocol", 1)
+    before = after("kip-447-gate-rolling", "kip-447-init-consumer", story.beats[3].title)
+    here = story.model(design("kip-447-init-consumer"))
+    assert here.why_not(before, level) == (
+        "broker 1 has 2.4, which knows inter.broker.protocol up to 0: the controller does not finalize 1"
+    )
+    with pytest.raises(BadSpec, match=r"inter\.broker\.protocol up to 0, and 1 is finalized"):
+        check(story.spec.but(inter_broker_protocol=1))
 
 
 def test_the_image_says_which_broker_is_in_the_way_of_a_level() -> None:
@@ -159,7 +182,7 @@ def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_anoth
     [
         ({"releases": ((1, OLD),)}, "either no broker has a release or each has one"),
         ({"releases": (), "binaries": (NEW,)}, "need one to begin with"),
-        ({"releases": every("0.8")}, "a release is one of 3.5, 3.6"),
+        ({"releases": every("0.8")}, "a release is one of 2.4, 3.5"),
         ({"share_rollout": 3}, "knows share.version up to 2, and 3 is finalized"),
         ({"releases": every("3.6")}, "knows transaction.version up to 0, and 2 is finalized"),
     ],

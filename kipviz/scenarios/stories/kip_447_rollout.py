@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import APP_1_READS, commits, member, spec_of, up_to_send
-from kipviz.scenarios.stories.setting import PLAYGROUND
+from kipviz.scenarios.stories.kip_62 import begins, classic
+from kipviz.scenarios.stories.rolling import BROKERS_DIFFER, ONE_BINARY, restarted
+from kipviz.scenarios.stories.setting import GROUP, PLAYGROUND, home
 
 GATE = Scenario(
     "kip-447-gate",
@@ -82,4 +85,101 @@ GATE = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (GATE,)
+OLD, NEW = "2.4", "3.5"
+BROKERS = (1, 3, 4, 5)
+ROLLING = Scenario(
+    "kip-447-gate-rolling",
+    "Brokers first: what a client does that is newer than its brokers",
+    "The application has the new client, the brokers have binaries from before KIP-447. One after the other "
+    "gets another one, and only with the last of them the gate can be opened.",
+    "KIP-447 Compatibility, Deprecation, and Migration Plan: broker must be upgraded first",
+    spec_of(classic("app-1")).but(
+        transaction_version=0,
+        releases=tuple((broker, OLD) for broker in BROKERS),
+        binaries=(NEW,),
+        inter_broker_protocol=0,
+        budget=PLAYGROUND.but(restart=4, upgrade=1, move_leader=1, crash_client=2, run_out=1),
+    ),
+    (
+        Beat(
+            "app-1 reads and writes",
+            "C1 joins by the classic protocol. InitProducerId, AddPartitionsToTxn and Produce go out in the "
+            "versions that brokers of 2.4 know.",
+            begins("app-1"),
+        ),
+        Beat(
+            "The client itself refuses",
+            "Broker 4 knows TxnOffsetCommit up to version 2, which has no place for a member. The client does "
+            "not leave the member out: nothing is sent, UnsupportedVersionException, and that is fatal.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "Broker 4 gets a newer binary",
+            "It coordinates the group again. The other three are as they were.",
+            (
+                "app-1 crashes",
+                *restarted((4,), NEW),
+                f"{home(CONSUMER_OFFSETS, GROUP)} moves to B4",
+                "quiet",
+            ),
+        ),
+        Beat(
+            "app-1 is started again, and names its member",
+            "This time the request goes out. In the drafts Broker 4 refuses it, although it knows it: after "
+            "the next move of the group's partition it would meet a broker that does not. Played under "
+            "'kafka' it is taken.",
+            (
+                "the session of C1.1 in * runs out at B4",
+                "app-1 starts",
+                *begins("app-1"),
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+            ),
+        ),
+        Beat(
+            "The last broker, and then the gate",
+            "inter.broker.protocol.version can go up when no broker is in the way any more, and from then on "
+            "the drafts serve the request: the story 'kip-447-gate' goes on from here.",
+            ("app-1 crashes", *restarted((1, 3, 5), NEW), "inter.broker.protocol 1 is finalized"),
+        ),
+    ),
+    ("app-1", "B4", "B3", "B1"),
+    ("kip-447-init-consumer", "kafka"),
+    Question(
+        1,
+        "The coordinator's newest version of TxnOffsetCommit has no field for a member. What does the new "
+        "client do?",
+        (
+            Choice(
+                "it sends the older version without the member",
+                False,
+                "Then nobody would check it, and a zombie would get through.",
+            ),
+            Choice(
+                "it gives up",
+                True,
+                "Right: it was told to be fenced by its member, and this broker cannot do that.",
+            ),
+            Choice("it waits until the broker is upgraded", False, "Nobody tells it of that."),
+        ),
+    ),
+    watch=(
+        Watch(
+            3,
+            "Among what is not possible: inter.broker.protocol, and whose binary is in the way.",
+        ),
+        Watch(
+            3,
+            "Without the gate this works until the partition moves to a broker of 2.4, and then the producer "
+            "dies of it. That is the price of not waiting, and Kafka pays it.",
+        ),
+    ),
+    checkpoints=(
+        BROKERS_DIFFER,
+        ONE_BINARY,
+        Checkpoint("saw a process die", "client crashed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (GATE, ROLLING)
