@@ -143,7 +143,9 @@ KIP = Kip(
             "Who does not know PendingTransactionException is told to wait for the coordinator.",
             MODELLED,
             handler="designs.group_options.pending_to_new_loading_to_old",
-            test="designs/test_group_options.py::test_old_and_new_clients_wait_and_ask_again",
+            scenario="kip-447-old-consumer",
+            test="designs/test_group_options.py::test_an_old_consumer_is_protected_by_the_draft_and_not_by_what_was_shipped",
+            page="27-kip-447-drafts",
         ),
         Row(
             "inter.broker.protocol.version as the gate (draft)",

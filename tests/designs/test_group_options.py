@@ -119,3 +119,9 @@ def test_the_gate_is_opened_once_and_its_question_comes_up_where_it_is_closed() 
     assert not comes_up(slot, scenario("kip-447-race").spec)
     with pytest.raises(BadSpec, match="inter_broker_protocol is 0"):
         check(story.spec.but(inter_broker_protocol=2))
+
+
+@pytest.mark.parametrize(("under", "harm"), [("kip-447-group-id", False), ("kafka", True)])
+def test_an_old_consumer_is_protected_by_the_draft_and_not_by_what_was_shipped(under, harm) -> None:
+    trace, _ = scenario("kip-447-old-consumer").play(design(under))
+    assert (trace.observations[0].broken != "") == harm

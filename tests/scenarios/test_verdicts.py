@@ -119,6 +119,7 @@ SHIPPED: dict[str, Row] = {
     "kip-447-generation": FINE,
     "kip-447-gate": FINE,
     "kip-447-gate-rolling": FINE,
+    "kip-447-old-consumer": FINE,
     "kip-447-first-draft": FINE,
     "kip-447-two-copies": FINE,
     "kip-211-forgotten": LOST,  # nobody remembers that a and b were processed

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from kipviz.records.placement import CONSUMER_OFFSETS
+from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.group_setting import APP_1_READS, commits, member, spec_of, up_to_send
-from kipviz.scenarios.stories.kip_62 import begins, classic
+from kipviz.scenarios.stories.group_setting import (
+    APP_1_READS,
+    commits,
+    member,
+    spec_of,
+    up_to_send,
+)
+from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, begins, classic
 from kipviz.scenarios.stories.rolling import BROKERS_DIFFER, ONE_BINARY, restarted
 from kipviz.scenarios.stories.setting import GROUP, PLAYGROUND, home
 
@@ -182,4 +189,110 @@ ROLLING = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (GATE, ROLLING)
+# A producer that has its member from initTransactions() has to initialise after its consumer has joined.
+POLL, BEGIN, SEND, STAGE, COMMIT, CATCH = programs.GROUP_LOOP[1:]
+INIT_AFTER_POLL = (
+    POLL.but(text=f"{POLL.text} // joins"),
+    programs.INIT,
+    BEGIN.but(on_error=6),
+    SEND.but(on_error=6),
+    STAGE.but(on_error=6),
+    COMMIT.but(then=0, on_error=6),
+    CATCH.but(then=0),
+)
+
+
+def _works(name: str) -> tuple[str, ...]:
+    """Give the instructions by which a member that has joined goes on until its outputs are sent."""
+    goes = f"{name} goes on"
+    return (goes, goes, "quiet", goes, goes, goes, "quiet")
+
+
+OLD_CONSUMER = Scenario(
+    "kip-447-old-consumer",
+    "An old consumer takes over: it is told that the coordinator is loading",
+    "A member drops out with its offset pending, and an application with an older client takes over. It "
+    "knows neither RequireStable nor PendingTransactionException.",
+    "KIP-447, a middle version: COORDINATOR_LOAD_IN_PROGRESS for old consumers (draft)",
+    spec_of(
+        classic("app-1", program=INIT_AFTER_POLL),
+        classic("app-2", program=INIT_AFTER_POLL, offset_fetch_version=6),
+    ),
+    (
+        Beat(
+            "app-1 joins, and then initialises its producer",
+            "In this draft the producer has its member and its generation from InitProducerId, so it is asked "
+            "after the first poll(). app-1 has read a and b, and has sent their outputs.",
+            ("app-1 goes on", "quiet", FIRST_GENERATION, "quiet", *_works("app-1")),
+        ),
+        Beat(
+            "Offset 102 is pending",
+            "sendOffsetsToTransaction(), in the name of C1.1 of generation 1. No offset is committed yet.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-1 is heard of no more",
+            "No heartbeat comes for session.timeout.ms, and Broker 4 takes it out of the group.",
+            ("the session of C1.1 in * runs out at B4",),
+        ),
+        Beat(
+            "app-2, with an old client, asks where the group left off",
+            "OffsetFetch version 6. Broker 4 sees that it cannot know the new error, and answers with one "
+            "that every client knows and tries again: COORDINATOR_LOAD_IN_PROGRESS. Nothing is loading.",
+            ("app-2 goes on", "quiet", FIRST_GENERATION, "quiet"),
+        ),
+        Beat(
+            "app-1 wakes up and commits",
+            "The zombie's offsets were staged while it was a member; its commit is right.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-2 asks again, and goes on behind b",
+            "102. It reads c and d, and commits what it makes of them. Played under 'kafka' it was told at "
+            "once that nothing is committed: it has read a and b, and they are out twice.",
+            (
+                "maybe the retry back-off of app-2/consumer is over",
+                "quiet",
+                *_works("app-2"),
+                *commits("app-2"),
+            ),
+        ),
+    ),
+    ("app-1", "app-2", "B4", "B3"),
+    ("kip-447-group-id", "kafka"),
+    Question(
+        3,
+        "What was shipped waits only for who asks for stable offsets, and version 6 cannot. What does an old "
+        "consumer get there?",
+        (
+            Choice(
+                "an error that it does not know", False, "Version 6 has no such error to be given."
+            ),
+            Choice(
+                "the committed offset",
+                True,
+                "Right: nobody is protected whose client is too old. That is why an application is upgraded "
+                "in two bounces.",
+            ),
+            Choice("nothing until the transaction ends", False, "That is what this draft does."),
+        ),
+    ),
+    watch=(
+        Watch(
+            3,
+            "One answer for two reasons: from its log nobody can tell that the coordinator is not loading "
+            "but that a transaction is open.",
+        ),
+        Watch(
+            3,
+            "The draft goes by the version of the request; what was shipped goes by what the request asks.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw a member taken out because it was silent", "member gone"),
+        Checkpoint("saw an offset pending", "offset pending"),
+        Checkpoint("saw the last stable offset held back", "lso held back"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (GATE, ROLLING, OLD_CONSUMER)
