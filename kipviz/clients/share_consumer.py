@@ -213,9 +213,14 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
 
 
 def commit_async(me: ShareConsumer) -> ShareConsumer:
-    """Send what acknowledge() said, and come back at once; the callback is told what it came to."""
+    """Send what acknowledge() said, and come back at once; the callback is told what it came to.
+
+    An acknowledgement belongs to the session in which its records came: where that is lost it fails.
+    Source: ShareConsumeRequestManager.failPendingAcknowledgementsCannotBeSent.
+    """
     me, said = _taken(me)
-    return me.but(committing=tuple(sorted((*me.committing, *said), key=_first)))
+    me = me.but(committing=tuple(sorted((*me.committing, *said), key=_first)))
+    return me if me.session_epoch else _without_commit(me)
 
 
 def close(me: ShareConsumer) -> ShareConsumer:
@@ -356,6 +361,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         lost = answer.error in SESSION_ERRORS or me.closed
         me = _acknowledged(me, request, answer.error)
         me = me.but(session_epoch=0 if lost else me.session_epoch + 1)
+        if lost:
+            me = _without_commit(me)
         if me.in_background:
             return me.but(in_background=False)
         me = me.but(acknowledge_error=answer.error)
@@ -484,6 +491,7 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
         me = me.but(on_wire=None, on_wire_broker=-1)
         if fetching:
             return _reopen(me)
+        me = _without_commit(me)
         if me.in_background:
             return me.but(session_epoch=0, in_background=False)
         return me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
@@ -499,10 +507,15 @@ def _unsent(me: ShareConsumer) -> ShareConsumer:
     if isinstance(me.to_send, ShareAcknowledge):
         me = _acknowledged(me, me.to_send, Errors.NETWORK_EXCEPTION)
         me = me.but(to_send=None, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)
-    if me.committing:
-        me = _acknowledged(me, _acknowledging(me, me.committing), Errors.NETWORK_EXCEPTION)
-        me = me.but(committing=())
-    return me
+    return _without_commit(me)
+
+
+def _without_commit(me: ShareConsumer) -> ShareConsumer:
+    """Give up a commitAsync() that was not sent yet; no request but a fetch opens a session."""
+    if not me.committing:
+        return me
+    me = _acknowledged(me, _acknowledging(me, me.committing), Errors.NETWORK_EXCEPTION)
+    return me.but(committing=())
 
 
 def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
@@ -526,7 +539,7 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
 
 def _reopen(me: ShareConsumer) -> ShareConsumer:
     me = me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, renewing=())
-    return _again(me)
+    return _again(_without_commit(me))
 
 
 def _fetch(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:

@@ -205,3 +205,38 @@ def test_an_asynchronous_commit_that_was_not_sent_is_lost_with_its_session():
     (told,) = me.completed
     assert told.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
     assert told.error is Errors.NETWORK_EXCEPTION
+
+
+@pytest.mark.parametrize("how", ["broken", "not known"])
+def test_nor_does_it_outlive_the_session_that_a_fetch_has_lost(how):
+    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
+    me, _ = sc.sent(me, sc.next_request(me), 5)  # another record is to be committed meanwhile
+    me = sc.commit_async(me.but(verdicts=((1, ACCEPT),), batch=(1,)))
+    if how == "broken":
+        me = sc.on_disconnected(me, 5)
+    else:
+        me = sc.on_response(me, ShareAcknowledgeResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
+    assert (me.committing, me.session_epoch, me.in_background) == ((), 0, False)
+    assert [done.acknowledgements[0].first for done in me.completed] == [0, 1]
+    assert me.completed[1].error is Errors.NETWORK_EXCEPTION
+
+
+def test_without_a_session_an_asynchronous_commit_fails_at_once():
+    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    me = sc.on_disconnected(me, 5)
+    me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
+    assert me.committing == ()
+    assert [done.error for done in me.completed] == [Errors.NETWORK_EXCEPTION]
+    request, _ = sends(sc.poll(me, accept_all))
+    assert (request.session_epoch, request.acknowledgements) == (0, ())
+
+
+def test_a_fetch_that_loses_its_session_takes_what_waits_behind_it_along():
+    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    _, me = sends(sc.poll(me.but(batch=()), accept_all))
+    me = me.but(committing=(AcknowledgementBatch(0, 0, ACCEPT),))
+    me = sc.on_disconnected(me, 5)
+    assert me.committing == ()
+    assert isinstance(me.to_send, ShareFetch)
+    assert me.completed[-1].error is Errors.NETWORK_EXCEPTION
