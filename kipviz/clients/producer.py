@@ -272,7 +272,9 @@ def end_transaction(me: P, *, committed: bool) -> P:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
-        me = dropping(without_unsent(me), *me.queue).but(queue=(), to_add=())
+        # Offsets that a call has given up waiting for are still sent, and go before the end.
+        offsets = tuple(m for m in me.queue if isinstance(m, AddOffsetsToTxn | TxnOffsetCommit))
+        me = dropping(without_unsent(me), *me.queue).but(queue=offsets, to_add=())
     me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
     return ended_locally(me)
 
@@ -419,7 +421,7 @@ def _on_answer(me: P, message: Message) -> P:
             assert isinstance(request, TxnOffsetCommit)
             return _on_error(me, topic_ids.left(request, message), message.refused[0].error)
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
-            return me.but(done=True)
+            return me.but(done=not any(isinstance(m, TxnOffsetCommit) for m in me.queue))
         case TxnOffsetCommitResponse() | TxnShareAcknowledgeResponse() | TxnHeartbeatResponse():
             return me  # nobody waits: the call was over with an error, or it never waits
         case _:

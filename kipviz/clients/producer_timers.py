@@ -11,27 +11,31 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clients import topic_ids
-from kipviz.clients.producer_errors import EXPIRED
-from kipviz.clients.producer_state import TRANSITIONS, ProducerState
+from kipviz.clients.producer_state import ProducerState
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.metadata import Metadata
+from kipviz.messages.transactions import AddOffsetsToTxn
 
 INTERVAL = "the heartbeat interval"
+# The call whose time is up.
+SENDING = "sendOffsetsToTransaction"
 S = ProducerState
 
 
 def timers(me: Any) -> tuple[str, ...]:
     """Give the timers that are set; a heartbeat is due only while a transaction is open."""
-    looking = topic_ids.timers(me.topics, idle=me.state is S.READY)
+    looking = _looking(me)
     waiting = any(isinstance(m, TxnHeartbeat) for m in (*me.queue, me.on_wire))
     return (INTERVAL, *looking) if _beats(me) and not waiting else looking
 
 
 def running(me: Any) -> tuple[str, ...]:
     """Give the timers whose time passes: the call that sends offsets waits across its repeats."""
-    found = topic_ids.timers(me.topics, idle=me.state is S.READY)
+    found = _looking(me)
     sending = any(isinstance(m, TxnOffsetCommit) for m in (*me.queue, me.on_wire))
-    if me.topics.looks_up and sending and topic_ids.MAX_BLOCK not in found:
+    waits = sending and _is_called(me)
+    if me.topics.looks_up and waits and topic_ids.MAX_BLOCK not in found:
         found = (*found, topic_ids.MAX_BLOCK)
     return (INTERVAL, *found) if _beats(me) else found
 
@@ -41,17 +45,35 @@ def _beats(me: Any) -> bool:
     return me.heartbeat_interval_ms > 0 and is_open
 
 
-def on_timer(me: Any, timer: str) -> Any:
-    """Say that one is alive, try again, forget topics that nobody used, or give up waiting.
+def _looking(me: Any) -> tuple[str, ...]:
+    """Give the timers of who looks topics up; max.block.ms is a call's, and ends with it."""
+    found = topic_ids.timers(me.topics, idle=me.state is S.READY)
+    return tuple(t for t in found if t != topic_ids.MAX_BLOCK or _is_called(me))
 
-    NOT MODELLED: that a transaction could go on after max.block.ms; here it has to be aborted.
+
+def _is_called(me: Any) -> bool:
+    """Say whether the application is in sendOffsetsToTransaction()."""
+    return me.state is S.IN_TRANSACTION and not me.done
+
+
+def on_timer(me: Any, timer: str) -> Any:
+    """Say that one is alive, try again, forget topics that nobody used, or let a call come back.
+
+    What the call asked for goes on without it: it is sent again, and what ends the transaction waits
+    behind it. Source: TransactionManager.TxnOffsetCommitHandler, whose requests go before EndTxn.
     """
     if timer == INTERVAL:
         beat = TxnHeartbeat(me.transactional_id, me.producer_id, me.producer_epoch)
         return me.but(queue=(*me.queue, beat))
-    me = me.but(topics=topic_ids.after(me.topics, timer))
-    if timer != topic_ids.MAX_BLOCK:
+    if timer == topic_ids.MAX_BLOCK:
+        return me.but(done=True, timed_out=SENDING)
+    return me.but(topics=topic_ids.after(me.topics, timer))
+
+
+def topic_ids_given_up(me: Any) -> Any:
+    """Take back offsets that still wait for the id of their topic; others are on their way."""
+    if not any(isinstance(m, Metadata) for m in (*me.queue, me.on_wire)):
         return me
-    why = f"TxnOffsetCommit: {EXPIRED.name}"
-    assert S.ABORTABLE_ERROR in TRANSITIONS[me.state], me.state
-    return me.but(state=S.ABORTABLE_ERROR, queue=(), done=True, error=why)
+    behind = Metadata | AddOffsetsToTxn | TxnOffsetCommit
+    kept = tuple(m for m in me.queue if not isinstance(m, behind))
+    return me.but(queue=kept)

@@ -16,6 +16,7 @@ from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_timers import topic_ids_given_up
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import NAME, ShareMember
@@ -31,6 +32,8 @@ REMEMBERED = (
     Call.ABORT_TRANSACTION,
     Call.COMPLETE_TRANSACTION,
 )
+# The one that may come back without its result, too, and is forgotten: what it asked for goes on.
+FORGOTTEN = Call.SEND_OFFSETS
 # Whose calls they are, as far as they time out here.
 TIMING_OUT = (Producer, PipelinedProducer)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
@@ -63,8 +66,8 @@ def why_no_time_out(me: Application) -> str | None:
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
         return f"{me.name} is in no call that it waits for"
-    if type(client) not in TIMING_OUT or line.call not in REMEMBERED:
-        names = ", ".join(call.value for call in REMEMBERED)
+    if type(client) not in TIMING_OUT or line.call not in (*REMEMBERED, FORGOTTEN):
+        names = ", ".join(call.value for call in (*REMEMBERED, FORGOTTEN))
         return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
     return f"{line.call.value}() of {me.name} has its result" if client.done else None
 
@@ -73,15 +76,21 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
     """Let a blocking call come back after max.block.ms; what it asked for goes on without it.
 
     The producer remembers the call: nothing but the same one may follow, and that waits for the same
-    result. Source: KafkaProducer, TransactionManager.handleCachedTransactionRequestResult.
+    result. It does not remember sendOffsetsToTransaction(): the transaction goes on, or is aborted, and
+    ends behind the offsets. Source: KafkaProducer,
+    TransactionManager.handleCachedTransactionRequestResult.
     """
     line = me.program[me.line]
     client = client_of(me, line)
     assert isinstance(client, Producer), line
-    me = me.with_client(client.but(timed_out=line.call.value))
-    return _leave(
-        me, line, f"TimeoutException: {line.call.value}() took longer than max.block.ms", ()
-    )
+    if line.call is FORGOTTEN:
+        return _without_result(me.with_client(topic_ids_given_up(client)), line)
+    return _without_result(me.with_client(client.but(timed_out=line.call.value)), line)
+
+
+def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
+    why = f"TimeoutException: {line.call.value}() took longer than max.block.ms"
+    return _leave(me, line, why, ())
 
 
 def _awaited_again(me: Application, line: Line) -> Application | None:
@@ -199,6 +208,8 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     client = client_of(me, line)
     if isinstance(client, Admin):
         return _leave(me, line, client.error, ())
+    if isinstance(client, Producer) and client.timed_out == FORGOTTEN.value:
+        return _without_result(me.with_client(client.but(timed_out="")), line)
     if line.call is Call.POLL:
         assert not isinstance(client, Producer | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)

@@ -36,6 +36,7 @@ from kipviz.cluster.actions import (
     RunOut,
     Send,
     Step,
+    TimeOutCall,
     TimeOutTransaction,
 )
 from kipviz.cluster.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
@@ -104,6 +105,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return timers.ASKED, (source, broker)
         case MissPoll(source):
             return timers.POLL, (source,)
+        case TimeOutCall(name):
+            return timers.CALL, (name,)
         case ExpireBatch(source):
             return _batch_of(world, source)
         case _:
@@ -144,6 +147,7 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         timers.CLIENT: ClientTimer,
         timers.ASKED: GiveUp,
         timers.POLL: MissPoll,
+        timers.CALL: TimeOutCall,
     }
     return keeps[kind](*place)
 

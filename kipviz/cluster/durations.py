@@ -88,6 +88,11 @@ def gives_batches_up(spec: ClusterSpec) -> bool:
     return bool(spec.budget.delivery_timeout)
 
 
+def times_calls_out(spec: ClusterSpec) -> bool:
+    """Say whether a blocking call of a producer may come back without its result."""
+    return bool(spec.budget.max_block)
+
+
 def misses_polls(spec: ClusterSpec) -> bool:
     """Say whether a consumer that does not poll in time leaves its group."""
     return bool(spec.budget.miss_poll)
@@ -285,10 +290,10 @@ DURATIONS: tuple[Duration, ...] = (
         "max.block.ms",
         60_000,
         "producer",
-        "sendOffsetsToTransaction() stops to wait for what the brokers do not know yet",
+        "a blocking call comes back without its result",
         SHIPPED,
-        "KIP-1319; KafkaProducer",
-        _of("max_block_ms", looks_up),
+        "KIP-98, KIP-1319; KafkaProducer",
+        _of("max_block_ms", lambda spec: looks_up(spec) or times_calls_out(spec)),
     ),
     Duration(
         "metadata.max.idle.ms",

@@ -319,8 +319,6 @@ def check(spec: ClusterSpec) -> None:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
-    if spec.clock.timed and spec.budget.max_block:
-        raise BadSpec("calls time out with an untimed clock only: leave max_block at 0")
     wrong = why_no_clock(spec.clock)
     if wrong is not None:
         raise BadSpec(wrong)

@@ -35,6 +35,7 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.kinds import Client, awaits_poll, running
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
+from kipviz.clients.thread import why_no_time_out
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster import dispatch
 from kipviz.cluster.clock import NEVER, Deadline
@@ -49,6 +50,7 @@ from kipviz.cluster.durations import (
     looks_up,
     misses_polls,
     rests,
+    times_calls_out,
 )
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
@@ -56,7 +58,7 @@ from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.messages.classic_groups import Heartbeat
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageDelivered, MessageSent
+from kipviz.messages.events import CallStarted, MessageDelivered, MessageSent
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
@@ -66,7 +68,7 @@ from kipviz.records.transaction_state import TransactionState
 
 TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
 PRODUCER = "producer id"
-CLIENT, ASKED, BATCH, POLL = "of a client", "asked", "batch", "poll"
+CLIENT, ASKED, BATCH, POLL, CALL = "of a client", "asked", "batch", "poll", "call"
 # What has no action: how long ago a transaction began, by its name and what is asked for.
 AGE = "age"
 Place = tuple[str, tuple[object, ...]]
@@ -110,7 +112,8 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
 def of_clients(spec: ClusterSpec) -> bool:
     """Say whether a client of a cluster has a timer, or gives up what it asked."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
-    return told or gives_up(spec) or gives_batches_up(spec) or misses_polls(spec)
+    late = times_calls_out(spec) or misses_polls(spec)
+    return told or gives_up(spec) or gives_batches_up(spec) or late
 
 
 def deadlines(
@@ -137,6 +140,8 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
                     yield from _heard(world, broker, message)
             case MessageDelivered(source, broker, "response"):
                 yield ASKED, (source, broker)
+            case CallStarted(application):
+                yield CALL, (application,)
             case _:
                 pass
     yield from _changed_transactions(before, world)
@@ -297,6 +302,9 @@ def _left(spec: ClusterSpec, role: Any, timer: str, on: Context) -> int | None:
 def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
     pause = spec.clock.pause_max_ms
     for app in world.applications.values():
+        if times_calls_out(spec) and why_no_time_out(app) is None:
+            left = spec.durations.max_block_ms
+            yield Deadline(CALL, (app.name,), left, _late(left, pause))
         for client in app.clients if app.alive else ():
             for timer in running(client):
                 takes = _of_client(spec, client, timer)

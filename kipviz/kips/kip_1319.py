@@ -73,11 +73,11 @@ KIP = Kip(
         Row(
             "Producer-Side: error handling",
             "UNKNOWN_TOPIC_ID is tried again, the other two end the transaction.",
-            SIMPLIFIED,
+            MODELLED,
             handler="clients.producer.on_timer",
             scenario="kip-1319-remade",
-            test="clients/test_topic_ids.py::test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms",
-            note="after max.block.ms the transaction has to be aborted here; in Java it could go on",
+            test="clients/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
+            note="whoever waits for an id that is gone can neither commit nor abort: found by this row",
             page="25-kip-447-and-1319",
         ),
         Row(

@@ -151,7 +151,7 @@ KIP = Kip(
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-kip-98-transactions",
-            note="sendOffsetsToTransaction() and send() do not time out",
+            note="send() does not wait: neither buffer.memory nor the metadata of a topic runs out",
         ),
         Row(
             "AddPartitionsToTxnRequest, AddOffsetsToTxnRequest of clients",
@@ -275,6 +275,16 @@ KIP = Kip(
             scenario="kip-98-commit-timed-out",
             test="clients/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
             page="10-kip-98-transactions",
+        ),
+        Row(
+            "max.block.ms: sendOffsetsToTransaction()",
+            "It comes back, and is forgotten: its offsets are sent all the same, before what ends the "
+            "transaction.",
+            MODELLED,
+            handler="clients.thread.timed_out",
+            scenario="kip-1319-remade",
+            test="clients/test_max_block.py::"
+            "test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same",
         ),
         Row(
             "max.block.ms: another call",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.actions import Step, TimeOutCall
-from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.clients.application import Call, Line
+from kipviz.cluster.actions import Step, Tick, TimeOutCall
+from kipviz.cluster.clock import Clock
+from kipviz.cluster.spec import FaultBudget
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import CallReturned, MessageSent, TransactionDecided
 from kipviz.messages.transactions import EndTxn
-from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN
+from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN, GROUP_LOOP
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import model_of, small_spec
 
@@ -19,8 +21,9 @@ BUDGET = FaultBudget(max_block=1)
 class Run:
     """A run that is taken step by step."""
 
-    def __init__(self, program, budget: FaultBudget = BUDGET) -> None:
-        self.model = model_of(small_spec("group", program=program, budget=budget), "kafka")
+    def __init__(self, program, budget: FaultBudget = BUDGET, **changes: object) -> None:
+        spec = small_spec("group", program=program, budget=budget).but(**changes)
+        self.model = model_of(spec, "kafka")
         self.world = self.model.initial()
         self.events: list = []
 
@@ -122,7 +125,46 @@ def test_a_poll_is_none_of_the_calls_that_time_out():
     assert "none of those that time out here" in run.model.why_not(run.world, TimeOutCall("app-1"))
 
 
-def test_a_timed_clock_has_no_such_time_outs():
-    spec = small_spec("group", budget=BUDGET)
-    with pytest.raises(BadSpec, match="leave max_block at 0"):
-        model_of(spec.but(clock=spec.clock.but(kind="timed")))
+@pytest.mark.parametrize("ends", ["commitTransaction", "abortTransaction"])
+def test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same(ends):
+    *before, stage = GROUP_LOOP[:5]
+    end = Line(f"producer.{ends}();", Call(ends))
+    run = Run((*before, stage.but(on_error=5), end))
+    run.until_in("sendOffsetsToTransaction")
+    run.take(TimeOutCall("app-1"))
+    assert run.raised()[0].startswith("TimeoutException: sendOffsetsToTransaction()")
+    producer = run.world.applications["app-1"].producer
+    assert (producer.state_name, producer.timed_out) == ("IN_TRANSACTION", "")
+    run.take(Step("app-1"))
+    run.quiet()
+    run.take(Step("app-1"))
+    assert len(run.raised()) == 1
+    sent = [type(e.message).__name__ for e in run.events if isinstance(e, MessageSent)]
+    assert sent.index("TxnOffsetCommit") < sent.index("EndTxn")
+    assert run.world.applications["app-1"].producer.state_name == "READY"
+
+
+def test_on_a_timed_clock_a_call_comes_back_after_max_block_ms_and_not_before():
+    run = Run(COMMIT_AGAIN, clock=Clock("timed", tick="next"))
+    run.until_in("commitTransaction")
+    late = TimeOutCall("app-1")
+    assert run.model.why_not(run.world, late) == "it is due in 60 s: time has to pass first"
+    while run.model.why_not(run.world, late) is not None:
+        run.take(Tick())
+    run.take(late)
+    assert run.raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
+
+
+def test_a_call_that_is_made_again_has_all_of_its_time_again():
+    run = Run(COMMIT_AGAIN, FaultBudget(max_block=2), clock=Clock("timed", tick="next"))
+    run.until_in("commitTransaction")
+    late = TimeOutCall("app-1")
+    for _ in range(2):
+        while run.model.why_not(run.world, late) is not None:
+            run.take(Tick())
+        run.take(late)
+        run.take(Step("app-1"))
+    assert len(run.raised()) == 2
+    run.quiet()
+    run.take(Step("app-1"))
+    assert len(run.raised()) == 2

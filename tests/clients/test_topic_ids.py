@@ -7,6 +7,7 @@ import pytest
 from kipviz.clients import kinds, topic_ids
 from kipviz.clients import producer as client
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_timers import topic_ids_given_up
 from kipviz.clients.topic_ids import TopicIds
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
@@ -17,7 +18,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.transactions import AddOffsetsToTxn, AddOffsetsToTxnResponse
+from kipviz.messages.transactions import AddOffsetsToTxn, AddOffsetsToTxnResponse, EndTxn
 
 SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")
 OFFSETS = (GroupOffset("src-0", 2), GroupOffset("other-1", 5))
@@ -116,8 +117,36 @@ def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
     assert client.timers(me) == (topic_ids.BACK_OFF, topic_ids.MAX_BLOCK)
     assert client.next_request(client.on_timer(me, topic_ids.BACK_OFF)) == request
     over = client.on_timer(me, topic_ids.MAX_BLOCK)
-    assert (over.state, over.done, over.queue) == (ProducerState.ABORTABLE_ERROR, True, ())
-    assert over.error == "TxnOffsetCommit: REQUEST_TIMED_OUT"
+    assert (over.state, over.done) == (ProducerState.IN_TRANSACTION, True)
+    assert over.timed_out == "sendOffsetsToTransaction"
+    assert client.timers(over) == (topic_ids.BACK_OFF,), "the call is over, the request is not"
+
+
+def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
+    """TransactionManager.Priority: ADD_PARTITIONS_OR_OFFSETS goes before END_TXN, also in an abort."""
+    me, request = send(staging(started(SRC)))
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    me = client.on_timer(me, topic_ids.MAX_BLOCK).but(timed_out="")
+    me = client.end_transaction(me, committed=False)
+    assert [type(m).__name__ for m in me.queue] == ["TxnOffsetCommit", "EndTxn"]
+    for _ in range(2):
+        assert client.next_request(me) is None
+        me, again = send(client.on_timer(me, topic_ids.BACK_OFF))
+        assert again == request
+        me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    me, _ = send(client.on_timer(me, topic_ids.BACK_OFF))
+    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    assert isinstance(client.next_request(me), EndTxn)
+    assert not me.done
+
+
+def test_offsets_that_wait_for_the_id_of_their_topic_are_taken_back_when_the_call_gives_up():
+    me = staging(started())
+    assert topic_ids_given_up(me).queue == ()
+    me, _ = send(me)
+    assert topic_ids_given_up(me).queue == ()
+    known, _ = send(staging(started(SRC)))
+    assert topic_ids_given_up(known) == known
 
 
 def test_a_partition_that_is_refused_is_asked_for_alone():

@@ -188,12 +188,26 @@ REFUSED = Scenario(
         ),
         Beat(
             "max.block.ms",
-            "Nobody will ever know that id again. The call gives up, and the application aborts.",
-            ("max.block.ms of app-1/producer is over", GOES, GOES, "quiet", GOES),
+            "Nobody will ever know that id again. The call throws TimeoutException, and the application "
+            "aborts. But the request is not cancelled: it goes before EndTxn, comes back, and is sent again.",
+            (
+                "max.block.ms of app-1/producer is over",
+                GOES,
+                GOES,
+                "the retry back-off of app-1/producer is over",
+                "quiet",
+            ),
+        ),
+        Beat(
+            "A new process",
+            "abortTransaction() does not come back, and would throw TimeoutException after max.block.ms, as "
+            "often as it is called. Only another producer gets out of it: initTransactions() aborts what the "
+            "old one has left.",
+            ("app-1 crashes", "app-1 starts", GOES, "quiet", GOES),
         ),
         Beat(
             "app-1 begins at e",
-            "After the abort the consumer asks where the group left off: nowhere, in this topic.",
+            "The new consumer asks where the group left off: nowhere, in this topic.",
             POLLS,
         ),
     ),
@@ -215,8 +229,12 @@ REFUSED = Scenario(
     watch=(
         Watch(4, "The answer comes from the broker's front desk: nothing is enlisted for it."),
         Watch(5, "It stays retriable, although no retry can help."),
+        Watch(
+            6,
+            "Open the producer: ABORTING_TRANSACTION, and EndTxn is in its queue, behind TxnOffsetCommit.",
+        ),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw the application abort", "read again")),
+    checkpoints=(MADE_AGAIN, Checkpoint("saw the application begin again", "read again")),
 )
 
 TOO_LATE = Scenario(
