@@ -36,6 +36,8 @@ def why_no_such_producer(application: Any) -> str:
             f"the idempotent producer of {name} has at most {MAX_IN_FLIGHT} batches of a partition in "
             f"flight, because a leader knows the last {MAX_IN_FLIGHT}, not {most}"
         )
+    if application.buffer < 0 or (application.buffer and application.max_in_flight == 1):
+        return f"buffer of {name} is 0 or more batches, and needs max_in_flight above 1"
     if application.max_in_flight != 1 and (plain or application.session):
         return f"max_in_flight of {name} is for a producer with a transaction of its own"
     return ""

@@ -37,10 +37,13 @@ class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
     """A transactional producer with `max_in_flight` batches of a partition on the wire.
 
     `sends` counts the batches that it was given: the number by which an answer is known (the
-    correlation id), whatever sequence a batch had when it was sent.
+    correlation id), whatever sequence a batch had when it was sent. `buffer` is how many batches
+    buffer.memory has room for, 0 for as many as come; `blocked` is what a send() waits with for room.
     """
 
     sends: int = 0
+    buffer: int = 0
+    blocked: tuple[tuple[str, tuple[DataRecord, ...]], ...] = ()
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -49,10 +52,26 @@ class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
 def send(
     me: PipelinedProducer, partition: str, records: tuple[DataRecord, ...]
 ) -> PipelinedProducer:
-    """Put records into the accumulator; they get their numbers when they are sent."""
+    """Put records into the accumulator; they get their numbers when they are sent.
+
+    Without room there send() waits until a batch is through, max.block.ms at most.
+    """
+    if me.buffer and len(me.batches) >= me.buffer:
+        return me.but(blocked=((partition, records),), done=False)
     batch = NumberedBatch(partition, records, -1, serial=me.sends + 1)
     me = me.but(batches=(*me.batches, batch), sends=batch.serial)
     return transactional.enlisting(me, partition)
+
+
+def send_timed_out(me: PipelinedProducer) -> PipelinedProducer:
+    """Give up a send() that waits for room: it throws nothing, but its transaction is over.
+
+    The exception is in its Future, and thrown by the next call. Source: KafkaProducer.doSend,
+    BufferPool.allocate, TransactionManager.maybeTransitionToErrorState.
+    """
+    (partition, _), *_ = me.blocked
+    refused = ProduceResponse(EXPIRED, partition, -1)
+    return _settled(transactional.fail(me.but(blocked=()), refused, EXPIRED))
 
 
 # -- the sender ---------------------------------------------------------------------------------
@@ -144,6 +163,7 @@ def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
         heartbeat_interval_ms=me.heartbeat_interval_ms,
         topics=TopicIds(me.topics.looks_up),
         max_in_flight=me.max_in_flight,
+        buffer=me.buffer,
     )
 
 
@@ -192,9 +212,19 @@ def _settled(me: PipelinedProducer) -> PipelinedProducer:
     TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
     """
     if me.state is S.FATAL_ERROR:
-        return me.but(batches=(), unresolved=Table.of())
+        me = me.but(batches=(), unresolved=Table.of())
+        return _with_room(me)
     for partition in me.unresolved:
         if not tracked(me, partition):
             bump = me.bump or not (me.implicit or in_flight.is_resolved(me, partition))
             me = me.but(unresolved=me.unresolved.without(partition), bump=bump)
-    return transactional.ended_locally(me)
+    return transactional.ended_locally(_with_room(me))
+
+
+def _with_room(me: PipelinedProducer) -> PipelinedProducer:
+    """Let a send() go on for which there is room now; after an error it throws that, with nothing sent."""
+    if not me.blocked or len(me.batches) >= me.buffer:
+        return me
+    (partition, records), *_ = me.blocked
+    me = me.but(blocked=(), done=True)
+    return send(me, partition, records) if me.state is S.IN_TRANSACTION else me

@@ -12,8 +12,8 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, why_no_resume
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.kinds import MemberConsumer
-from kipviz.clients.pipelined_producer import PipelinedProducer
+from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.pipelined_producer import PipelinedProducer, send_timed_out
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import topic_ids_given_up
@@ -66,6 +66,8 @@ def why_no_time_out(me: Application) -> str | None:
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
         return f"{me.name} is in no call that it waits for"
+    if _waits_for_room(client):
+        return None
     if type(client) not in TIMING_OUT or line.call not in (*REMEMBERED, FORGOTTEN):
         names = ", ".join(call.value for call in (*REMEMBERED, FORGOTTEN))
         return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
@@ -77,15 +79,22 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
 
     The producer remembers the call: nothing but the same one may follow, and that waits for the same
     result. It does not remember sendOffsetsToTransaction(): the transaction goes on, or is aborted, and
-    ends behind the offsets. Source: KafkaProducer,
+    ends behind the offsets. A send() that waits for room throws nothing. Source: KafkaProducer,
     TransactionManager.handleCachedTransactionRequestResult.
     """
     line = me.program[me.line]
     client = client_of(me, line)
     assert isinstance(client, Producer), line
+    if isinstance(client, PipelinedProducer) and client.blocked:
+        return _leave(me.with_client(send_timed_out(client)), line, "", ())
     if line.call is FORGOTTEN:
         return _without_result(me.with_client(topic_ids_given_up(client)), line)
     return _without_result(me.with_client(client.but(timed_out=line.call.value)), line)
+
+
+def _waits_for_room(client: Client) -> bool:
+    """Say whether send() waits for room in buffer.memory; else it returns at once."""
+    return isinstance(client, PipelinedProducer) and bool(client.blocked)
 
 
 def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
@@ -118,7 +127,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     calling = CALLS[line.call]
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
-    if calling.blocking:
+    if calling.blocking or _waits_for_room(client_of(me, line)):
         return me.but(waiting=True), (started, *told)
     return _leave(me, line, "", (started, *told, *databases_changed(before, me)))
 

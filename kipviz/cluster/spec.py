@@ -175,6 +175,7 @@ class ApplicationSpec(Value, frozen=True):
     producer has no transactional id, which is "" then. `shares` names the database that it writes to
     if several processes do. `max_in_flight` is max.in.flight.requests.per.connection of a producer with
     a transactional id; Kafka's default is 5, here it has to be asked for.
+    Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
     """
 
     name: str
@@ -208,6 +209,7 @@ class ApplicationSpec(Value, frozen=True):
     gathers: bool = False
     shares_sender: bool = False
     max_in_flight: int = 1
+    buffer: int = 0
 
 
 class Remade(Value, frozen=True):

@@ -365,7 +365,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
     if a.max_in_flight == 1:
         return made
     fields: tuple[Any, ...] = astuple(made)
-    return PipelinedProducer(*fields).but(max_in_flight=a.max_in_flight)
+    return PipelinedProducer(*fields).but(max_in_flight=a.max_in_flight, buffer=a.buffer)
 
 
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:

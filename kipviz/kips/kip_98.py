@@ -151,7 +151,7 @@ KIP = Kip(
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-kip-98-transactions",
-            note="send() does not wait: neither buffer.memory nor the metadata of a topic runs out",
+            note="send() waits for room in buffer.memory, not for the metadata of a topic",
         ),
         Row(
             "AddPartitionsToTxnRequest, AddOffsetsToTxnRequest of clients",
@@ -275,6 +275,16 @@ KIP = Kip(
             scenario="kip-98-commit-timed-out",
             test="clients/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
             page="10-kip-98-transactions",
+        ),
+        Row(
+            "max.block.ms, buffer.memory: send()",
+            "It waits for room, and throws nothing when its time is over: the next call does.",
+            MODELLED,
+            handler="clients.pipelined_producer.send_timed_out",
+            scenario="kip-98-buffer-full",
+            test="clients/test_max_block.py::"
+            "test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws",
+            note="with buffer, in batches; a producer without it has room for all that comes",
         ),
         Row(
             "max.block.ms: sendOffsetsToTransaction()",

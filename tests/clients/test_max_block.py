@@ -11,7 +11,7 @@ from kipviz.cluster.spec import FaultBudget
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import CallReturned, MessageSent, TransactionDecided
 from kipviz.messages.transactions import EndTxn
-from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN, GROUP_LOOP
+from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN, GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import model_of, small_spec
 
@@ -22,8 +22,10 @@ class Run:
     """A run that is taken step by step."""
 
     def __init__(self, program, budget: FaultBudget = BUDGET, **changes: object) -> None:
-        spec = small_spec("group", program=program, budget=budget).but(**changes)
-        self.model = model_of(spec, "kafka")
+        clock = changes.pop("clock", Clock())
+        spec = small_spec("group", program=program, budget=budget, max_records=1).but(clock=clock)
+        (app,) = spec.applications
+        self.model = model_of(spec.but(applications=(app.but(**changes),)), "kafka")
         self.world = self.model.initial()
         self.events: list = []
 
@@ -141,6 +143,20 @@ def test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same(en
     assert len(run.raised()) == 1
     sent = [type(e.message).__name__ for e in run.events if isinstance(e, MessageSent)]
     assert sent.index("TxnOffsetCommit") < sent.index("EndTxn")
+    assert run.world.applications["app-1"].producer.state_name == "READY"
+
+
+def test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws():
+    run = Run(MANY_IN_A_TRANSACTION, max_in_flight=5, buffer=1)
+    run.until_in("send")
+    late = TimeOutCall("app-1")
+    assert run.model.why_not(run.world, late) is None
+    run.take(late)
+    assert run.raised() == []
+    run.until_in("abortTransaction")
+    assert run.raised() == ["Produce: REQUEST_TIMED_OUT"]
+    run.quiet()
+    run.take(Step("app-1"))
     assert run.world.applications["app-1"].producer.state_name == "READY"
 
 

@@ -207,3 +207,36 @@ def test_the_next_life_has_the_name_and_the_settings_and_nothing_else():
     fresh, _ = out(fresh)
     fresh = clients.on_response(fresh, InitProducerIdResponse(Errors.NONE, 9, 5))
     assert fresh.state is S.READY
+
+
+def full(*values: str) -> PipelinedProducer:
+    """A producer that has room for two batches, both on the wire, and is given more."""
+    me, _ = all_out(writing("ab", buffer=2))
+    for value in values:
+        me = clients.send(me, "out-0", (DataRecord(value),))
+    return me
+
+
+def test_send_waits_for_room_and_goes_on_when_a_batch_is_through():
+    me = full("c")
+    assert (len(me.batches), me.done) == (2, False)
+    me = answer(me, 1)
+    assert (me.done, me.blocked) == (True, ())
+    me, said = all_out(me)
+    assert said == [("c", 2)]
+
+
+def test_a_send_that_waited_too_long_throws_nothing_and_ends_the_transaction():
+    """KafkaProducer.doSend: an ApiException fails the Future, and the transaction."""
+    me = clients.send_timed_out(full("c"))
+    assert (me.state, me.blocked) == (S.ABORTABLE_ERROR, ())
+    assert [b.records[0].value for b in me.batches] == ["a", "b"]
+    assert answer(answer(me, 1), 2).batches == ()
+
+
+def test_a_send_that_waits_when_the_transaction_fails_sends_nothing():
+    me = answer(full("c"), 1, FOR_GOOD)
+    assert (me.state, me.done, me.blocked) == (S.ABORTABLE_ERROR, True, ())
+    assert [b.records[0].value for b in me.batches] == ["b"]
+    me = answer(full("c"), 1, Errors.PRODUCER_FENCED)
+    assert (me.state, me.done, me.batches) == (S.FATAL_ERROR, True, ())

@@ -14,30 +14,35 @@ from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps
 LATE = EVERYTHING.but(request_timeout=2, delivery_timeout=2, crash_broker=3, max_block=1)
 
 
-def spec_of(version: int = 2, **changes: object) -> ClusterSpec:
+def spec_of(version: int = 2, room: int = 0, **changes: object) -> ClusterSpec:
     spec = small_spec(
         "group", budget=LATE, program=MANY_IN_A_TRANSACTION, max_records=1, records=6
     ).but(transaction_version=version, **changes)
     (app,) = spec.applications
-    return spec.but(applications=(app.but(max_in_flight=5),))
+    return spec.but(applications=(app.but(max_in_flight=5, buffer=room),))
 
 
-def written(world) -> dict[tuple[int, int], list[int]]:
-    """The source offsets of what each epoch has written to the output, in the log's order."""
-    found: dict[tuple[int, int], list[int]] = {}
+def written(world) -> list[list[int]]:
+    """The source offsets of what each transaction has written to the output, in the log's order."""
+    found: list[list[int]] = []
+    open_: dict[int, list[int]] = {}
     for batch in world.logs["output-A-0"].batches:
+        if batch.control:
+            open_.pop(batch.producer_id, None)
         for record in batch.records:
             if isinstance(record, DataRecord):
-                own = found.setdefault((batch.producer_id, batch.producer_epoch), [])
-                own.append(int(record.origin.rpartition("@")[2]))
+                if batch.producer_id not in open_:
+                    open_[batch.producer_id] = []
+                    found.append(open_[batch.producer_id])
+                open_[batch.producer_id].append(int(record.origin.rpartition("@")[2]))
     return found
 
 
 @pytest.mark.parametrize("replication", ["instant", "stepwise"])
-@pytest.mark.parametrize("version", [1, 2])
-def test_whatever_goes_wrong_each_record_is_committed_once_and_in_order(version, replication):
+@pytest.mark.parametrize(("version", "room"), [(1, 0), (2, 0), (2, 2)])
+def test_whatever_goes_wrong_each_record_is_committed_once_and_in_order(version, room, replication):
     most, several = 0, 0
-    spec = spec_of(version, replication=replication, min_insync_replicas=(("output-A", 2),))
+    spec = spec_of(version, room, replication=replication, min_insync_replicas=(("output-A", 2),))
     model = model_of(spec, "kafka")
     for seed in range(25):
         once = Atomic()
@@ -49,8 +54,8 @@ def test_whatever_goes_wrong_each_record_is_committed_once_and_in_order(version,
             assert not ledger.broken, (seed, action, ledger.broken)
             batches = outcome.world.applications["app-1"].producer.batches
             most = max(most, sum(b.broker >= 0 for b in batches))
-        for epoch, offsets in written(outcome.world).items():
-            assert offsets == sorted(set(offsets)), (seed, epoch, offsets)
+        for offsets in written(outcome.world):
+            assert offsets == sorted(set(offsets)), (seed, offsets)
             several += len(offsets) > 1
     assert most > 1
     assert several
@@ -64,6 +69,14 @@ def test_more_in_flight_than_a_leader_remembers_is_refused(most, says):
     spec = spec_of()
     (app,) = spec.applications
     with pytest.raises(BadSpec, match=says):
+        model_of(spec.but(applications=(app.but(max_in_flight=most),)))
+
+
+@pytest.mark.parametrize(("most", "room"), [(1, 2), (5, -1)])
+def test_a_buffer_is_a_number_of_batches_of_such_a_producer(most, room):
+    spec = spec_of(room=room)
+    (app,) = spec.applications
+    with pytest.raises(BadSpec, match="buffer of app-1 is 0 or more batches"):
         model_of(spec.but(applications=(app.but(max_in_flight=most),)))
 
 

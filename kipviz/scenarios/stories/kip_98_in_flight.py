@@ -199,4 +199,99 @@ GIVEN_UP = Scenario(
         Checkpoint("saw the transaction complete", "complete"),
     ),
 )
-STORIES: tuple[Scenario, ...] = (IN_ORDER, GIVEN_UP)
+NO_ROOM = Scenario(
+    "kip-98-buffer-full",
+    "send() finds no room in buffer.memory: what becomes of the transaction?",
+    "The call that takes too long throws nothing. The next one does.",
+    "KIP-98, Producer API; max.block.ms, buffer.memory; KafkaProducer.doSend, BufferPool.allocate",
+    SPEC.but(
+        applications=(APP.but(buffer=2),),
+        min_insync_replicas=(),
+        budget=PLAYGROUND.but(max_block=2, delivery_timeout=1),
+    ),
+    (
+        Beat(
+            "The buffer is full",
+            "buffer.memory has room for two batches here. a and b are on their way, and Broker 3 is slow.",
+            (*BEGINS, *POLLS, GO, *OUT[:2]),
+        ),
+        Beat(
+            "send() waits",
+            "app-1 has read c. Its send() would have returned at once; now it waits for room.",
+            (*POLLS, GO),
+        ),
+        Beat(
+            "max.block.ms is over",
+            "send() returns, and throws nothing: the TimeoutException is in its Future, at which app-1 does "
+            "not look. c will never be sent, so the producer does not let the transaction commit.",
+            ("a call of app-1 times out",),
+        ),
+        Beat(
+            "Broker 3 answers",
+            "a and b are in the log. That does not help: the transaction would lack c.",
+            ("quiet but app-1/consumer sends *",),
+        ),
+        Beat(
+            "The next call throws",
+            "sendOffsetsToTransaction() throws what send() did not, and the catch block aborts.",
+            (GO, GO, "quiet", GO),
+        ),
+        Beat(
+            "app-1 begins anew",
+            "It reads a, b and c again. Broker 3 is well, there is room, and the transaction commits.",
+            (
+                GO,
+                "quiet",
+                GO,
+                GO,
+                GO,
+                *(GO, "quiet", GO, GO) * 2,
+                "quiet",
+                GO,
+                "quiet",
+                GO,
+                GO,
+                "quiet",
+                GO,
+            ),
+        ),
+    ),
+    ("app-1", "B3", "B4"),
+    ("kafka",),
+    Question(
+        3,
+        "send() has returned without an exception. Can app-1 still commit?",
+        (
+            Choice(
+                "yes, when a and b are through",
+                False,
+                "Then c would be missing, and its offset committed.",
+            ),
+            Choice(
+                "yes, and c is sent as soon as there is room",
+                False,
+                "Nobody keeps c: it never got into the buffer.",
+            ),
+            Choice(
+                "no: the transaction can only be aborted",
+                True,
+                "Right: its producer is in ABORTABLE_ERROR, whether app-1 looks at the Future or not.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            1, "The thread stands in send(), a call that most people take for one that never waits."
+        ),
+        Watch(2, "Open the producer: ABORTABLE_ERROR, while two of its batches are on the wire."),
+        Watch(
+            4,
+            "a and b are in the log, and behind them an ABORT marker: read_committed never shows them.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw the application begin again", "read again"),
+        Checkpoint("saw the transaction complete", "complete"),
+    ),
+)
+STORIES: tuple[Scenario, ...] = (IN_ORDER, GIVEN_UP, NO_ROOM)
