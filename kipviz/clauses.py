@@ -183,7 +183,28 @@ CLAUSES: dict[str, Clause] = {
         "on_delete_groups",
         "KIP-229 DeleteGroups; KIP-932",
         SHIPPED,
-        "GroupCoordinatorService.deleteShareGroups",
+        "GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",
+    ),
+    "ListGroups": Clause(
+        "on_list_groups",
+        "KIP-518, KIP-848 ListGroups",
+        SHIPPED,
+        "GroupCoordinatorService.listGroups, GroupMetadataManager.listGroups",
+    ),
+    "DescribeGroups": Clause(
+        "on_describe_groups",
+        "KIP-62 DescribeGroups; KIP-1043",
+        SHIPPED,
+        "GroupMetadataManager.describeGroups",
+    ),
+    "ConsumerGroupDescribe": Clause(
+        "on_consumer_group_describe",
+        "KIP-848 ConsumerGroupDescribe",
+        SHIPPED,
+        "GroupMetadataManager.consumerGroupDescribe",
+    ),
+    "OffsetDelete": Clause(
+        "on_offset_delete", "KIP-496 OffsetDelete", SHIPPED, "OffsetMetadataManager.deleteOffsets"
     ),
     "ShareFetch": Clause(
         "on_share_fetch", "KIP-932 ShareFetch", SHIPPED, "SharePartitionManager.fetchMessages"
@@ -451,7 +472,11 @@ TAKEN_BY: dict[str, str] = {
     "DescribeShareGroupOffsets": "ListShareGroupOffsetsHandler",
     "AlterShareGroupOffsets": "AlterShareGroupOffsetsHandler",
     "DeleteShareGroupOffsets": "DeleteShareGroupOffsetsHandler",
-    "DeleteGroups": "DeleteShareGroupsHandler",
+    "DeleteGroups": "DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",
+    "ListGroups": "KafkaAdminClient.listGroups",
+    "DescribeGroups": "DescribeClassicGroupsHandler, DescribeConsumerGroupsHandler",
+    "ConsumerGroupDescribe": "DescribeConsumerGroupsHandler",
+    "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
 }
 ADMIN_CALLS = {
     "listTransactions": "KafkaAdminClient.listTransactions",

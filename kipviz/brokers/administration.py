@@ -68,6 +68,7 @@ def listing(
 
 def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
     """Tell the front desk of this broker what is coordinated here."""
+    assert isinstance(call.request, ListTransactions)
     told = ListedHere(call.ticket, listing(me, call.request, on))
     return Effects(me, local=(LocalCall("kafka_apis", "", told),))
 

@@ -173,6 +173,12 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "AlterShareGroupOffsets": (READ_GROUP, READ_TOPIC),
     "DeleteShareGroupOffsets": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
     "DeleteGroups": (Need(Op.DELETE, R.GROUP),),
+    "ListGroups": (
+        Need(Op.DESCRIBE, R.GROUP, "KafkaApis, single groups of the answer", hides=True),
+    ),
+    "DescribeGroups": (DESCRIBE_GROUP,),
+    "ConsumerGroupDescribe": (DESCRIBE_GROUP,),
+    "OffsetDelete": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
     "DeleteShareGroupState": INTER_BROKER,
     "ReadShareGroupStateSummary": INTER_BROKER,
 }

@@ -11,7 +11,7 @@ NOT MODELLED: group.max.size, group.min.session.timeout.ms, the five minutes tha
 
 from __future__ import annotations
 
-from kipviz.brokers import classic_group
+from kipviz.brokers import classic_group, group_membership
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -29,6 +29,7 @@ from kipviz.messages.classic_groups import (
     JoinGroupResponse,
     LeaveGroup,
     LeaveGroupResponse,
+    Left,
     SyncGroup,
     SyncGroupResponse,
 )
@@ -215,34 +216,46 @@ def on_heartbeat(
 def on_leave_group(
     me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Let a member go.
+    """Let members go.
 
-    CHECKS: it is a member, or its name was given out. DOES: the others rebalance at once, without
-      waiting for its session. ANSWERS: when that is known, not when they are done; of a group that is
-    not there every member is an unknown one.
+    WHEN: a consumer goes, or an operator takes members out. CHECKS: each is a member, or its name was
+      given out; who names no more than a group.instance.id means whoever has it now.
+    DOES: the others rebalance at once, without waiting for sessions, and once for all that go.
+    ANSWERS: for each of them, when that is known, not when the others are done; of a group that is
+      not there every member is an unknown one.
     Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.
     """
     if me.loading:
         return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    if request.group_id in me.groups:
+        return group_membership.on_leave_group(me, request, reply_to, on)
     group = me.classic_groups.get(request.group_id)
-    name = request.member_id
     if group is None:
-        nobody = LeaveGroupResponse(Errors.NONE, name, Errors.UNKNOWN_MEMBER_ID)
-        return Effects(me, replies=(Reply(reply_to, nobody),))
-    if name == NO_MEMBER:
-        name = classic_group.holder_of(group, request.instance_id)
-    error = Errors.NONE
-    if name not in group.pending:
-        error = classic_group.member_error(group, name, request.instance_id)
-    answer = Reply(reply_to, LeaveGroupResponse(Errors.NONE, request.member_id, error))
-    if error is not Errors.NONE:
-        return _effects(me, request.group_id, Done(group, then=answer), on)
-    done = _out(group, name, IT_LEFT, on)
+        gone = (Left(m.member_id, m.instance_id, Errors.UNKNOWN_MEMBER_ID) for m in request.leavers)
+        return Effects(me, replies=(Reply(reply_to, _left(tuple(gone))),))
+    done, results = Done(group), []
+    for leaver in request.leavers:
+        name, error = leaver.member_id, Errors.NONE
+        if name == NO_MEMBER:
+            name = classic_group.holder_of(done.group, leaver.instance_id)
+        if name not in done.group.pending:
+            error = classic_group.member_error(done.group, name, leaver.instance_id)
+        results.append(Left(leaver.member_id, leaver.instance_id, error))
+        if error is Errors.NONE:
+            done = _out(done.group, name, IT_LEFT, on).after(done)
+    answer = Reply(reply_to, _left(tuple(results)))
+    if done.group is group:
+        return _effects(me, request.group_id, done.but(then=answer), on)
     if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
         done = _rebalanced(done.group, on).after(done)
     elif done.group.state is S.PREPARING_REBALANCE:
         done = _completed_if_all_joined(done.group, on).after(done)
     return _effects(me, request.group_id, done.but(then=answer), on)
+
+
+def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
+    first, *further = results
+    return LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
 
 
 # -- timers ---------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (impli
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group,
   `classic_membership` the same by the classic protocol, `share_membership` who is in a share group,
-  `share_administration` what operators do with one, `group_retention` what is forgotten of groups.
-NOT MODELLED: deletion of regular groups by operators; offset metadata; a fetch that does not
+  `share_administration` what operators do with one, `group_administration` what they do with others,
+  `group_retention` what is forgotten of groups.
+NOT MODELLED: offset metadata; a fetch that does not
   require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
 """

@@ -14,6 +14,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, session_of, target_waits, written
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Left
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.membership import (
@@ -35,6 +36,7 @@ from kipviz.records.consumer_offsets import (
 )
 from kipviz.records.placement import topic_of
 
+TAKEN_OUT = "an operator took it out"
 DID_NOT_REVOKE = "it did not give up its partitions in time"
 
 
@@ -84,6 +86,32 @@ def on_consumer_group_heartbeat(
     because = "it joined" if known is None else "it moved towards its target"
     event = _moved(request.group_id, request.member_id, before, member, because)
     return written(me, records, event, Reply(reply_to, answer), on)
+
+
+def on_leave_group(
+    me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take members out as an operator says; members of this protocol say it by a heartbeat.
+
+    WHEN: removeMembersFromConsumerGroup(). CHECKS: each is a member.
+    DOES: the records of all that go are deleted, and the group's epoch goes up once. ANSWERS: for each of
+      them, when that is replicated.
+    Clause: KIP-345, KIP-848; GroupMetadataManager.classicGroupLeaveToConsumerGroup.
+    """
+    group_id, group = request.group_id, me.groups[request.group_id]
+    results, gone = [], []
+    for leaver in request.leavers:
+        name = leaver.member_id
+        error = Errors.NONE if name in group.members else Errors.UNKNOWN_MEMBER_ID
+        results.append(Left(name, leaver.instance_id, error))
+        if error is Errors.NONE and name not in gone:
+            gone.append(name)
+    first, *further = results
+    told = LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
+    events: tuple[Event, ...] = ()
+    for name in gone:
+        events += _moved(group_id, name, group.members[name], GroupMember(""), TAKEN_OUT)
+    return written(me, _gone(group, group_id, *gone), events, Reply(reply_to, told), on)
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
@@ -179,11 +207,15 @@ def _reconciled(
     return consumer_group.replayed(group, record), (record,)
 
 
-def _gone(group: ConsumerGroup, group_id: str, name: str) -> tuple[Value, ...]:
-    """Give the records of a member that is gone; the target of a group without members is there."""
-    tombstones = tuple(MemberTombstone(group_id, name, of) for of in MEMBER_RECORDS)
+def _gone(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
+    """Give the records of members that are gone; the target of a group without members is there."""
+    if not names:
+        return ()
+    tombstones = tuple(
+        MemberTombstone(group_id, name, of) for name in names for of in MEMBER_RECORDS
+    )
     epoch = group.epoch + 1
-    last = (TargetEpochRecord(group_id, epoch),) if len(group.members) == 1 else ()
+    last = (TargetEpochRecord(group_id, epoch),) if len(group.members) == len(names) else ()
     return (*tombstones, GroupEpochRecord(group_id, epoch), *last)
 
 

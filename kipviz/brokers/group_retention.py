@@ -3,7 +3,7 @@
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: OffsetMetadataManager.
   cleanupExpiredOffsets, GroupMetadataManager.maybeDeleteGroup. KIPS: KIP-211.
 NOT MODELLED: offsets of topics that no member of a group with members subscribes to any more;
-  DeleteGroups and OffsetDelete; share groups. How long a week is nobody can say without a clock: the
+  share groups. What an operator deletes is in `group_administration`. How long a week is nobody can say without a clock: the
   retention of a group that is empty may run out at any moment, if the brokers' `offsets_expire` says so.
 """
 
@@ -52,7 +52,7 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
 
 def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
     """Give the tombstones of what can be forgotten of a group now, none if somebody uses it."""
-    if not _is_empty(me, group_id):
+    if not is_empty(me, group_id):
         return ()
     pending = {
         p.partition for staged in me.pending.values() for p in staged if p.group_id == group_id
@@ -61,15 +61,20 @@ def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
     offsets = tuple(OffsetTombstone(*place) for place in places if place[1] not in pending)
     if pending or len(offsets) < len(places):
         return offsets
+    return (*offsets, *tombstones(me, group_id))
+
+
+def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
+    """Give what deletes a group without members and offsets; a group of offsets alone has no record."""
     of: tuple[str, ...] = ()
     if group_id in me.classic_groups:
         of = (GROUP_METADATA,)
     elif group_id in me.groups:
         of = (TARGET_EPOCH, GROUP_EPOCH)
-    return (*offsets, *(GroupTombstone(group_id, each) for each in of))
+    return tuple(GroupTombstone(group_id, each) for each in of)
 
 
-def _is_empty(me: GroupCoordinator, group_id: str) -> bool:
+def is_empty(me: GroupCoordinator, group_id: str) -> bool:
     """Say whether a group has no members; those that were there before the run stay for ever."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:

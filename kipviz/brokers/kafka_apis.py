@@ -11,6 +11,8 @@ NOT MODELLED: quotas. Kafka's trunk appends a marker for `__share_group_state`
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from kipviz.brokers.authorizer import Resource, seen
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import (
@@ -24,6 +26,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import (
@@ -34,7 +37,12 @@ from kipviz.records.placement import (
 )
 
 ROLE = "kafka_apis"
-ROLE_OF_TOPIC = {CONSUMER_OFFSETS: "group_coordinator", SHARE_GROUP_STATE: "share_coordinator"}
+ROLE_OF_TOPIC = {
+    CONSUMER_OFFSETS: "group_coordinator",
+    SHARE_GROUP_STATE: "share_coordinator",
+    TRANSACTION_STATE: "transaction_coordinator",
+}
+Listed: TypeAlias = ListTransactionsResponse | ListGroupsResponse
 
 
 class PendingMarkers(Value, frozen=True):
@@ -47,11 +55,11 @@ class PendingMarkers(Value, frozen=True):
 
 
 class PendingListing(Value, frozen=True):
-    """One ListTransactions request: how many coordinators are still to be heard, and what is known."""
+    """One request for a list: how many coordinators are still to be heard, and what is known."""
 
     reply_to: ReplyTo
     left: int
-    answer: ListTransactionsResponse
+    answer: ListTransactionsResponse | ListGroupsResponse
 
 
 class KafkaApis(Part, frozen=True, dict=True):
@@ -131,39 +139,76 @@ def on_list_transactions(
     COORDINATOR_LOAD_IN_PROGRESS as long as one of them is loading.
     Clause: KIP-664 "ListTransactions"; TransactionCoordinator.handleListTransactions.
     """
+    nothing = ListTransactionsResponse(Errors.NONE)
+    return _ask_here(me, request, reply_to, on, TRANSACTION_STATE, nothing)
+
+
+def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context) -> Effects:
+    """Ask every coordinator on this broker for its groups, of whatever kind.
+
+    WHEN: an admin client goes from broker to broker. CHECKS: nothing. DOES: nothing. ANSWERS: the groups
+    of all partitions of `__consumer_offsets` that are led here and that who asks may see, or
+    COORDINATOR_LOAD_IN_PROGRESS as long as one of them is loading.
+    Clause: KIP-518, KIP-848 "ListGroups"; GroupCoordinatorService.listGroups.
+    """
+    nothing = ListGroupsResponse(Errors.NONE)
+    return _ask_here(me, request, reply_to, on, CONSUMER_OFFSETS, nothing)
+
+
+def _ask_here(
+    me: KafkaApis,
+    request: ListTransactions | ListGroups,
+    reply_to: ReplyTo,
+    on: Context,
+    topic: str,
+    nothing: ListTransactionsResponse | ListGroupsResponse,
+) -> Effects:
+    """Ask the coordinators of the partitions of an internal topic that this broker leads."""
     here = tuple(
         partition
         for partition, held in on.image.leaders.items()
-        if held.leader == on.broker and topic_of(partition) == TRANSACTION_STATE
+        if held.leader == on.broker and topic_of(partition) == topic
     )
-    nothing = ListTransactionsResponse(Errors.NONE)
     if not here:
         return Effects(me, replies=(Reply(reply_to, nothing),))
     pending = PendingListing(reply_to, len(here), nothing)
     ask = ListHere(reply_to, request)
-    calls = tuple(LocalCall("transaction_coordinator", p, ask) for p in here)
+    calls = tuple(LocalCall(ROLE_OF_TOPIC[topic], p, ask) for p in here)
     return Effects(me.but(listing=me.listing.set(reply_to.source, pending)), local=calls)
 
 
 def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
-    """Put one coordinator's transactional ids to the others'; answer when it was the last one."""
+    """Put what one coordinator has to the others'; answer when it was the last one."""
     source = told.ticket.source
     pending = me.listing[source]
-    before, new = pending.answer, told.answer
-    answer = new if new.error is not Errors.NONE else before
-    if before.error is Errors.NONE and new.error is Errors.NONE:
-        answer = new.but(transactions=(*before.transactions, *new.transactions))
+    answer = _joined(pending.answer, told.answer)
     if pending.left > 1:
         pending = pending.but(left=pending.left - 1, answer=answer)
         return Effects(me.but(listing=me.listing.set(source, pending)))
-    visible = tuple(
-        t
-        for t in answer.transactions
-        if seen(on.image.acls, source, Resource.TRANSACTIONAL_ID, t.transactional_id)
-    )
-    answer = answer.but(transactions=visible)
     done = me.but(listing=me.listing.without(source))
-    return Effects(done, replies=(Reply(pending.reply_to, answer),))
+    return Effects(done, replies=(Reply(pending.reply_to, _visible(answer, source, on)),))
+
+
+def _joined(before: Listed, new: Listed) -> Listed:
+    """Join two lists of the same kind; an error counts for the whole."""
+    if before.error is not Errors.NONE or new.error is not Errors.NONE:
+        return new if new.error is not Errors.NONE else before
+    if isinstance(before, ListGroupsResponse):
+        assert isinstance(new, ListGroupsResponse)
+        return new.but(groups=(*before.groups, *new.groups))
+    assert isinstance(new, ListTransactionsResponse)
+    return new.but(transactions=(*before.transactions, *new.transactions))
+
+
+def _visible(answer: Listed, source: str, on: Context) -> Listed:
+    """Leave out what whoever asks may not describe."""
+    acls = on.image.acls
+    if isinstance(answer, ListGroupsResponse):
+        groups = (g for g in answer.groups if seen(acls, source, Resource.GROUP, g.group_id))
+        return answer.but(groups=tuple(groups))
+    kind = Resource.TRANSACTIONAL_ID
+    known = (t for t in answer.transactions if seen(acls, source, kind, t.transactional_id))
+    return answer.but(transactions=tuple(known))
 
 
 def _not_led(partition: str, on: Context) -> Errors:

@@ -7,6 +7,7 @@ from kipviz.core.values import Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.share_groups import ShareFetch
 
 
@@ -31,17 +32,17 @@ class MarkerWritten(Value, frozen=True):
 
 
 class ListHere(Value, frozen=True):
-    """Give the transactional ids of one partition of `__transaction_state` led here."""
+    """Give what one coordinator on this broker has: its transactional ids, or its groups."""
 
     ticket: ReplyTo
-    request: ListTransactions
+    request: ListTransactions | ListGroups
 
 
 class ListedHere(Value, frozen=True):
-    """The transactional ids of one partition of `__transaction_state`."""
+    """What one coordinator has of what is listed."""
 
     ticket: ReplyTo
-    answer: ListTransactionsResponse
+    answer: ListTransactionsResponse | ListGroupsResponse
 
 
 class GroupStored(Value, frozen=True):

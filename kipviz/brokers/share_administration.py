@@ -9,8 +9,7 @@ every share coordinator that it concerns has answered. No share-partition leader
 has the old state in memory learns of it when a write of its own is refused.
 NOT MODELLED: several groups, or topics to delete, in one request; the persister's limit of five
   attempts (it asks until it is answered); that a share coordinator is asked only once the group's
-  own record is replicated; ListOffsets, with which the end of a partition is looked up; deletion
-  of groups that are no share groups.
+  own record is replicated; ListOffsets, with which the end of a partition is looked up.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), th
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from kipviz.core.values import Part, Value
 from kipviz.messages.admin import (
     ActiveProducer,
@@ -24,7 +26,20 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
+from kipviz.messages.classic_groups import NO_MEMBER, LeaveGroup, LeaveGroupResponse, Leaver
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import (
+    GROUP_TYPES,
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+    GroupListing,
+    ListGroups,
+    ListGroupsResponse,
+    OffsetDelete,
+    OffsetDeleteResponse,
+)
 from kipviz.messages.message import Message
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
@@ -62,6 +77,11 @@ AGAIN: dict[str, tuple[Errors, ...]] = {
     "AlterShareGroupOffsets": OF_A_COORDINATOR,
     "DeleteShareGroupOffsets": OF_A_COORDINATOR,
     "DeleteGroups": OF_A_COORDINATOR,
+    "ListGroups": OF_A_COORDINATOR,
+    "DescribeGroups": OF_A_COORDINATOR,
+    "ConsumerGroupDescribe": OF_A_COORDINATOR,
+    "OffsetDelete": OF_A_COORDINATOR,
+    "LeaveGroup": OF_A_COORDINATOR,
     "DescribeProducers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     "WriteTxnMarkers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     "InitProducerId": (
@@ -73,6 +93,10 @@ AGAIN: dict[str, tuple[Errors, ...]] = {
 }
 
 
+# What a coordinator says of a regular group, by whichever protocol.
+GroupDescription: TypeAlias = DescribeGroupsResponse | ConsumerGroupDescribeResponse
+
+
 class Admin(Part, frozen=True, dict=True):
     """What the admin client holds between two calls: what it still has to ask, and what it heard.
 
@@ -81,6 +105,8 @@ class Admin(Part, frozen=True, dict=True):
     `partition` abortTransaction() may end: after describeProducers() every open one, after
     find-hanging those that nobody else will end. `finding` says that these are still being found.
     `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
+    `groups` are those of the last list, `group` is the regular group that was described last; `removing`
+    says that all of its members are to be taken out.
     """
 
     source: str
@@ -99,6 +125,9 @@ class Admin(Part, frozen=True, dict=True):
     error: str = ""
     share_group: ShareGroupDescribeResponse | None = None
     share_offsets: tuple[ShareOffset, ...] = ()
+    groups: tuple[GroupListing, ...] = ()
+    group: GroupDescription | None = None
+    removing: bool = False
 
 
 class Filters(Value, frozen=True):
@@ -167,6 +196,58 @@ def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
     if len(words) != len(("group", "topic")):
         raise ValueError(f"{text!r} is no group and topic: 'g1 src' is")
     return DeleteShareGroupOffsets(*words)
+
+
+def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Read filters of a list of groups: "state=Stable type=classic" gives (states, types).
+
+    Raises:
+        ValueError: a word that is no filter.
+    """
+    states: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    for word in text.split():
+        name, _, value = word.partition("=")
+        if name == "state" and value:
+            states = (*states, value)
+        elif name == "type" and value.lower() in GROUP_TYPES:
+            types = (*types, value)
+        else:
+            known = ", ".join(GROUP_TYPES)
+            raise ValueError(
+                f"{word!r} is no filter: state=Stable or type= one of {known} are some"
+            )
+    return states, types
+
+
+def group_offsets_of(text: str) -> OffsetDelete:
+    """Read a group and the partitions of which it is to forget its offsets: "g1 src-0 src-1".
+
+    Raises:
+        ValueError: there is no group or no partition.
+    """
+    group_id, *partitions = text.split() or [""]
+    if not partitions:
+        raise ValueError(f"{text!r} is no group and its partitions: 'g1 src-0 src-1' is")
+    return OffsetDelete(group_id, tuple(partitions))
+
+
+def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:
+    """Read a group and the members that are to go: "g1 C1.1 instance=i2"; without any it is all.
+
+    Raises:
+        ValueError: there is no group, or an instance without a name.
+    """
+    group_id, *words = text.split() or [""]
+    leavers: tuple[Leaver, ...] = ()
+    for word in words:
+        name, is_static, instance = word.partition("=")
+        if is_static and (name != "instance" or not instance):
+            raise ValueError(f"{word!r} is no member: C1.1 is one, and so is instance=i1")
+        leavers = (*leavers, Leaver(NO_MEMBER, instance) if is_static else Leaver(word))
+    if not group_id:
+        raise ValueError("members are taken out of a group: 'g1' means all of g1, 'g1 C1.1' one")
+    return group_id, leavers
 
 
 # -- calls of the operator ----------------------------------------------------------------------
@@ -254,6 +335,42 @@ def delete_share_group(me: Admin, group_id: str) -> Admin:
     return _ask(me, DeleteGroups(group_id))
 
 
+def list_groups(me: Admin, filters: str) -> Admin:
+    """Ask every broker for its groups: "state=Empty type=share", or all of them. Blocks."""
+    wanted = group_filters_of(filters)
+    return _ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
+
+
+def describe_consumer_group(me: Admin, group_id: str) -> Admin:
+    """Ask the coordinator who is in a regular group, by whichever protocol. Blocks.
+
+    First as a group of KIP-848; a coordinator that has none of that kind is asked for a classic one.
+    """
+    return _ask(me, ConsumerGroupDescribe(group_id)).but(group=None)
+
+
+def delete_consumer_group(me: Admin, group_id: str) -> Admin:
+    """Delete a regular group with all its offsets. Nobody may be in it. Blocks."""
+    return _ask(me, DeleteGroups(group_id))
+
+
+def delete_consumer_group_offsets(me: Admin, partitions: str) -> Admin:
+    """Have a group forget its offsets: "g1 src-0". Nobody in it may read that topic. Blocks."""
+    return _ask(me, group_offsets_of(partitions))
+
+
+def remove_members(me: Admin, members: str) -> Admin:
+    """Take members out of a group: "g1 C1.1 instance=i2", or all of them: "g1". Blocks.
+
+    For all of them it asks first who they are. Source: RemoveMembersFromConsumerGroupHandler,
+    KafkaAdminClient.getMembersFromGroup.
+    """
+    group_id, leavers = members_of(members)
+    if not leavers:
+        return describe_consumer_group(me, group_id).but(removing=True)
+    return _ask(me, _leave(group_id, leavers))
+
+
 # -- the network thread -------------------------------------------------------------------------
 
 
@@ -275,6 +392,8 @@ def on_response(me: Admin, answer: Message) -> Admin:
     me = me.but(on_wire=None, on_wire_broker=-1)
     error = _error_of(answer)
     name = type(request).__name__
+    if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
+        return me.but(queue=(DescribeGroups(request.group_id),))
     if error in AGAIN[name]:
         return me.but(queue=(request, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
@@ -294,8 +413,14 @@ def on_response(me: Admin, answer: Message) -> Admin:
             me = me.but(share_group=answer)
         case DescribeShareGroupOffsetsResponse():
             me = me.but(share_offsets=answer.offsets)
+        case ListGroupsResponse():
+            me = me.but(groups=(*me.groups, *answer.groups))
+        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse():
+            return _described(me, answer)
         case (
-            AlterShareGroupOffsetsResponse()
+            OffsetDeleteResponse()
+            | LeaveGroupResponse()
+            | AlterShareGroupOffsetsResponse()
             | DeleteShareGroupOffsetsResponse()
             | DeleteGroupsResponse()
         ):
@@ -315,7 +440,7 @@ def on_disconnected(me: Admin, broker: int) -> Admin:
     if request is None or me.on_wire_broker != broker:
         return me
     me = me.but(on_wire=None, on_wire_broker=-1)
-    if not isinstance(request, ListTransactions):
+    if not isinstance(request, ListTransactions | ListGroups):
         return me.but(queue=(request, *me.queue))
     return me if me.queue else _next_of_finding(me, ListTransactionsResponse(Errors.NONE))
 
@@ -329,11 +454,28 @@ def restarted(me: Admin, life: int) -> Admin:
 
 
 def _ask(me: Admin, *requests: Message) -> Admin:
-    return me.but(queue=requests, done=False, error="", finding=False)
+    return me.but(queue=requests, done=False, error="", finding=False, removing=False)
 
 
 def _failed(me: Admin, error: str) -> Admin:
-    return me.but(queue=(), done=True, error=error, finding=False)
+    return me.but(queue=(), done=True, error=error, finding=False, removing=False)
+
+
+def _leave(group_id: str, leavers: tuple[Leaver, ...]) -> LeaveGroup:
+    first, *further = leavers
+    return LeaveGroup(group_id, first.member_id, first.instance_id, tuple(further))
+
+
+def _described(me: Admin, answer: GroupDescription) -> Admin:
+    """Keep what is known of a group, or go on to take its members out: static ones by their names."""
+    me = me.but(group=answer)
+    leavers = tuple(
+        Leaver(NO_MEMBER, m.instance_id) if m.instance_id else Leaver(m.member_id)
+        for m in answer.members
+    )
+    if me.removing and leavers:
+        return me.but(queue=(_leave(answer.group_id, leavers),), removing=False)
+    return me.but(done=True, removing=False)
 
 
 def _to_every_broker(me: Admin, filters: Filters) -> tuple[Message, ...]:
@@ -353,7 +495,10 @@ def _error_of(answer: Message) -> Errors:
         return error
     if isinstance(answer, DeleteShareGroupOffsetsResponse):
         return answer.topic_error
-    if isinstance(answer, AlterShareGroupOffsetsResponse):
+    if isinstance(answer, LeaveGroupResponse):
+        wrong = (each.error for each in answer.further if each.error is not Errors.NONE)
+        return answer.member_error or next(wrong, Errors.NONE)
+    if isinstance(answer, AlterShareGroupOffsetsResponse | OffsetDeleteResponse):
         wrong = (each.error for each in answer.results if each.error is not Errors.NONE)
         return next(wrong, Errors.NONE)
     return error

@@ -75,6 +75,11 @@ class Call(StrEnum):
     DELETE_SHARE_GROUPS = "deleteShareGroups"
     SHARE_GROUP_METADATA = "shareGroupMetadata"
     NEW_SESSION = "TransactionSession"
+    LIST_GROUPS = "listGroups"
+    DESCRIBE_CONSUMER_GROUPS = "describeConsumerGroups"
+    DELETE_CONSUMER_GROUPS = "deleteConsumerGroups"
+    DELETE_CONSUMER_GROUP_OFFSETS = "deleteConsumerGroupOffsets"
+    REMOVE_MEMBERS = "removeMembersFromConsumerGroup"
 
 
 class Line(Value, frozen=True, cache_hash=True):

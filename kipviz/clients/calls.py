@@ -23,6 +23,7 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.group_calls import OF_ANY_GROUP, READ_BY_OPERATORS
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer, send
 from kipviz.clients.plain_producer import PlainProducer
@@ -529,16 +530,12 @@ WITH_IDENTITY = "with identity"
 # What a line's target says of initTransactions(true).
 KEEP_PREPARED_TXN = "keepPreparedTxn"
 
-# The calls of an operator that are about a share group, whose id is the first word of their target.
-OF_SHARE_GROUPS = (
-    C.DESCRIBE_SHARE_GROUPS,
-    C.LIST_SHARE_GROUP_OFFSETS,
-    C.ALTER_SHARE_GROUP_OFFSETS,
-    C.DELETE_SHARE_GROUP_OFFSETS,
-    C.DELETE_SHARE_GROUPS,
-)
-# Those of them that change where the group stands.
-RESETTING = OF_SHARE_GROUPS[2:]
+# How the target of a call is read, where it is more than a name.
+TARGETS: dict[Call, Callable[[str], object]] = {
+    **READ_BY_OPERATORS,
+    C.RESUME: resume_target,
+    C.RESUME_TRANSACTION: resume_target,
+}
 
 CALLS: dict[Call, Calling] = {
     C.INIT_TRANSACTIONS: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
@@ -587,6 +584,7 @@ CALLS: dict[Call, Calling] = {
     ),
     C.DELETE_SHARE_GROUPS: Calling(ADMIN, _asking(administering.delete_share_group), True),
     C.SHARE_GROUP_METADATA: Calling(CONSUMER, _share_group_metadata),
+    **{call: Calling(ADMIN, _asking(ask), True) for call, ask in OF_ANY_GROUP.items()},
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
     C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),

@@ -12,6 +12,7 @@ from typing import Any
 from kipviz.brokers import (
     administration,
     classic_membership,
+    group_administration,
     group_coordinator,
     group_membership,
     group_transactions,
@@ -55,6 +56,13 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribe,
+    DescribeGroups,
+    ListGroups,
+    ListGroupsResponse,
+    OffsetDelete,
+)
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -163,7 +171,11 @@ HANDLERS: dict[type[Message], Handler] = {
     DescribeShareGroupOffsets: share_administration.on_describe_share_group_offsets,
     AlterShareGroupOffsets: share_administration.on_alter_share_group_offsets,
     DeleteShareGroupOffsets: share_administration.on_delete_share_group_offsets,
-    DeleteGroups: share_administration.on_delete_groups,
+    DeleteGroups: group_administration.on_delete_groups,
+    ListGroups: kafka_apis.on_list_groups,
+    DescribeGroups: group_administration.on_describe_groups,
+    ConsumerGroupDescribe: group_administration.on_consumer_group_describe,
+    OffsetDelete: group_administration.on_offset_delete,
 }
 # The requests to a share coordinator, each about one share-partition, and their answers.
 ANSWER_OF_STATE: dict[type[Message], type[Message]] = {
@@ -181,6 +193,7 @@ OF_SHARE_GROUPS = (
     DeleteShareGroupOffsets,
     DeleteGroups,
 )
+OF_REGULAR_GROUPS = (DescribeGroups, ConsumerGroupDescribe, OffsetDelete)
 
 
 def _by_transactional_id(m: Any, image: Image) -> str:
@@ -244,10 +257,10 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     WriteTxnMarkers: _by_first_partition,
     DeleteShareGroupState: _by_key,
     ReadShareGroupStateSummary: _by_key,
-    **dict.fromkeys(OF_SHARE_GROUPS, _by_group),
+    **dict.fromkeys((*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS), _by_group),
 }
 # Requests that a broker takes whatever it leads.
-FRONT_DESK = (WriteTxnMarkers, ListTransactions, Metadata)
+FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -270,7 +283,7 @@ def addressee(message: Message, image: Image) -> str:
 
 def destination(message: Message, image: Image) -> int:
     """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
-    if isinstance(message, ListTransactions):
+    if isinstance(message, ListTransactions | ListGroups):
         return message.broker
     if isinstance(message, ShareAcknowledge) and message.broker >= 0:
         return message.broker
@@ -346,6 +359,8 @@ def not_here(message: Message) -> Message:
             return ANSWER_OF_STATE[type(message)](Errors.NOT_COORDINATOR, message.key)  # type: ignore[attr-defined]
         case _ if isinstance(message, OF_SHARE_GROUPS):
             return share_administration.refusal_of(message, Errors.NOT_COORDINATOR)
+        case _ if isinstance(message, OF_REGULAR_GROUPS):
+            return group_administration.refusal_of(message, Errors.NOT_COORDINATOR)
         case _:
             raise AssertionError(f"{type(message).__name__} is for every broker")
 
@@ -365,6 +380,8 @@ def refused(message: Message, error: Errors) -> Message:
         case Metadata():
             topics = tuple(TopicId(topic, "", error) for topic in message.topics)
             return MetadataResponse(Errors.NONE, topics)
+        case ListGroups():
+            return ListGroupsResponse(error)
         case _:
             return not_here(message).but(error=error)
 
@@ -380,6 +397,8 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return written
         case MarkerWritten():
             return kafka_apis.on_marker_written(role, message, on)
+        case ListHere(request=ListGroups()):
+            return group_administration.on_list_here(role, message, on)
         case ListHere():
             return administration.on_list_here(role, message, on)
         case ListedHere():

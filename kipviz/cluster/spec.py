@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kipviz.brokers.authorizer import SUPPORTED, Acl
 from kipviz.brokers.settings import (
     EARLIEST,
@@ -13,9 +11,10 @@ from kipviz.brokers.settings import (
     BrokerSettings,
     GroupConfig,
 )
-from kipviz.clients.admin import Filters, filters_of, starts_of, topic_offsets_of
+from kipviz.clients.admin import Filters
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import ADMIN, CALLS, OF_SHARE_GROUPS, resume_target
+from kipviz.clients.calls import ADMIN, CALLS, TARGETS
+from kipviz.clients.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
@@ -41,15 +40,6 @@ PROTOCOLS = ("", MODERN, CLASSIC)
 
 # For how long it is counted how long ago a transaction began, where an operator asks.
 OLDEST_MS = 3_600_000
-
-# How the target of a call is read, where it is more than a name.
-TARGETS: dict[Call, Callable[[str], object]] = {
-    Call.LIST_TRANSACTIONS: filters_of,
-    Call.ALTER_SHARE_GROUP_OFFSETS: starts_of,
-    Call.DELETE_SHARE_GROUP_OFFSETS: topic_offsets_of,
-    Call.RESUME: resume_target,
-    Call.RESUME_TRANSACTION: resume_target,
-}
 
 
 class FaultBudget(Value, frozen=True):
@@ -564,6 +554,8 @@ def _check_admin(spec: ClusterSpec, application: ApplicationSpec) -> None:
             raise BadSpec(f"{application.name} has {has}: {line.call.value}() is not for it")
         if line.call in OF_SHARE_GROUPS and not line.target:
             raise BadSpec(f"{application.name}: {line.call.value}() needs the id of a share group")
+        if line.call in OF_REGULAR_GROUPS and not line.target:
+            raise BadSpec(f"{application.name}: {line.call.value}() needs the id of a group")
         read = TARGETS.get(line.call)
         try:
             wanted = read(line.target) if read is not None else None

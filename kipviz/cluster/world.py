@@ -23,11 +23,11 @@ from kipviz.clients import admin as administering
 from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
-from kipviz.clients.calls import OF_SHARE_GROUPS
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import NAME as DATABASE
 from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.group_calls import OF_SHARE_GROUPS
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.pipelined_producer import PipelinedProducer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
-from kipviz.clients.calls import KEEP_PREPARED_TXN, RESETTING
+from kipviz.clients.calls import KEEP_PREPARED_TXN
+from kipviz.clients.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.spec import SESSION, ClusterSpec
 from kipviz.core.values import Value

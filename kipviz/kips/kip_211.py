@@ -43,9 +43,11 @@ KIP = Kip(
         ),
         Row(
             "DeleteGroups, OffsetDelete",
-            "An operator deletes a group, or offsets of it.",
-            OPEN,
-            note="the admin client does not have the calls",
+            "An operator deletes a group, or offsets of it: also those that a transaction holds.",
+            MODELLED,
+            handler="brokers.group_administration.on_delete_groups",
+            scenario="kip-229-deleted-in-flight",
+            test="brokers/test_group_administration.py::test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction",
         ),
     ),
 )

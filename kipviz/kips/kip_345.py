@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 TESTS = "brokers/test_classic_membership.py::"
 KIP = Kip(
@@ -50,9 +50,11 @@ KIP = Kip(
         ),
         Row(
             "removeMembersFromConsumerGroup, several members in one LeaveGroup",
-            "The operator's call.",
-            OPEN,
-            note="LeaveGroup names one member; the admin client does not have the call",
+            "The operator's call, by member id or by group.instance.id.",
+            MODELLED,
+            handler="brokers.classic_membership.on_leave_group",
+            scenario="kip-345-removed",
+            test="brokers/test_group_administration.py::test_several_members_go_in_one_request_and_the_group_rebalances_once",
         ),
     ),
 )

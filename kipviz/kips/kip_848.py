@@ -73,6 +73,15 @@ KIP = Kip(
             test="clients/test_late_polls.py::test_a_member_of_kip_848_says_epoch_minus_1_and_does_not_wait_for_the_answer",
         ),
         Row(
+            "ListGroups, DescribeGroups, ConsumerGroupDescribe",
+            "An operator lists groups of every kind, and describes regular ones by either protocol.",
+            SIMPLIFIED,
+            handler="brokers.group_administration.on_consumer_group_describe",
+            scenario="kip-345-removed",
+            test="brokers/test_group_administration.py::test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be",
+            note="one group in a request; from the newest state, replicated or not",
+        ),
+        Row(
             "Static members, regular expressions, client-side assignors, racks",
             "Other ways to be a member.",
             OPEN,

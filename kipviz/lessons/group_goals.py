@@ -9,7 +9,7 @@ from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.actions import MissPoll
-from kipviz.messages.classic_groups import HeartbeatResponse
+from kipviz.messages.classic_groups import HeartbeatResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageSent
 
@@ -75,6 +75,17 @@ def _older_fenced(moment: Any) -> bool:
     return seen and _answered(moment, Errors.PRODUCER_FENCED)
 
 
+def _taken_out(moment: Any) -> bool:
+    """An operator has just taken members out of a group."""
+    return any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, LeaveGroupResponse)
+        and event.message.error is Errors.NONE
+        and "/admin" in event.source
+        for event in moment.events
+    )
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
     "told to join again": _told_to_join,
@@ -83,4 +94,5 @@ GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "polled too late": _polled_too_late,
     "generation seen": _generation_seen,
     "older generation fenced": _older_fenced,
+    "member taken out": _taken_out,
 }

@@ -161,7 +161,7 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.COORDINATOR_LOAD_IN_PROGRESS,
     ),
     **dict.fromkeys(
-        ("AlterShareGroupOffsets", "DeleteShareGroupOffsets", "DeleteGroups"),
+        ("AlterShareGroupOffsets", "DeleteShareGroupOffsets", "DeleteGroups", "OffsetDelete"),
         (
             E.NONE,
             E.NON_EMPTY_GROUP,

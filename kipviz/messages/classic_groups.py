@@ -103,18 +103,39 @@ class HeartbeatResponse(Message, frozen=True):
     error: Errors
 
 
+class Leaver(Value, frozen=True):
+    """A member of whom a LeaveGroup says that it goes: by its id, by its group.instance.id, or by both."""
+
+    member_id: str
+    instance_id: str = ""
+
+
+class Left(Value, frozen=True):
+    """What became of one of several members that were to go."""
+
+    member_id: str
+    instance_id: str
+    error: Errors
+
+
 class LeaveGroup(Message, frozen=True):
-    """A member goes; Kafka's request may name several."""
+    """A member goes, or an operator takes members out: the first one and `further` ones (KIP-345)."""
 
     API_KEY: ClassVar[int] = 13
     VERSION: ClassVar[int] = 5
     group_id: str
     member_id: str
     instance_id: str = ""
+    further: tuple[Leaver, ...] = ()
+
+    @property
+    def leavers(self) -> tuple[Leaver, ...]:
+        """All that are to go."""
+        return (Leaver(self.member_id, self.instance_id), *self.further)
 
 
 class LeaveGroupResponse(Message, frozen=True):
-    """It is out; `error` is that of the whole request, `member_error` that of the one member."""
+    """They are out; `error` is that of the whole request, `member_error` that of the first member."""
 
     API_KEY: ClassVar[int] = 13
     VERSION: ClassVar[int] = 5
@@ -122,3 +143,4 @@ class LeaveGroupResponse(Message, frozen=True):
     error: Errors
     member_id: str = ""
     member_error: Errors = Errors.NONE
+    further: tuple[Left, ...] = ()

@@ -208,7 +208,7 @@ class OffsetCommitted(Event, frozen=True):
 
 
 class OffsetsExpired(Event, frozen=True):
-    """Offsets of a group were forgotten because nobody used it; maybe the group was, too."""
+    """Offsets of a group were forgotten because nobody used it, or an operator said so; maybe the group was."""
 
     group_id: str
     partitions: tuple[str, ...]

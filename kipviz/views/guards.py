@@ -75,7 +75,7 @@ from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
-from kipviz.views.operators import OF_SHARE_GROUPS, asked, found_out, of_operator
+from kipviz.views.operators import OF_GROUPS, asked, found_out, of_operator
 from kipviz.views.traffic import between, towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -234,7 +234,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
     match type(message).__name__:
         case name if name in OF_COORDINATOR:
             yield from of_coordinator(role, message, model.spec.settings)
-        case "ListTransactions" | "DescribeTransactions" | "DescribeProducers":
+        case "ListTransactions" | "DescribeTransactions" | "DescribeProducers" | "ListGroups":
             yield from asked(world, role, message)
         case "WriteTxnMarkers":
             yield from _markers(world, action.broker, message)
@@ -248,7 +248,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.heartbeat(role, message)
         case "JoinGroup" | "SyncGroup" | "Heartbeat" | "LeaveGroup":
             yield from membership.classic(role, message)
-        case name if name in OF_SHARE_GROUPS:
+        case name if name in OF_GROUPS:
             yield from of_operator(role, message)
         case "ShareGroupHeartbeat" | "InitializeShareGroupState":
             yield from membership.of_share_group(role, message)

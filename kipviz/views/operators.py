@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.brokers.group_administration import kind_of
 from kipviz.cluster.clock import ms
 from kipviz.cluster.world import World
 from kipviz.messages.admin import (
@@ -15,6 +16,13 @@ from kipviz.messages.admin import (
     ListTransactions,
     ListTransactionsResponse,
 )
+from kipviz.messages.group_admin import (
+    SHARE,
+    ConsumerGroupDescribeResponse,
+    DescribeGroupsResponse,
+    ListGroups,
+    ListGroupsResponse,
+)
 from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
@@ -22,12 +30,14 @@ from kipviz.messages.share_admin import (
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.facts import listed, number, short_name
 
-OF_SHARE_GROUPS = (
+# What an operator asks the coordinator of a group: of one that may be of any kind, or of a share group.
+OF_ANY_KIND = ("DeleteGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete")
+OF_GROUPS = (
     "ShareGroupDescribe",
     "DescribeShareGroupOffsets",
     "AlterShareGroupOffsets",
     "DeleteShareGroupOffsets",
-    "DeleteGroups",
+    *OF_ANY_KIND,
 )
 
 
@@ -38,6 +48,8 @@ def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
             long = f"for {ms(message.duration_ms)} or longer" if message.duration_ms >= 0 else ""
             wanted = (*message.states, *map(str, message.producer_ids), message.pattern, long)
             yield "filters", ", ".join(filter(None, wanted)) or "none"
+        case ListGroups():
+            yield "filters", ", ".join((*message.states, *message.types)) or "none"
         case DescribeTransactions(transactional_id=name):
             known = role.transactions.get(name)
             yield name, known.state.value if known is not None else "not known"
@@ -51,10 +63,25 @@ def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
 
 
 def of_operator(role: Any, message: Any) -> Iterator[tuple[str, str]]:
-    """Say what the coordinator of a share group looks at when an operator asks for something."""
-    group = role.share_groups.get(message.group_id)
+    """Say what the coordinator of a group looks at when an operator asks for something."""
+    group_id = message.group_id
+    kind = kind_of(role, group_id)
+    if type(message).__name__ not in OF_ANY_KIND or kind == SHARE:
+        yield from _of_share_group(role, group_id)
+        return
+    yield group_id, f"a {kind} group" if kind else "no such group"
+    group = role.classic_groups.get(group_id) or role.groups.get(group_id)
+    if group is not None:
+        yield "members", listed(group.members.keys())
+    yield "committed", listed(tuple(p for known, p in role.offsets if known == group_id))
+    pending = (p for staged in role.pending.values() for p in staged)
+    yield "pending", listed(tuple(p.partition for p in pending if p.group_id == group_id))
+
+
+def _of_share_group(role: Any, group_id: str) -> Iterator[tuple[str, str]]:
+    group = role.share_groups.get(group_id)
     if group is None:
-        yield message.group_id, "no such share group"
+        yield group_id, "no such share group"
         return
     yield "members", listed(group.members.keys())
     yield "group epoch", str(group.epoch)
@@ -83,6 +110,13 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
             yield "state", f"{message.state}, group epoch {message.epoch}"
             for member in message.members:
                 yield member.member_id, f"epoch {member.member_epoch}, {listed(member.partitions)}"
+        case ListGroupsResponse(groups=groups):
+            for group in groups:
+                yield group.group_id, f"{group.group_type}, {group.state}"
+        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse() if message.state:
+            yield "state", message.state
+            for described in message.members:
+                yield described.member_id, listed(described.partitions)
         case DescribeShareGroupOffsetsResponse(offsets=offsets):
             for offset in offsets:
                 lag = "not known" if offset.lag < 0 else str(offset.lag)

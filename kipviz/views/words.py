@@ -84,6 +84,7 @@ from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMar
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views.arrows import ARROW_WORDS
 from kipviz.views.upkeep_words import told_of_upkeep
 
 CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
@@ -101,58 +102,6 @@ TONE_OF_STATE = {
     TransactionState.COMPLETE_ABORT: WARNING,
 }
 # What is said on an arrow where the request's own name is too long to read.
-ARROW_WORDS = {
-    "InitProducerId2Pc": "InitProducerId 2PC",
-    "InitProducerId2PcResponse": "InitProducerId 2PC ok",
-    "InitProducerIdOfGroup": "InitProducerId of group",
-    "TxnHeartbeat": "heartbeat",
-    "TxnHeartbeatResponse": "heard",
-    "TxnWriteShareGroupState": "write vote",
-    "TxnWriteShareGroupStateResponse": "vote written",
-    "JoinGroup": "join",
-    "JoinGroupResponse": "joined",
-    "SyncGroup": "sync",
-    "SyncGroupResponse": "assigned",
-    "Heartbeat": "heartbeat",
-    "HeartbeatResponse": "heartbeat ok",
-    "LeaveGroup": "leave",
-    "LeaveGroupResponse": "left",
-    "ConsumerGroupHeartbeat": "heartbeat",
-    "ConsumerGroupHeartbeatResponse": "heartbeat ok",
-    "AddPartitionsToTxn": "enlist partition",
-    "AddPartitionsToTxnResponse": "enlisted",
-    "AddOffsetsToTxn": "enlist offsets",
-    "AddOffsetsToTxnResponse": "enlisted",
-    "ShareGroupHeartbeat": "heartbeat",
-    "ShareGroupHeartbeatResponse": "heartbeat ok",
-    "InitializeShareGroupState": "init share state",
-    "InitializeShareGroupStateResponse": "initialised",
-    "ReadShareGroupState": "read share state",
-    "ReadShareGroupStateResponse": "share state",
-    "WriteShareGroupState": "write share state",
-    "WriteShareGroupStateResponse": "written",
-    "WriteTxnMarkersResponse": "marker written",
-    "ListTransactions": "list transactions",
-    "ListTransactionsResponse": "transactions",
-    "DescribeTransactions": "describe transaction",
-    "DescribeTransactionsResponse": "transaction",
-    "DescribeProducers": "describe producers",
-    "DescribeProducersResponse": "producers",
-    "DeleteShareGroupState": "delete share state",
-    "DeleteShareGroupStateResponse": "deleted",
-    "ReadShareGroupStateSummary": "sum up share state",
-    "ReadShareGroupStateSummaryResponse": "summary",
-    "ShareGroupDescribe": "describe group",
-    "ShareGroupDescribeResponse": "group",
-    "DescribeShareGroupOffsets": "describe offsets",
-    "DescribeShareGroupOffsetsResponse": "offsets",
-    "AlterShareGroupOffsets": "alter offsets",
-    "AlterShareGroupOffsetsResponse": "altered",
-    "DeleteShareGroupOffsets": "delete offsets",
-    "DeleteShareGroupOffsetsResponse": "deleted",
-    "DeleteGroups": "delete group",
-    "DeleteGroupsResponse": "deleted",
-}
 DATABASE_WORDS = {
     "written": "is written, not committed",
     "prepared": "is prepared: it waits for its outcome, whatever crashes",

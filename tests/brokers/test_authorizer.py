@@ -28,6 +28,12 @@ from kipviz.messages.admin import (
 )
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribe,
+    DescribeGroups,
+    ListGroups,
+    OffsetDelete,
+)
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
     GroupOffset,
@@ -114,6 +120,10 @@ REQUESTS = {
         AlterShareGroupOffsets("g", (("out-0", 5),)),
         DeleteShareGroupOffsets("g", "out"),
         DeleteGroups("g"),
+        ListGroups(1),
+        DescribeGroups("g"),
+        ConsumerGroupDescribe("g"),
+        OffsetDelete("g", ("out-0",)),
     )
 }
 REQUESTS[a.NAMELESS] = InitProducerId("")
@@ -202,7 +212,8 @@ def test_without_acls_no_topic_is_left_out():
 
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
-    if name in {"WriteTxnMarkers", "ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
+    everywhere = {"WriteTxnMarkers", "ListGroups"}
+    if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
             dispatch.not_here(request(name))
         return

@@ -10,6 +10,7 @@ import pytest
 from kipviz.messages import (
     admin,
     classic_groups,
+    group_admin,
     groups,
     membership,
     metadata,
@@ -40,6 +41,7 @@ ALL = [
     for module in (
         admin,
         classic_groups,
+        group_admin,
         groups,
         membership,
         share_membership,
@@ -82,6 +84,10 @@ KAFKA_4_4 = {
     "AlterShareGroupOffsets": (91, 0),
     "DeleteShareGroupOffsets": (92, 0),
     "DeleteGroups": (42, 3),
+    "ListGroups": (16, 5),
+    "DescribeGroups": (15, 6),
+    "ConsumerGroupDescribe": (69, 1),
+    "OffsetDelete": (47, 0),
     "ShareFetch": (78, 2),
     "ShareAcknowledge": (79, 2),
     "DescribeProducers": (61, 0),

@@ -123,6 +123,8 @@ SHIPPED: dict[str, Row] = {
     "kip-447-first-draft": FINE,
     "kip-447-two-copies": FINE,
     "kip-211-forgotten": LOST,  # nobody remembers that a and b were processed
+    "kip-229-deleted-in-flight": LOST,  # what was pending is deleted, and the outputs are committed
+    "kip-345-removed": FINE,
     "kip-1319-by-id": FINE,
     "kip-1319-remade-v5": LOST,  # a name stands for another topic
     "kip-1319-remade": FINE,

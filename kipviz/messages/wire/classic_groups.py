@@ -301,7 +301,8 @@ def _beat(m: model.Heartbeat, around: Around) -> Struct:
 
 
 def _leave(m: model.LeaveGroup, around: Around) -> Struct:
-    return {"GroupId": m.group_id, "Members": ({"MemberId": m.member_id, **_instance(m)},)}
+    leavers = tuple({"MemberId": each.member_id, **_instance(each)} for each in m.leavers)
+    return {"GroupId": m.group_id, "Members": leavers}
 
 
 def _left(m: model.LeaveGroupResponse, around: Around) -> Struct:
@@ -309,8 +310,16 @@ def _left(m: model.LeaveGroupResponse, around: Around) -> Struct:
         return {"ErrorCode": m.error}
     asked = around.request
     name = asked.instance_id if isinstance(asked, model.LeaveGroup) else ""
-    member: Struct = {"MemberId": m.member_id, "ErrorCode": m.member_error}
-    return {"ErrorCode": m.error, "Members": ({**member, "GroupInstanceId": name or None},)}
+    all_of_them = (model.Left(m.member_id, name, m.member_error), *m.further)
+    members = tuple(
+        {
+            "MemberId": each.member_id,
+            "GroupInstanceId": each.instance_id or None,
+            "ErrorCode": each.error,
+        }
+        for each in all_of_them
+    )
+    return {"ErrorCode": m.error, "Members": members}
 
 
 EXAMPLE = ("src-0",)

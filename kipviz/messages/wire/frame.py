@@ -13,6 +13,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire import (
     admin,
     classic_groups,
+    group_admin,
     groups,
     liveness,
     membership,
@@ -66,6 +67,7 @@ KINDS: dict[type[Message], Kind] = {
     **share_state.KINDS,
     **admin.KINDS,
     **share_admin.KINDS,
+    **group_admin.KINDS,
 }
 
 # What is not modelled in a header, and where its value comes from.

@@ -42,7 +42,8 @@ public final class WireRecorder {
         "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup",
         "DeleteShareGroupState", "ReadShareGroupStateSummary",
         "ShareGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
-        "DeleteShareGroupOffsets", "DeleteGroups");
+        "DeleteShareGroupOffsets", "DeleteGroups",
+        "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete");
     /** What consumers of one group tell each other: bytes for a broker. */
     private static final List<String> BETWEEN_CONSUMERS = List.of(
         "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");

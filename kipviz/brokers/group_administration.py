@@ -1,0 +1,308 @@
+"""What an operator does with regular groups: list and describe them, delete them or their offsets.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state; share groups are
+listed and deleted here, too, and the rest of them is in `share_administration`.
+WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.deleteOffsets.
+KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups).
+NOT MODELLED: several groups in one request; the client's host; that what is described is what is
+  replicated already; what members that were there before the run have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers import group_retention, share_administration
+from kipviz.brokers.classic_group import ClassicGroup, GroupState
+from kipviz.brokers.consumer_group import ConsumerGroup
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_writes import written
+from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import OffsetsExpired
+from kipviz.messages.group_admin import (
+    CLASSIC,
+    CONSUMER,
+    SHARE,
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+    GroupListing,
+    GroupMemberDescription,
+    ListGroups,
+    ListGroupsResponse,
+    OffsetDelete,
+    OffsetDeleteResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.share_admin import EMPTY, STABLE, DeleteGroups, DeleteGroupsResponse
+from kipviz.messages.transactions import PartitionResult
+from kipviz.records.consumer_offsets import STABLE as RECONCILED
+from kipviz.records.consumer_offsets import OffsetTombstone
+from kipviz.records.placement import topic_of
+
+# States of a group of KIP-848 that the other kinds do not have (ConsumerGroup.ConsumerGroupState).
+ASSIGNING, RECONCILING, DEAD = "Assigning", "Reconciling", "Dead"
+CONSUMER_TYPE, SHARE_TYPE = "consumer", "share"
+# What a coordinator says as the assignor of a group, of which there is one for each protocol here.
+UNIFORM, RANGE = "uniform", "range"
+
+
+# -- handlers ----------------------------------------------------------------------------------
+
+
+def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
+    """Tell the front desk of this broker which groups are coordinated here."""
+    assert isinstance(call.request, ListGroups)
+    told = ListedHere(call.ticket, listing(me, call.request))
+    return Effects(me, local=(LocalCall("kafka_apis", "", told),))
+
+
+def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
+    """Give the groups of a coordinator that pass a request's filters, in whatever case they are written.
+
+    Source: GroupMetadataManager.listGroups.
+    """
+    if me.loading:
+        return ListGroupsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    states = [state.lower() for state in request.states]
+    types = [kind.lower() for kind in request.types]
+    found = (_listed(me, group_id) for group_id in known_groups(me))
+    return ListGroupsResponse(
+        Errors.NONE,
+        tuple(
+            each
+            for each in found
+            if (not states or each.state.lower() in states)
+            and (not types or each.group_type in types)
+        ),
+    )
+
+
+def on_describe_groups(
+    me: GroupCoordinator, request: DescribeGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say who is in a classic group, and what each member has.
+
+    WHEN: describeClassicGroups(), and describeConsumerGroups() of a group that is none of KIP-848.
+    CHECKS: that there is such a group. ANSWERS: what members have is told of a stable group only; of a
+      group that is not there that it is DEAD, and since version 6 that it is not found (KIP-1043).
+    Clause: KIP-848 "DescribeGroups"; GroupMetadataManager.describeGroups.
+    """
+    if me.loading:
+        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group_id = request.group_id
+    group = me.classic_groups.get(group_id)
+    if group is None and kind_of(me, group_id) != CLASSIC:
+        gone = DescribeGroupsResponse(Errors.GROUP_ID_NOT_FOUND, group_id, DEAD)
+        return Effects(me, replies=(Reply(reply_to, gone),))
+    group = group or ClassicGroup()
+    stable = group.state is GroupState.STABLE
+    members = tuple(
+        GroupMemberDescription(
+            name,
+            member.assigned if stable else (),
+            member.instance_id,
+            member.client_id,
+            member.subscription.topic,
+        )
+        for name, member in group.members.items()
+    )
+    answer = DescribeGroupsResponse(
+        Errors.NONE, group_id, group.state.value, RANGE if stable else "", members
+    )
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def on_consumer_group_describe(
+    me: GroupCoordinator, request: ConsumerGroupDescribe, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say who is in a group of KIP-848: at which epoch, with what, and with what in the end.
+
+    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol.
+    ANSWERS: the group's epoch, that of its target, and the members.
+    Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
+    """
+    if me.loading:
+        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group_id = request.group_id
+    if kind_of(me, group_id) != CONSUMER:
+        return _answered(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+    group = me.groups.get(group_id)
+    if group is None:
+        given = ((name, epoch) for (known, name), epoch in me.members.items() if known == group_id)
+        members = tuple(
+            GroupMemberDescription(name, (), member_epoch=epoch) for name, epoch in given
+        )
+        answer = ConsumerGroupDescribeResponse(Errors.NONE, group_id, STABLE, members=members)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    described = tuple(
+        GroupMemberDescription(
+            name, m.partitions, topic=m.topic, member_epoch=m.epoch, target=m.target
+        )
+        for name, m in group.members.items()
+    )
+    answer = ConsumerGroupDescribeResponse(
+        Errors.NONE,
+        group_id,
+        state_of(group),
+        group.epoch,
+        group.target_epoch,
+        UNIFORM,
+        described,
+    )
+    return Effects(me, replies=(Reply(reply_to, answer),))
+
+
+def on_delete_groups(
+    me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Delete a group in which nobody is, with all its offsets.
+
+    WHEN: deleteConsumerGroups(), deleteShareGroups(). CHECKS: the group is there, and nobody is in it.
+    DOES: a share group's state goes first (`share_administration`). Of a regular group every offset
+      goes, also what is pending in a transaction: that transaction can still commit its outputs.
+    ANSWERS: when the tombstones are replicated.
+    Clause: KIP-229 "DeleteGroups"; GroupCoordinatorShard.deleteGroups, OffsetMetadataManager.deleteAllOffsets.
+    """
+    group_id = request.group_id
+    kind = kind_of(me, group_id)
+    if me.loading or not group_id or kind == SHARE:
+        return share_administration.on_delete_groups(me, request, reply_to, on)
+    error = Errors.NONE if kind else Errors.GROUP_ID_NOT_FOUND
+    if kind and not group_retention.is_empty(me, group_id):
+        error = Errors.NON_EMPTY_GROUP
+    answer = Reply(reply_to, DeleteGroupsResponse(error, group_id))
+    if error is not Errors.NONE:
+        return Effects(me, replies=(answer,))
+    places = tuple(_offsets_of(me, group_id))
+    records: tuple[Value, ...] = (
+        *(OffsetTombstone(group_id, partition) for partition in places),
+        *group_retention.tombstones(me, group_id),
+    )
+    return written(me, records, (OffsetsExpired(group_id, places, True),), answer, on)
+
+
+def on_offset_delete(
+    me: GroupCoordinator, request: OffsetDelete, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Have a group forget its offsets of some partitions, also while it works on others.
+
+    WHEN: deleteConsumerGroupOffsets(). CHECKS: the group is there; nobody in it subscribes to the topic.
+    DOES: a tombstone for each offset that is committed, or pending in a transaction.
+    ANSWERS: for each partition, when that is replicated; a partition without an offset is no error.
+    Clause: KIP-496; OffsetMetadataManager.deleteOffsets.
+    """
+    if me.loading:
+        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group_id = request.group_id
+    if kind_of(me, group_id) not in (CLASSIC, CONSUMER):
+        return _answered(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+    results = tuple(
+        PartitionResult(p, _undeletable(me, group_id, p, on)) for p in request.partitions
+    )
+    gone = tuple(r.partition for r in results if r.error is Errors.NONE)
+    known = _offsets_of(me, group_id)
+    records = tuple(OffsetTombstone(group_id, p) for p in gone if p in known)
+    answer = Reply(reply_to, OffsetDeleteResponse(Errors.NONE, group_id, results))
+    forgotten = OffsetsExpired(group_id, tuple(r.partition for r in records), False)
+    return written(me, records, (forgotten,), answer, on)
+
+
+def refusal_of(request: Any, error: Errors) -> Message:
+    """Give the answer to an operator's request about a regular group that is refused as a whole."""
+    answer: Message = ANSWERS[type(request)](error, request.group_id)
+    return answer
+
+
+ANSWERS: dict[type[Message], type[Any]] = {
+    DescribeGroups: DescribeGroupsResponse,
+    ConsumerGroupDescribe: ConsumerGroupDescribeResponse,
+    OffsetDelete: OffsetDeleteResponse,
+}
+
+
+# -- what a coordinator knows of groups ---------------------------------------------------------
+
+
+def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
+    """Give the groups of a coordinator, in the order of their names; offsets alone are one, too."""
+    pending = (p.group_id for staged in me.pending.values() for p in staged)
+    given = (group_id for group_id, _ in me.members)
+    kept = (group_id for group_id, _ in me.offsets)
+    kinds = (*me.groups, *me.classic_groups, *me.share_groups)
+    return tuple(sorted(dict.fromkeys((*kinds, *given, *kept, *pending))))
+
+
+def kind_of(me: GroupCoordinator, group_id: str) -> str:
+    """Give what kind of group an id stands for, "" for none; offsets alone are a classic group."""
+    if group_id in me.share_groups:
+        return SHARE
+    if group_id in me.classic_groups:
+        return CLASSIC
+    if group_id in me.groups or any(known == group_id for known, _ in me.members):
+        return CONSUMER
+    return CLASSIC if _offsets_of(me, group_id) else ""
+
+
+def state_of(group: ConsumerGroup) -> str:
+    """Give the state of a group of KIP-848. Source: ConsumerGroup.maybeUpdateGroupState."""
+    if not len(group.members):
+        return EMPTY
+    if group.epoch > group.target_epoch:
+        return ASSIGNING
+    there = (
+        m.state == RECONCILED and m.epoch == group.target_epoch for m in group.members.values()
+    )
+    return STABLE if all(there) else RECONCILING
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def _listed(me: GroupCoordinator, group_id: str) -> GroupListing:
+    kind = kind_of(me, group_id)
+    shared, classic, group = (
+        me.share_groups.get(group_id),
+        me.classic_groups.get(group_id),
+        me.groups.get(group_id),
+    )
+    if shared is not None:
+        state = STABLE if len(shared.members) else EMPTY
+        return GroupListing(group_id, SHARE_TYPE, state, kind)
+    if classic is not None:
+        return GroupListing(group_id, CONSUMER_TYPE, classic.state.value, kind)
+    if kind == CLASSIC:
+        return GroupListing(group_id, "", EMPTY, kind)
+    return GroupListing(group_id, CONSUMER_TYPE, state_of(group) if group else STABLE, kind)
+
+
+def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
+    """Give the partitions of which a group has an offset, committed or pending."""
+    kept = (partition for known, partition in me.offsets if known == group_id)
+    pending = (p for staged in me.pending.values() for p in staged)
+    staged = (p.partition for p in pending if p.group_id == group_id)
+    return dict.fromkeys((*kept, *staged), True)
+
+
+def _undeletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Errors:
+    topic = topic_of(partition)
+    if partition not in on.image.leaders:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+    subscribed = topic in _subscribed(me, group_id)
+    given = any(known == group_id for known, _ in me.members) and group_id not in me.groups
+    return Errors.GROUP_SUBSCRIBED_TO_TOPIC if subscribed or given else Errors.NONE
+
+
+def _subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
+    classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
+    if classic is not None:
+        return tuple(m.subscription.topic for m in classic.members.values())
+    return tuple(m.topic for m in group.members.values()) if group is not None else ()
+
+
+def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, refusal_of(request, error)),))

@@ -1,0 +1,45 @@
+"""Which calls of an operator are about a group, of which kind, and how their targets are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kipviz.clients import admin
+from kipviz.clients.admin import Admin
+from kipviz.clients.application import Call
+
+# The calls of an operator that are about a share group, whose id is the first word of their target.
+OF_SHARE_GROUPS = (
+    Call.DESCRIBE_SHARE_GROUPS,
+    Call.LIST_SHARE_GROUP_OFFSETS,
+    Call.ALTER_SHARE_GROUP_OFFSETS,
+    Call.DELETE_SHARE_GROUP_OFFSETS,
+    Call.DELETE_SHARE_GROUPS,
+)
+# Those of them that change where the group stands.
+RESETTING = OF_SHARE_GROUPS[2:]
+# Those about a regular group, likewise.
+OF_REGULAR_GROUPS = (
+    Call.DESCRIBE_CONSUMER_GROUPS,
+    Call.DELETE_CONSUMER_GROUPS,
+    Call.DELETE_CONSUMER_GROUP_OFFSETS,
+    Call.REMOVE_MEMBERS,
+)
+
+# What the admin client does in those about groups of any kind, or about regular ones.
+OF_ANY_GROUP: dict[Call, Callable[[Admin, str], Admin]] = {
+    Call.LIST_GROUPS: admin.list_groups,
+    Call.DESCRIBE_CONSUMER_GROUPS: admin.describe_consumer_group,
+    Call.DELETE_CONSUMER_GROUPS: admin.delete_consumer_group,
+    Call.DELETE_CONSUMER_GROUP_OFFSETS: admin.delete_consumer_group_offsets,
+    Call.REMOVE_MEMBERS: admin.remove_members,
+}
+# How the target of an operator's call is read, where it is more than a name.
+READ_BY_OPERATORS: dict[Call, Callable[[str], object]] = {
+    Call.LIST_TRANSACTIONS: admin.filters_of,
+    Call.ALTER_SHARE_GROUP_OFFSETS: admin.starts_of,
+    Call.DELETE_SHARE_GROUP_OFFSETS: admin.topic_offsets_of,
+    Call.LIST_GROUPS: admin.group_filters_of,
+    Call.DELETE_CONSUMER_GROUP_OFFSETS: admin.group_offsets_of,
+    Call.REMOVE_MEMBERS: admin.members_of,
+}

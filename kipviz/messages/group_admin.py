@@ -1,0 +1,126 @@
+"""What an operator asks about regular groups, and does to them (KIP-229, KIP-496, KIP-518, KIP-848)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import PartitionResult
+
+# The kinds of groups, as an operator calls them (Group.GroupType), and what their members are.
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
+GROUP_TYPES = (CLASSIC, CONSUMER, SHARE)
+
+
+class ListGroups(Message, frozen=True):
+    """An operator asks a broker which groups it coordinates.
+
+    `broker` is whom it is for, because every broker is asked; it is no part of the message. Empty
+    filters let everything through (KIP-518, KIP-848).
+    """
+
+    API_KEY: ClassVar[int] = 16
+    VERSION: ClassVar[int] = 5
+    broker: int
+    states: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+class GroupListing(Value, frozen=True):
+    """One group of a list; a group of offsets alone has no protocol type."""
+
+    group_id: str
+    protocol_type: str
+    state: str
+    group_type: str
+
+
+class ListGroupsResponse(Message, frozen=True):
+    """The groups that the broker coordinates."""
+
+    API_KEY: ClassVar[int] = 16
+    VERSION: ClassVar[int] = 5
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    groups: tuple[GroupListing, ...] = ()
+
+
+class GroupMemberDescription(Value, frozen=True):
+    """A member of a regular group as its coordinator describes it.
+
+    `target` is what it is to have in the end; a classic member has no epoch of its own and no target.
+    """
+
+    member_id: str
+    partitions: tuple[str, ...]
+    instance_id: str = ""
+    client_id: str = ""
+    topic: str = ""
+    member_epoch: int = -1
+    target: tuple[str, ...] = ()
+
+
+class DescribeGroups(Message, frozen=True):
+    """An operator asks who is in a classic group. NOT MODELLED: several groups in one request."""
+
+    API_KEY: ClassVar[int] = 15
+    VERSION: ClassVar[int] = 6
+    group_id: str
+
+
+class DescribeGroupsResponse(Message, frozen=True):
+    """The group's state, and what its members have; the assignor and that only of a stable group."""
+
+    API_KEY: ClassVar[int] = 15
+    VERSION: ClassVar[int] = 6
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    group_id: str
+    state: str = ""
+    assignor: str = ""
+    members: tuple[GroupMemberDescription, ...] = ()
+
+
+class ConsumerGroupDescribe(Message, frozen=True):
+    """An operator asks who is in a group of KIP-848. NOT MODELLED: several groups in one request."""
+
+    API_KEY: ClassVar[int] = 69
+    VERSION: ClassVar[int] = 1
+    group_id: str
+
+
+class ConsumerGroupDescribeResponse(Message, frozen=True):
+    """The group's state, its epochs and its members, each with what it has and what it is to have."""
+
+    API_KEY: ClassVar[int] = 69
+    VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    group_id: str
+    state: str = ""
+    epoch: int = 0
+    assignment_epoch: int = 0
+    assignor: str = ""
+    members: tuple[GroupMemberDescription, ...] = ()
+
+
+class OffsetDelete(Message, frozen=True):
+    """An operator has a group forget its offsets of some partitions (KIP-496)."""
+
+    API_KEY: ClassVar[int] = 47
+    VERSION: ClassVar[int] = 0
+    group_id: str
+    partitions: tuple[str, ...]
+
+
+class OffsetDeleteResponse(Message, frozen=True):
+    """Whether it has; a topic that somebody still reads has an error of its own."""
+
+    API_KEY: ClassVar[int] = 47
+    VERSION: ClassVar[int] = 0
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    group_id: str
+    results: tuple[PartitionResult, ...] = ()

@@ -1,0 +1,308 @@
+"""What operators say to the coordinators of regular groups, on the wire. Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import group_admin as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.classic_groups import (
+    EXAMPLE,
+    PROTOCOL_TYPE,
+    assignment_bytes,
+    subscription_bytes,
+)
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.classic_groups import Subscription
+
+MESSAGE = Field("ErrorMessage", "string", default="null", nullable="0+")
+NO_OPERATIONS = "-2147483648"
+# What a member of KIP-848 is, and not one of the classic protocol in such a group (KIP-1099).
+CONSUMER_MEMBER = 1
+
+LIST_GROUPS_REQUEST = Schema(
+    "ListGroupsRequest",
+    16,
+    "0-5",
+    "3+",
+    (Field("StatesFilter", "[]string", "4+"), Field("TypesFilter", "[]string", "5+")),
+)
+
+LIST_GROUPS_RESPONSE = Schema(
+    "ListGroupsResponse",
+    16,
+    "0-5",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32", "1+"),
+        Field("ErrorCode", "int16"),
+        Field(
+            "Groups",
+            "[]ListedGroup",
+            fields=(
+                Field("GroupId", "string"),
+                Field("ProtocolType", "string"),
+                Field("GroupState", "string", "4+"),
+                Field("GroupType", "string", "5+"),
+            ),
+        ),
+    ),
+)
+
+DESCRIBE_GROUPS_REQUEST = Schema(
+    "DescribeGroupsRequest",
+    15,
+    "0-6",
+    "5+",
+    (Field("Groups", "[]string"), Field("IncludeAuthorizedOperations", "bool", "3+")),
+)
+
+DESCRIBE_GROUPS_RESPONSE = Schema(
+    "DescribeGroupsResponse",
+    15,
+    "0-6",
+    "5+",
+    (
+        Field("ThrottleTimeMs", "int32", "1+"),
+        Field(
+            "Groups",
+            "[]DescribedGroup",
+            fields=(
+                Field("ErrorCode", "int16"),
+                Field("ErrorMessage", "string", "6+", default="null", nullable="6+"),
+                Field("GroupId", "string"),
+                Field("GroupState", "string"),
+                Field("ProtocolType", "string"),
+                Field("ProtocolData", "string"),
+                Field(
+                    "Members",
+                    "[]DescribedGroupMember",
+                    fields=(
+                        Field("MemberId", "string"),
+                        Field("GroupInstanceId", "string", "4+", default="null", nullable="4+"),
+                        Field("ClientId", "string"),
+                        Field("ClientHost", "string"),
+                        Field("MemberMetadata", "bytes"),
+                        Field("MemberAssignment", "bytes"),
+                    ),
+                ),
+                Field("AuthorizedOperations", "int32", "3+", default=NO_OPERATIONS),
+            ),
+        ),
+    ),
+)
+
+CONSUMER_GROUP_DESCRIBE_REQUEST = Schema(
+    "ConsumerGroupDescribeRequest",
+    69,
+    "0-1",
+    "0+",
+    (Field("GroupIds", "[]string"), Field("IncludeAuthorizedOperations", "bool")),
+)
+
+_HELD = (
+    Field(
+        "TopicPartitions",
+        "[]TopicPartitions",
+        fields=(
+            Field("TopicId", "uuid"),
+            Field("TopicName", "string"),
+            Field("Partitions", "[]int32"),
+        ),
+    ),
+)
+
+CONSUMER_GROUP_DESCRIBE_RESPONSE = Schema(
+    "ConsumerGroupDescribeResponse",
+    69,
+    "0-1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Groups",
+            "[]DescribedGroup",
+            fields=(
+                Field("ErrorCode", "int16"),
+                MESSAGE,
+                Field("GroupId", "string"),
+                Field("GroupState", "string"),
+                Field("GroupEpoch", "int32"),
+                Field("AssignmentEpoch", "int32"),
+                Field("AssignorName", "string"),
+                Field(
+                    "Members",
+                    "[]Member",
+                    fields=(
+                        Field("MemberId", "string"),
+                        Field("InstanceId", "string", default="null", nullable="0+"),
+                        Field("RackId", "string", default="null", nullable="0+"),
+                        Field("MemberEpoch", "int32"),
+                        Field("ClientId", "string"),
+                        Field("ClientHost", "string"),
+                        Field("SubscribedTopicNames", "[]string"),
+                        Field("SubscribedTopicRegex", "string", default="null", nullable="0+"),
+                        Field("Assignment", "Assignment", fields=_HELD),
+                        Field("TargetAssignment", "Assignment", fields=_HELD),
+                        Field("MemberType", "int8", "1+", default="-1"),
+                    ),
+                ),
+                Field("AuthorizedOperations", "int32", default=NO_OPERATIONS),
+            ),
+        ),
+    ),
+)
+
+OFFSET_DELETE_REQUEST = Schema(
+    "OffsetDeleteRequest",
+    47,
+    "0",
+    "",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]OffsetDeleteRequestTopic",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "Partitions",
+                    "[]OffsetDeleteRequestPartition",
+                    fields=(Field("PartitionIndex", "int32"),),
+                ),
+            ),
+        ),
+    ),
+)
+
+OFFSET_DELETE_RESPONSE = Schema(
+    "OffsetDeleteResponse",
+    47,
+    "0",
+    "",
+    (
+        Field("ErrorCode", "int16"),
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Topics",
+            "[]OffsetDeleteResponseTopic",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "Partitions",
+                    "[]OffsetDeleteResponsePartition",
+                    fields=(Field("PartitionIndex", "int32"), Field("ErrorCode", "int16")),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _list(m: model.ListGroups, _: Around) -> Struct:
+    return {"StatesFilter": m.states, "TypesFilter": m.types}
+
+
+def _listed(m: model.ListGroupsResponse, _: Around) -> Struct:
+    groups = tuple(
+        {
+            "GroupId": group.group_id,
+            "ProtocolType": group.protocol_type,
+            "GroupState": group.state,
+            "GroupType": group.group_type,
+        }
+        for group in m.groups
+    )
+    return {"ErrorCode": m.error, "Groups": groups}
+
+
+def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
+    members = tuple(
+        {
+            "MemberId": member.member_id,
+            "GroupInstanceId": member.instance_id or None,
+            "ClientId": member.client_id,
+            "MemberMetadata": subscription_bytes(Subscription(member.topic)) if m.assignor else b"",
+            "MemberAssignment": assignment_bytes(member.partitions) if m.assignor else b"",
+        }
+        for member in m.members
+    )
+    group = {
+        "ErrorCode": m.error,
+        "GroupId": m.group_id,
+        "GroupState": m.state,
+        "ProtocolType": "" if m.error else PROTOCOL_TYPE,
+        "ProtocolData": m.assignor,
+        "Members": members,
+    }
+    return {"Groups": (group,)}
+
+
+def _described(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct:
+    def held(partitions: tuple[str, ...]) -> Struct:
+        def topic(name: str, found: tuple[int, ...]) -> Struct:
+            return {"TopicId": around.topic_id(name), "TopicName": name, "Partitions": found}
+
+        return {"TopicPartitions": indexes(partitions, topic)}
+
+    members = tuple(
+        {
+            "MemberId": member.member_id,
+            "InstanceId": member.instance_id or None,
+            "MemberEpoch": member.member_epoch,
+            "SubscribedTopicNames": (member.topic,),
+            "Assignment": held(member.partitions),
+            "TargetAssignment": held(member.target),
+            "MemberType": CONSUMER_MEMBER,
+        }
+        for member in m.members
+    )
+    group = {
+        "ErrorCode": m.error,
+        "GroupId": m.group_id,
+        "GroupState": m.state,
+        "GroupEpoch": m.epoch,
+        "AssignmentEpoch": m.assignment_epoch,
+        "AssignorName": m.assignor,
+        "Members": members,
+    }
+    return {"Groups": (group,)}
+
+
+def _delete(m: model.OffsetDelete, _: Around) -> Struct:
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        return {"Name": name, "Partitions": tuple({"PartitionIndex": each} for each in found)}
+
+    return {"GroupId": m.group_id, "Topics": indexes(m.partitions, topic)}
+
+
+def _deleted(m: model.OffsetDeleteResponse, _: Around) -> Struct:
+    results = {result.partition: result.error for result in m.results}
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        partitions = tuple(
+            {"PartitionIndex": index, "ErrorCode": results[f"{name}-{index}"]} for index in found
+        )
+        return {"Name": name, "Partitions": partitions}
+
+    return {"ErrorCode": m.error, "Topics": indexes(tuple(results), topic)}
+
+
+_INSIDE = {
+    "MemberMetadata": subscription_bytes(Subscription("src", EXAMPLE)),
+    "MemberAssignment": assignment_bytes(EXAMPLE),
+}
+KINDS: dict[type[Message], Kind] = {
+    model.ListGroups: Kind(LIST_GROUPS_REQUEST, _list),
+    model.ListGroupsResponse: Kind(LIST_GROUPS_RESPONSE, _listed),
+    model.DescribeGroups: Kind(DESCRIBE_GROUPS_REQUEST, lambda m, _: {"Groups": (m.group_id,)}),
+    model.DescribeGroupsResponse: Kind(
+        DESCRIBE_GROUPS_RESPONSE, _described_classic, inside=_INSIDE
+    ),
+    model.ConsumerGroupDescribe: Kind(
+        CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": (m.group_id,)}
+    ),
+    model.ConsumerGroupDescribeResponse: Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, _described),
+    model.OffsetDelete: Kind(OFFSET_DELETE_REQUEST, _delete),
+    model.OffsetDeleteResponse: Kind(OFFSET_DELETE_RESPONSE, _deleted),
+}

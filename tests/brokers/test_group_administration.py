@@ -1,0 +1,396 @@
+"""What an operator sees of regular groups and does to them, at the coordinator and in the admin client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.brokers import classic_membership, kafka_apis
+from kipviz.brokers import group_administration as asked
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.share_group import ShareGroup
+from kipviz.clients import admin
+from kipviz.clients.admin import Admin
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.core.table import Table
+from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+    GroupListing,
+    GroupMemberDescription,
+    ListGroups,
+    ListGroupsResponse,
+    OffsetDelete,
+    OffsetDeleteResponse,
+)
+from kipviz.messages.share_admin import DeleteGroups
+from kipviz.messages.transactions import PartitionResult
+from kipviz.records.classic_groups import Subscription
+from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTombstone
+from kipviz.scenarios.library import scenario
+from tests.brokers.desk import Desk
+from tests.scenarios.story import played
+
+E = Errors
+HERE = "__consumer_offsets-0"
+KEPT = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("h", "src-1"): CommittedOffset(7, 1)})
+MEMBER = ClassicMember("C", Subscription("src"), ("src-0",))
+STATIC = ClassicMember("D", Subscription("src"), ("src-1",), instance_id="i1")
+BOTH = Table.of({"C.1": MEMBER, "i1.2": STATIC})
+USED = ClassicGroup(GroupState.STABLE, generation=3, leader="C.1", members=BOTH)
+MODERN = ConsumerGroup(
+    4,
+    4,
+    Table.of(
+        {
+            "C1": GroupMember("src", ("src-0",), 4, 3, assigned=(("src-0", 4),)),
+            "C2": GroupMember("src", ("src-1",), 4, 3, assigned=(("src-1", 4),)),
+        }
+    ),
+)
+
+
+def desk_of(**state: Any) -> Desk:
+    role = GroupCoordinator(HERE, **{"offsets": KEPT, **state})
+    return Desk(gc, role, leaders={HERE: 1, "src-0": 5, "src-1": 5})
+
+
+def classic(group: ClassicGroup = USED) -> Desk:
+    return desk_of(classic_groups=Table.of({"g": group}))
+
+
+def modern(group: ConsumerGroup = MODERN) -> Desk:
+    return desk_of(groups=Table.of({"g": group}))
+
+
+EVERYTHING = {
+    "classic_groups": Table.of({"b": ClassicGroup(generation=2), "g": USED}),
+    "groups": Table.of({"c": MODERN}),
+    "share_groups": Table.of({"s": ShareGroup()}),
+    "members": Table.of({("given", "C1"): 2}),
+    "pending": Table.of({9: (PendingOffset("p", "src-0", 6, 4),)}),
+}
+
+
+@pytest.mark.parametrize(
+    ("states", "types", "found"),
+    [
+        ((), (), ("b", "c", "g", "given", "h", "p", "s")),
+        (("stable",), (), ("c", "g", "given")),
+        ((), ("Share",), ("s",)),
+        (("Empty",), ("classic",), ("b", "h", "p")),
+        (("Dead",), (), ()),
+    ],
+)
+def test_groups_of_every_kind_are_listed_by_state_and_type(
+    states: tuple[str, ...], types: tuple[str, ...], found: tuple[str, ...]
+) -> None:
+    desk = desk_of(**EVERYTHING)
+    answer = asked.listing(desk.role, ListGroups(1, states, types))
+    assert tuple(group.group_id for group in answer.groups) == found
+
+
+def test_a_group_of_offsets_alone_has_no_protocol() -> None:
+    answer = asked.listing(desk_of(**EVERYTHING).role, ListGroups(1, types=("classic",)))
+    assert GroupListing("h", "", "Empty", "classic") in answer.groups
+    assert GroupListing("g", "consumer", "Stable", "classic") in answer.groups
+
+
+def test_the_front_desk_joins_what_its_coordinators_have_and_hides_what_may_not_be_seen() -> None:
+    desk = Desk(kafka_apis, KafkaApis(), leaders={HERE: 1, "__consumer_offsets-1": 1, "src-0": 1})
+    desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, "a*"),)}
+    to = ReplyTo("op/admin", 1, 0)
+    desk.do(kafka_apis.on_list_groups(desk.role, ListGroups(1), to, desk.on))
+    asks = [call for call in desk.local if isinstance(call.message, ListHere)]
+    assert [call.shard for call in asks] == [HERE, "__consumer_offsets-1"]
+    for names in (("a1", "b1"), ("a2",)):
+        rows = tuple(GroupListing(name, "consumer", "Stable", "classic") for name in names)
+        told = ListedHere(to, ListGroupsResponse(E.NONE, rows))
+        desk.do(kafka_apis.on_listed(desk.role, told, desk.on))
+    answer = desk.last
+    assert isinstance(answer, ListGroupsResponse)
+    assert [group.group_id for group in answer.groups] == ["a1", "a2"]
+
+
+def test_one_coordinator_that_loads_makes_the_list_an_error() -> None:
+    loading = asked.listing(GroupCoordinator(HERE, loading=True), ListGroups(1))
+    assert loading.error is E.COORDINATOR_LOAD_IN_PROGRESS
+    desk = Desk(kafka_apis, KafkaApis(), leaders={HERE: 1, "__consumer_offsets-1": 1})
+    to = ReplyTo("op/admin", 1, 0)
+    desk.do(kafka_apis.on_list_groups(desk.role, ListGroups(1), to, desk.on))
+    for answer in (loading, ListGroupsResponse(E.NONE)):
+        desk.do(kafka_apis.on_listed(desk.role, ListedHere(to, answer), desk.on))
+    assert desk.last == loading
+
+
+def test_a_classic_group_tells_what_its_members_have_while_it_is_stable() -> None:
+    answer = classic().ask(asked.on_describe_groups, DescribeGroups("g"))
+    assert isinstance(answer, DescribeGroupsResponse)
+    assert (answer.state, answer.assignor) == ("Stable", "range")
+    assert answer.members == (
+        GroupMemberDescription("C.1", ("src-0",), "", "C", "src"),
+        GroupMemberDescription("i1.2", ("src-1",), "i1", "D", "src"),
+    )
+    moving = USED.but(state=GroupState.PREPARING_REBALANCE)
+    between = classic(moving).ask(asked.on_describe_groups, DescribeGroups("g"))
+    assert isinstance(between, DescribeGroupsResponse)
+    assert (between.state, between.assignor) == ("PreparingRebalance", "")
+    assert [member.partitions for member in between.members] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "state"),
+    [
+        (DescribeGroups("nobody"), E.GROUP_ID_NOT_FOUND, "Dead"),
+        (DescribeGroups("h"), E.NONE, "Empty"),
+        (ConsumerGroupDescribe("g"), E.GROUP_ID_NOT_FOUND, ""),
+        (ConsumerGroupDescribe("nobody"), E.GROUP_ID_NOT_FOUND, ""),
+    ],
+)
+def test_a_group_is_found_by_the_request_of_its_own_protocol(
+    request_: Any, error: Errors, state: str
+) -> None:
+    handlers = {
+        DescribeGroups: asked.on_describe_groups,
+        ConsumerGroupDescribe: asked.on_consumer_group_describe,
+    }
+    answer: Any = classic().ask(handlers[type(request_)], request_)
+    assert (answer.error, answer.state) == (error, state)
+
+
+@pytest.mark.parametrize(
+    ("group", "state"),
+    [
+        (ConsumerGroup(), "Empty"),
+        (MODERN.but(epoch=5), "Assigning"),
+        (MODERN.but(epoch=5, target_epoch=5), "Reconciling"),
+        (
+            MODERN.but(members=MODERN.members.set("C2", MODERN.members["C2"].but(state=UNREVOKED))),
+            "Reconciling",
+        ),
+        (MODERN, "Stable"),
+    ],
+)
+def test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be(
+    group: ConsumerGroup, state: str
+) -> None:
+    answer = modern(group).ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    assert isinstance(answer, ConsumerGroupDescribeResponse)
+    assert (answer.state, answer.epoch) == (state, group.epoch)
+    assert [m.target for m in answer.members] == [m.target for m in group.members.values()]
+
+
+def test_members_that_were_there_before_the_run_are_described_with_their_epoch() -> None:
+    answer = desk_of(**EVERYTHING).ask(
+        asked.on_consumer_group_describe, ConsumerGroupDescribe("given")
+    )
+    assert isinstance(answer, ConsumerGroupDescribeResponse)
+    assert [(m.member_id, m.member_epoch) for m in answer.members] == [("C1", 2)]
+
+
+def test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction() -> None:
+    pending = Table.of({9: (PendingOffset("g", "src-1", 6, 4),)})
+    desk = desk_of(classic_groups=Table.of({"g": ClassicGroup(generation=4)}), pending=pending)
+    assert desk.ask(asked.on_delete_groups, DeleteGroups("g")).error is E.NONE
+    assert desk.written(HERE) == [
+        OffsetTombstone("g", "src-0"),
+        OffsetTombstone("g", "src-1"),
+        GroupTombstone("g", "group metadata"),
+    ]
+    assert not len(desk.role.pending)
+    assert desk.ask(asked.on_delete_groups, DeleteGroups("g")).error is E.GROUP_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("desk", "group_id", "error"),
+    [
+        (classic(), "g", E.NON_EMPTY_GROUP),
+        (modern(), "g", E.NON_EMPTY_GROUP),
+        (desk_of(**EVERYTHING), "given", E.NON_EMPTY_GROUP),
+        (classic(), "nobody", E.GROUP_ID_NOT_FOUND),
+        (classic(), "", E.INVALID_GROUP_ID),
+        (desk_of(loading=True), "g", E.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+def test_a_group_in_which_somebody_is_cannot_be_deleted(
+    desk: Desk, group_id: str, error: Errors
+) -> None:
+    assert desk.ask(asked.on_delete_groups, DeleteGroups(group_id)).error is error
+    assert not desk.written(HERE)
+
+
+@pytest.mark.parametrize(
+    ("desk", "error"),
+    [
+        (classic(), E.GROUP_SUBSCRIBED_TO_TOPIC),
+        (modern(), E.GROUP_SUBSCRIBED_TO_TOPIC),
+        (classic(ClassicGroup(generation=4)), E.NONE),
+        (modern(ConsumerGroup()), E.NONE),
+        (desk_of(), E.NONE),
+    ],
+)
+def test_offsets_of_a_topic_that_somebody_reads_are_not_deleted(desk: Desk, error: Errors) -> None:
+    answer = desk.ask(asked.on_offset_delete, OffsetDelete("g", ("src-0", "src-1", "gone-0")))
+    assert isinstance(answer, OffsetDeleteResponse)
+    unknown = E.UNKNOWN_TOPIC_OR_PARTITION
+    assert [result.error for result in answer.results] == [error, error, unknown]
+    assert desk.written(HERE) == ([OffsetTombstone("g", "src-0")] if error is E.NONE else [])
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        ({"loading": True}, E.COORDINATOR_LOAD_IN_PROGRESS),
+        ({"offsets": Table.of()}, E.GROUP_ID_NOT_FOUND),
+        ({"share_groups": Table.of({"g": ShareGroup()})}, E.GROUP_ID_NOT_FOUND),
+    ],
+)
+def test_offsets_of_a_group_that_has_none_of_that_kind_are_not_found(
+    state: dict[str, Any], error: Errors
+) -> None:
+    answer = desk_of(**state).ask(asked.on_offset_delete, OffsetDelete("g", ("src-0",)))
+    assert answer == OffsetDeleteResponse(error, "g")
+
+
+def leave(desk: Desk, *leavers: Leaver) -> Any:
+    first, *further = leavers
+    request = LeaveGroup("g", first.member_id, first.instance_id, tuple(further))
+    return desk.ask(classic_membership.on_leave_group, request)
+
+
+def test_several_members_go_in_one_request_and_the_group_rebalances_once() -> None:
+    third = ClassicMember("E", Subscription("src"))
+    desk = classic(USED.but(members=BOTH.set("E.3", third)))
+    answer = leave(desk, Leaver("C.1"), Leaver("", "i1"), Leaver("X.9"))
+    assert answer == LeaveGroupResponse(
+        E.NONE,
+        "C.1",
+        E.NONE,
+        (Left("", "i1", E.NONE), Left("X.9", "", E.UNKNOWN_MEMBER_ID)),
+    )
+    group = desk.role.classic_groups["g"]
+    assert (tuple(group.members), group.leader) == (("E.3",), "E.3")
+    assert group.state is GroupState.PREPARING_REBALANCE
+
+
+def test_when_the_last_ones_go_together_the_group_is_empty() -> None:
+    desk = classic()
+    leave(desk, Leaver("C.1"), Leaver("i1.2", "i1"))
+    group = desk.role.classic_groups["g"]
+    assert (group.state, group.generation) == (GroupState.EMPTY, 4)
+
+
+def test_who_is_named_by_an_older_id_than_its_instance_has_stays() -> None:
+    desk = classic()
+    answer = leave(desk, Leaver("i1.0", "i1"))
+    assert answer.member_error is E.FENCED_INSTANCE_ID
+    assert desk.role.classic_groups["g"] == USED
+
+
+def test_an_operator_takes_members_of_kip_848_out_by_the_same_request() -> None:
+    desk = modern()
+    answer = leave(desk, Leaver("C1"), Leaver("C9"))
+    assert (answer.member_error, answer.further[0].error) == (E.NONE, E.UNKNOWN_MEMBER_ID)
+    group = desk.role.groups["g"]
+    assert (tuple(group.members), group.epoch, group.target_epoch) == (("C2",), 5, 4)
+    leave(desk, Leaver("C2"))
+    group = desk.role.groups["g"]
+    assert (len(group.members), group.epoch, group.target_epoch) == (0, 6, 6)
+    assert leave(desk, Leaver("C2")).member_error is E.UNKNOWN_MEMBER_ID
+
+
+# -- the admin client -----------------------------------------------------------------------------
+
+
+def fresh() -> Admin:
+    return Admin("op/admin", (1, 3))
+
+
+def sent(me: Admin) -> tuple[Admin, Any]:
+    request = admin.next_request(me)
+    assert request is not None
+    return admin.sent(me, request, 1)
+
+
+def test_every_broker_is_asked_for_its_groups_and_one_that_is_gone_is_left_out() -> None:
+    me, first = sent(admin.list_groups(fresh(), "state=Stable type=share"))
+    assert first == ListGroups(1, ("Stable",), ("share",))
+    row = GroupListing("g", "consumer", "Stable", "classic")
+    me, second = sent(admin.on_response(me, ListGroupsResponse(E.NONE, (row,))))
+    assert second.broker == 3
+    me = admin.on_disconnected(me, 1)
+    assert (me.done, me.groups) == (True, (row,))
+
+
+def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
+    me, request = sent(admin.remove_members(fresh(), "g"))
+    assert request == ConsumerGroupDescribe("g")
+    me = admin.on_response(me, ConsumerGroupDescribeResponse(E.GROUP_ID_NOT_FOUND, "g"))
+    me, request = sent(me)
+    assert request == DescribeGroups("g")
+    there = (GroupMemberDescription("C.1", ()), GroupMemberDescription("i1.2", (), "i1"))
+    me = admin.on_response(me, DescribeGroupsResponse(E.NONE, "g", "Stable", "range", there))
+    me, request = sent(me)
+    assert request == LeaveGroup("g", "C.1", "", (Leaver("", "i1"),))
+    gone = LeaveGroupResponse(E.NONE, "C.1", E.NONE, (Left("", "i1", E.UNKNOWN_MEMBER_ID),))
+    me = admin.on_response(me, gone)
+    assert (me.done, me.error) == (True, "LeaveGroup: UNKNOWN_MEMBER_ID")
+
+
+def test_a_group_without_members_needs_no_second_request() -> None:
+    me, _ = sent(admin.remove_members(fresh(), "g"))
+    me = admin.on_response(me, ConsumerGroupDescribeResponse(E.NONE, "g", "Empty"))
+    assert (me.done, me.error, me.queue) == (True, "", ())
+
+
+def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
+    me, request = sent(admin.delete_consumer_group_offsets(fresh(), "g src-0"))
+    assert request == OffsetDelete("g", ("src-0",))
+    wrong = (PartitionResult("src-0", E.GROUP_SUBSCRIBED_TO_TOPIC),)
+    me = admin.on_response(me, OffsetDeleteResponse(E.NONE, "g", wrong))
+    assert me.error == "OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC"
+    deleting, request = sent(admin.delete_consumer_group(fresh(), "g"))
+    assert request == DeleteGroups("g")
+    assert not deleting.done
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "said"),
+    [
+        (0, "type=queue", "'type=queue' is no filter"),
+        (1, "", r"describeConsumerGroups\(\) needs the id of a group"),
+        (2, "g", "'g' is no group and its partitions"),
+        (3, "g node=1", "'node=1' is no member"),
+    ],
+)
+def test_a_target_that_is_none_is_refused_with_one_sentence(
+    line: int, target: str, said: str
+) -> None:
+    spec = scenario("kip-345-removed").spec
+    operator = spec.applications[-1]
+    program = list(operator.program)
+    program[line] = program[line].but(target=target)
+    wrong = (*spec.applications[:-1], operator.but(program=tuple(program)))
+    with pytest.raises(BadSpec, match=said):
+        check(spec.but(applications=wrong))
+
+
+def test_the_operator_of_the_story_knows_what_it_was_told() -> None:
+    trace, _ = played("kip-345-removed", "kafka")
+    client = trace.world.applications["operator"].client_at("operator/admin")
+    assert isinstance(client, Admin)
+    assert client.groups == (GroupListing("my-group-4", "consumer", "Stable", "classic"),)
+    assert client.group is not None
+    assert [m.instance_id for m in client.group.members] == ["node-1", "node-2"]
