@@ -186,10 +186,7 @@ CLAUSES: dict[str, Clause] = {
         "GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",
     ),
     "ListGroups": Clause(
-        "on_list_groups",
-        "KIP-518, KIP-848 ListGroups",
-        SHIPPED,
-        "GroupCoordinatorService.listGroups, GroupMetadataManager.listGroups",
+        "on_list_groups", "KIP-518, KIP-848 ListGroups", SHIPPED, "GroupMetadataManager.listGroups"
     ),
     "DescribeGroups": Clause(
         "on_describe_groups",
@@ -356,9 +353,9 @@ CLAUSES: dict[str, Clause] = {
     ),
     "MissPoll": Clause(
         "on_missed_poll",
-        "KIP-62, KIP-848 max.poll.interval.ms",
+        "KIP-62 max.poll.interval.ms",
         SHIPPED,
-        "AbstractCoordinator.HeartbeatThread, AbstractHeartbeatRequestManager.poll",
+        "AbstractCoordinator.HeartbeatThread",
     ),
     "ExpireBatch": Clause(
         "expired",
@@ -474,8 +471,7 @@ TAKEN_BY: dict[str, str] = {
     "DeleteShareGroupOffsets": "DeleteShareGroupOffsetsHandler",
     "DeleteGroups": "DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",
     "ListGroups": "KafkaAdminClient.listGroups",
-    "DescribeGroups": "DescribeClassicGroupsHandler, DescribeConsumerGroupsHandler",
-    "ConsumerGroupDescribe": "DescribeConsumerGroupsHandler",
+    **dict.fromkeys(("DescribeGroups", "ConsumerGroupDescribe"), "DescribeConsumerGroupsHandler"),
     "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
 }
 ADMIN_CALLS = {
