@@ -84,10 +84,7 @@ CLAUSES: dict[str, Clause] = {
         "OffsetMetadataManager.fetchOffsets",
     ),
     "OffsetCommit": Clause(
-        "on_offset_commit",
-        "KIP-848 OffsetCommit",
-        SHIPPED,
-        "OffsetMetadataManager.commitOffset",
+        "on_offset_commit", "KIP-848 OffsetCommit", SHIPPED, "OffsetMetadataManager.commitOffset"
     ),
     "TxnOffsetCommit": Clause(
         "on_txn_offset_commit",
@@ -108,10 +105,7 @@ CLAUSES: dict[str, Clause] = {
         "GroupMetadataManager.classicGroupJoin",
     ),
     "SyncGroup": Clause(
-        "on_sync_group",
-        "KIP-62 rebalance",
-        SHIPPED,
-        "GroupMetadataManager.classicGroupSync",
+        "on_sync_group", "KIP-62 rebalance", SHIPPED, "GroupMetadataManager.classicGroupSync"
     ),
     "Heartbeat": Clause(
         "on_heartbeat",
@@ -144,10 +138,7 @@ CLAUSES: dict[str, Clause] = {
         "ShareCoordinatorShard.initializeState",
     ),
     "DeleteShareGroupState": Clause(
-        "on_delete",
-        "KIP-932 DeleteShareGroupState",
-        SHIPPED,
-        "ShareCoordinatorShard.deleteState",
+        "on_delete", "KIP-932 DeleteShareGroupState", SHIPPED, "ShareCoordinatorShard.deleteState"
     ),
     "ReadShareGroupStateSummary": Clause(
         "on_read_summary",
@@ -207,16 +198,10 @@ CLAUSES: dict[str, Clause] = {
         "on_share_fetch", "KIP-932 ShareFetch", SHIPPED, "SharePartitionManager.fetchMessages"
     ),
     "ShareAcknowledge": Clause(
-        "on_share_acknowledge",
-        "KIP-932 ShareAcknowledge",
-        SHIPPED,
-        "SharePartition.acknowledge",
+        "on_share_acknowledge", "KIP-932 ShareAcknowledge", SHIPPED, "SharePartition.acknowledge"
     ),
     "TxnShareAcknowledge": Clause(
-        "on_txn_share_acknowledge",
-        "KIP-1289 Flow - Share Group",
-        DRAFT,
-        "none yet (PR 22357)",
+        "on_txn_share_acknowledge", "KIP-1289 Flow - Share Group", DRAFT, "none yet (PR 22357)"
     ),
     "ReadShareGroupState": Clause(
         "on_read",
@@ -225,10 +210,7 @@ CLAUSES: dict[str, Clause] = {
         "ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch",
     ),
     "WriteShareGroupState": Clause(
-        "on_write",
-        "KIP-932 WriteShareGroupState",
-        SHIPPED,
-        "ShareCoordinatorShard.writeState",
+        "on_write", "KIP-932 WriteShareGroupState", SHIPPED, "ShareCoordinatorShard.writeState"
     ),
     "TxnWriteShareGroupState": Clause(
         "on_txn_write",
