@@ -67,9 +67,16 @@ def claim(me: ExternalDatabase, identity: PreparedTxnState) -> ExternalDatabase:
     """Write down who writes from now on: UPDATE writers SET epoch = ? WHERE epoch < ?.
 
     The identity is the one that Kafka gave the producer, so that whom Kafka has replaced the
-    database refuses, too. KIP-939 says nothing of this: our inference.
+    database refuses, too. KIP-939 says nothing of this: our inference. A claim that comes late writes
+    nothing down: its writer is replaced already, and the commit that is refused has to be its own.
     """
-    return me.but(newest=identity, mine=identity)
+    late = _age(identity) < _age(me.newest)
+    return me.but(newest=me.newest if late else identity, mine=identity)
+
+
+def _age(identity: PreparedTxnState) -> tuple[int, int]:
+    """Order the identities of one transactional id: producer ids are given upwards, epochs within them."""
+    return (identity.producer_id, identity.producer_epoch)
 
 
 def why_stale(me: ExternalDatabase) -> str:

@@ -153,8 +153,8 @@ def _of_kip_447(
     """Give Kafka with regular groups as they were, or as a draft of KIP-447 wanted them."""
     source = f"{KAFKA.source}; KIP-447, {title}"
     chosen = KAFKA.but(**choices).chosen
-    shares = KAFKA.stages_shares
-    return Design(name, title, status, sentence, source, chosen, shares, levels=levels)
+    shipped = (KAFKA.stages_shares, KAFKA.sessions)
+    return Design(name, title, status, sentence, source, chosen, *shipped, levels=levels)
 
 
 BEFORE_447 = _of_kip_447(

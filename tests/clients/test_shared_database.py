@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from kipviz.checking.task import Task
 from kipviz.clients import external_database as db
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.scenario import PROPERTIES
+from tests.properties.hostile import broken_in
 from tests.scenarios.story import after, committed_outputs, nodes, played
 
 OLD, NEW = PreparedTxnState(9, 0), PreparedTxnState(9, 1)
@@ -32,6 +34,16 @@ def test_a_claim_makes_every_other_writer_of_its_place_stale():
     assert db.why_stale(stale) == ("StaleWriterException: my-txn is written by 9:1 now, not by 9:0")
     assert db.why_stale(theirs) == ""
     assert db.why_stale(db.agreed(db.claim(ONE.but(place="other"), OLD), theirs)) == ""
+
+
+def test_a_claim_that_comes_late_leaves_the_newer_writer_in_its_place():
+    """Found by a sweep: the older epoch shut the newer one out, and nobody could end the transaction."""
+    theirs = db.claim(TWO, NEW)
+    late = db.claim(db.agreed(ONE, theirs), OLD)
+    assert (late.newest, late.mine) == (NEW, OLD)
+    assert "is written by" in db.why_stale(late)
+    assert db.why_stale(db.agreed(theirs, late)) == ""
+    assert broken_in(Task("kip-939-database-fences", "kip-939", "calm", 18)) == {}
 
 
 def test_a_writer_that_claims_nothing_is_never_stale_and_a_crash_forgets_the_claim():
