@@ -6,6 +6,8 @@ KafkaProducer's and KafkaShareConsumer's.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kipviz.clients import binding, external_database, share_member, staged_records
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
@@ -110,12 +112,17 @@ def _awaited_again(me: Application, line: Line) -> Application | None:
     return me.with_client(client.but(timed_out="")).but(waiting=True)
 
 
+# A program is a loop: its calls start and return with the same words again and again, and a run keeps all.
+_started = lru_cache(maxsize=4096)(CallStarted)
+_returned = lru_cache(maxsize=4096)(CallReturned)
+
+
 def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event, ...]]:
     """Let the application thread enter the next line, or come back from a blocking call."""
     line = me.program[me.line]
     if me.waiting:
         return _come_back(me, line)
-    started = CallStarted(me.name, me.line, line.call.value)
+    started = _started(me.name, me.line, line.call.value)
     again = _awaited_again(me, line)
     if again is not None:
         return again, (started,)
@@ -238,7 +245,7 @@ def _leave(
     me: Application, line: Line, raised: str, events: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
     """Go to the next line, to the catch block, or end the program."""
-    returned = CallReturned(me.name, me.line, line.call.value, raised)
+    returned = _returned(me.name, me.line, line.call.value, raised)
     me = me.but(waiting=False)
     fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
     if raised and (line.on_error < 0 or (fatal and not _goes_on_elsewhere(me, line))):

@@ -7,6 +7,7 @@ something is not possible, for `step`, for scripts and for the greyed entries on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
@@ -300,28 +301,28 @@ class ClusterModel:
         known = self._all_clients_seen.get(id(applications))
         if known is None or known[1] is not image:
             found: list[ClusterAction] = []
+            seen = self._clients_seen
             for name, app in _pairs(applications):
-                found += self._of_client(image, name, app)
+                same = seen.get(name)
+                if same is None or same[0] is not app or same[1] is not image:
+                    same = seen[name] = (app, image, self._of_client(image, app))
+                found += same[2]
             dead = [StartClient(name) for name, app in _pairs(applications) if not app.alive]
             known = (applications, image, found, dead)
             _note(self._all_clients_seen, applications, known)
         return known
 
-    def _of_client(self, image: Image, name: str, app: Application) -> tuple[ClusterAction, ...]:
-        known = self._clients_seen.get(name)
-        if known is not None and known[0] is app and known[1] is image:
-            return known[2]
+    def _of_client(self, image: Image, app: Application) -> tuple[ClusterAction, ...]:
+        """Give what one application can do: a line of its program, its requests, its timers."""
         found: list[ClusterAction] = []
         if why_no_step(app) is None:
-            found.append(Step(name))
+            found.append(_next_line(app.name))
         for client in app.clients if app.alive else ():
             request = next_request(client)
             if request is not None and dispatch.destination(request, image) != NOBODY:
                 found.append(Send(client.source))
             found += [ClientTimer(client.source, timer) for timer in timers_of(client)]
-        actions = tuple(found)
-        self._clients_seen[name] = (app, image, actions)
-        return actions
+        return tuple(found)
 
     def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
         budget = world.budget
@@ -459,10 +460,15 @@ def _arrivals(
             continue
         if connection.requests and connection.serving is None:
             late = connection.left
-            found.append(DeliverLate(*place) if late else Deliver(*place, "request"))
+            found.append(DeliverLate(*place) if late else _arrival(*place, "request"))
         if connection.responses:
-            found.append(Deliver(*place, "response"))
+            found.append(_arrival(*place, "response"))
     return found
+
+
+# One object for each: most steps of a run are arrivals and calls, and every one of them is kept.
+_arrival = lru_cache(maxsize=4096)(Deliver)
+_next_line = lru_cache(maxsize=4096)(Step)
 
 
 def _note(seen: dict[int, V], of: object, known: V) -> None:

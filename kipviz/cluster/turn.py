@@ -42,8 +42,10 @@ from kipviz.cluster.world import (
     RoleKey,
     World,
     broker_host,
+    channel_of,
     host_of,
     host_roles,
+    idle,
     new_role,
     role_key,
 )
@@ -215,7 +217,7 @@ class Turn:
         self.events.append(MessageSent(source, broker, "request", envelope.message))
 
     def _request(self, broker: int, request: Request) -> None:
-        source = f"{broker_host(broker)}/{request.channel}"
+        source = channel_of(broker, request.channel)
         envelope = Envelope(request.message, request.role, request.shard, request.tag)
         self.put_request(source, request.broker, envelope)
 
@@ -303,9 +305,10 @@ class Turn:
         """Let whoever asked have the answer."""
         connection = self.connections[source, broker]
         envelope = connection.responses[0]
-        self.connections = self.connections.set(
-            (source, broker), connection.but(responses=connection.responses[1:])
-        )
+        after = connection.but(responses=connection.responses[1:])
+        if not (after.responses or after.requests or after.serving):
+            after = idle(after.incarnation)
+        self.connections = self.connections.set((source, broker), after)
         self.events.append(MessageDelivered(source, broker, "response", envelope.message))
         host = host_of(source)
         application = self.applications.get(host)

@@ -6,6 +6,7 @@ Times are absolute only where records carry them, and a search sets the clock ba
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import astuple
@@ -105,6 +106,18 @@ class Connection(Part, frozen=True, dict=True):
     incarnation: int = 0
     open: bool = True
     left: bool = False
+
+
+@lru_cache(maxsize=1024)
+def idle(incarnation: int) -> Connection:
+    """Give an open connection with nothing on it: one object for all, which most are most of the time."""
+    return Connection(incarnation=incarnation)
+
+
+@lru_cache(maxsize=4096)
+def channel_of(broker: int, name: str) -> str:
+    """Give the name of one of a broker's own clients: "B5/persister" (one object for each)."""
+    return f"{broker_host(broker)}/{name}"
 
 
 class World(Part, frozen=True, dict=True):

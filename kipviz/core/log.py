@@ -14,48 +14,33 @@ nobody asks pays nothing; a search that asks at every step pays one record per a
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar, overload
 
+import msgspec
+from msgspec.structs import force_setattr
+
 from kipviz.core.values import Digested, digest_of, encoding
 
 V = TypeVar("V")
 
-CHUNK = 32
-_BITS = 5
+CHUNK = 16
+_BITS = 4
 _MASK = CHUNK - 1
 _EMPTY_DIGEST = digest_of(b"log")
 
 
-class Log(Digested, Generic[V]):
+class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
     """An immutable list of records; the index of a record never changes.
 
     Make one with `Log.of`.
     """
 
-    __slots__ = ("_depth", "_known", "_known_size", "_root", "_tail", "_tail_start")
-
-    _root: tuple[Any, ...]
-    _depth: int
-    _tail_start: int
-    _tail: tuple[V, ...]
-    _known: bytes
-    _known_size: int
-
-    def __init__(
-        self,
-        root: tuple[Any, ...] = (),
-        depth: int = 0,
-        tail_start: int = 0,
-        tail: tuple[V, ...] = (),
-        known: bytes = _EMPTY_DIGEST,
-        known_size: int = 0,
-    ) -> None:
-        # root is a tree of full chunks: at depth 0 a tuple of chunks, at depth d a tuple of trees
-        # of depth d-1. The tail is empty only in an empty log.
-        self._root = root
-        self._depth = depth
-        self._tail_start = tail_start
-        self._tail = tail
-        self._known = known
-        self._known_size = known_size
+    # `_root` is a tree of full chunks: at depth 0 a tuple of chunks, at depth d a tuple of trees of
+    # depth d-1. The tail is empty only in an empty log.
+    _root: tuple[Any, ...] = ()
+    _depth: int = 0
+    _tail_start: int = 0
+    _tail: tuple[V, ...] = ()
+    _known: bytes = _EMPTY_DIGEST
+    _known_size: int = 0
 
     @staticmethod
     def of(records: Iterable[V] = ()) -> "Log[V]":
@@ -130,7 +115,8 @@ class Log(Digested, Generic[V]):
             for chunk in self._chunks(self._known_size, size):
                 for record in chunk:
                     known = digest_of(known + encoding(record))
-            self._known, self._known_size = known, size
+            force_setattr(self, "_known", known)
+            force_setattr(self, "_known_size", size)
         return self._known
 
     @overload
@@ -198,6 +184,9 @@ class Log(Digested, Generic[V]):
             chunk = self._chunk(start)
             yield chunk[start - base : stop - base]
             start = base + CHUNK
+
+
+Digested.register(Log)
 
 
 def _hang(

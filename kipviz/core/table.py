@@ -17,6 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
+import msgspec
+from msgspec.structs import force_setattr
+
 from kipviz.core.values import Digested, digest_of, encoding
 
 K = TypeVar("K")
@@ -25,28 +28,22 @@ D = TypeVar("D")
 
 BLOCK = 32
 # A tall table's leaf is smaller than a short table: a change copies one, and a branch of pointers.
-LEAF = 16
+LEAF = 12
 _SPARSE = BLOCK // 4
 _MODULUS = 1 << 128
 
 
-class Table(Digested, Generic[K, V]):
+class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     """An immutable map, sorted by its keys.
 
     Keys are str, int or tuples of them, all of one kind. Make one with `Table.of`.
     """
 
-    __slots__ = ("_digest", "_keys", "_values")
-
-    _digest: bytes | None
-    _keys: tuple[K, ...]
-    _values: tuple[V, ...]
-
-    def __init__(self, keys: tuple[K, ...] = (), values: tuple[V, ...] = ()) -> None:
-        # Private: keys are already sorted here, and at most BLOCK of them.
-        self._keys = keys
-        self._values = values
-        self._digest = None
+    # Private: keys are already sorted here, and at most BLOCK of them. A struct, because it is made
+    # faster than an object of Python's and is smaller by what the cycle collector needs.
+    _keys: tuple[K, ...] = ()
+    _values: tuple[V, ...] = ()
+    _digest: bytes | None = None
 
     @staticmethod
     def of(entries: "Mapping[K, V] | Table[K, V] | Iterable[tuple[K, V]]" = ()) -> "Table[K, V]":
@@ -70,7 +67,7 @@ class Table(Digested, Generic[K, V]):
         values = [gathered[key] for key in keys]
         if len(keys) <= BLOCK:
             return Table(tuple(keys), tuple(values))
-        return _TallTable(_build(keys, values))
+        return _tall(_build(keys, values))
 
     @overload
     def get(self, key: K) -> V | None: ...
@@ -108,7 +105,7 @@ class Table(Digested, Generic[K, V]):
         more_values = (*values[:at], value, *values[at:])
         if len(more_keys) <= BLOCK:
             return Table(more_keys, more_values)
-        return _TallTable(_branch_of(_Leaf(more_keys, more_values).halves()))
+        return _tall(_above(_Leaf(more_keys, more_values).halves()))
 
     def without(self, key: K) -> "Table[K, V]":
         """Return a table that lacks this key; the same table if it lacks it already."""
@@ -146,7 +143,8 @@ class Table(Digested, Generic[K, V]):
         """Sixteen bytes that depend on the entries alone; computed when first asked for."""
         known = self._digest
         if known is None:
-            known = self._digest = self._compute_digest()
+            known = self._compute_digest()
+            force_setattr(self, "_digest", known)  # a memory; the content never changes
         return known
 
     def _compute_digest(self) -> bytes:
@@ -167,6 +165,9 @@ class Table(Digested, Generic[K, V]):
     def __len__(self) -> int:
         return len(self._keys)
 
+    def __bool__(self) -> bool:
+        return bool(self._keys)  # a tall table has cuts
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -184,70 +185,67 @@ class Table(Digested, Generic[K, V]):
         return Table.of, (self.items(),)
 
 
-class _TallTable(Table[K, V]):
-    """A table of more than BLOCK entries: the same map, kept in a B-tree."""
+class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
+    """A table of more than BLOCK entries: the same map, kept in a B-tree.
 
-    __slots__ = ("_root",)
-
-    def __init__(self, root: "_Branch") -> None:
-        super().__init__()
-        self._root = root
+    It is the root of its tree: `_keys` are the root's cuts, `_values` its children.
+    """
 
     @overload
     def get(self, key: K) -> V | None: ...
     @overload
     def get(self, key: K, default: D) -> V | D: ...
     def get(self, key: K, default: Any = None) -> Any:
-        node: _Node = self._root
+        cuts: tuple[Any, ...] = self._keys
         try:
+            node: Any = self._values[bisect_right(cuts, key)]
             while type(node) is _Branch:
                 node = node.children[bisect_right(node.cuts, key)]
-            assert type(node) is _Leaf
             at = bisect_left(node.keys, key)
         except TypeError:
-            raise _mixed(key, self._root.first) from None
+            raise _mixed(key, cuts[0]) from None
         if at < len(node.keys) and node.keys[at] == key:
             return node.values[at]
         return default
 
     def set(self, key: K, value: V) -> Table[K, V]:
+        cuts: Any = self._keys
         try:
-            nodes = self._root.set(key, value)
+            root = _with(cuts, self._values, 0, key, value)
         except _MixedKeysError:
             raise
         except TypeError:
-            raise _mixed(key, self._root.first) from None
-        if nodes[0] is self._root:
+            raise _mixed(key, cuts[0]) from None
+        if root is None:
             return self
-        if len(nodes) == 1:
-            root = nodes[0]
-            assert type(root) is _Branch
-            return _TallTable(root)
-        return _TallTable(_branch_of(nodes))
+        if len(root[1]) <= BLOCK:
+            return _TallTable(root[0], root[1])
+        size = sum(child.size for child in root[1])  # a root does not remember it
+        return _tall(_above(_Branch(root[0], root[1], size).halves()))
 
     def without(self, key: K) -> Table[K, V]:
+        cuts: Any = self._keys
         try:
-            root: _Node = self._root.without(key)
+            root = _lacking(cuts, self._values, len(self), key)
         except TypeError:
-            raise _mixed(key, self._root.first) from None
-        if root is self._root:
+            raise _mixed(key, cuts[0]) from None
+        if root is None:
             return self
-        assert type(root) is _Branch  # only what hangs on a branch is ever a leaf
-        if root.size <= BLOCK:
+        if root[2] <= BLOCK:
+            leaves = _leaves(root[1])
             return Table(
-                tuple(chain.from_iterable(leaf.keys for leaf in root.leaves())),
-                tuple(chain.from_iterable(leaf.values for leaf in root.leaves())),
+                tuple(chain.from_iterable(leaf.keys for leaf in leaves)),
+                tuple(chain.from_iterable(leaf.values for leaf in leaves)),
             )
-        while type(root) is _Branch and len(root.children) == 1:
-            root = root.children[0]
-        assert type(root) is _Branch  # a leaf would hold at most BLOCK entries
-        return _TallTable(root)
+        while len(root[1]) == 1:  # and that is a branch: a leaf holds at most BLOCK entries
+            root = (root[1][0].cuts, root[1][0].children, root[2])
+        return _tall(root)
 
     def keys(self) -> tuple[K, ...]:
-        return tuple(chain.from_iterable(leaf.keys for leaf in self._root.leaves()))
+        return tuple(chain.from_iterable(leaf.keys for leaf in _leaves(self._values)))
 
     def values(self) -> tuple[V, ...]:
-        return tuple(chain.from_iterable(leaf.values for leaf in self._root.leaves()))
+        return tuple(chain.from_iterable(leaf.values for leaf in _leaves(self._values)))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -264,30 +262,28 @@ class _TallTable(Table[K, V]):
         return hash((self.keys(), self.values()))
 
     def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
-        return [(leaf.keys, leaf.values) for leaf in self._root.leaves()]
+        return [(leaf.keys, leaf.values) for leaf in _leaves(self._values)]
 
     def _compute_digest(self) -> bytes:
-        return digest_of(b"tall table" + encoding(self._root.size) + b"%d" % self._root.total())
+        children: tuple[Any, ...] = self._values
+        total = sum(child.total() for child in children) % _MODULUS
+        return digest_of(b"tall table" + encoding(len(self)) + b"%d" % total)
 
     def __len__(self) -> int:
-        return self._root.size
+        children: tuple[Any, ...] = self._values
+        return sum(child.size for child in children)
 
 
-class _Leaf:
-    """Some LEAF entries of a tall table, and how much each adds to the digest."""
+class _Leaf(msgspec.Struct, gc=False, eq=False):
+    """Some LEAF entries of a tall table.
 
-    __slots__ = ("_total", "keys", "marks", "values")
+    `marks` are what each adds to the digest, None where nobody asked yet, and behind them their sum once
+    all are known: in a row of their own they would be one more field of every leaf that a history keeps.
+    """
 
-    def __init__(
-        self,
-        keys: tuple[Any, ...],
-        values: tuple[Any, ...],
-        marks: tuple[int | None, ...] | None = None,
-    ) -> None:
-        self.keys = keys
-        self.values = values
-        self.marks = marks
-        self._total: int | None = None
+    keys: tuple[Any, ...]
+    values: tuple[Any, ...]
+    marks: tuple[int | None, ...] | None = None
 
     @property
     def size(self) -> int:
@@ -303,13 +299,13 @@ class _Leaf:
         if at < len(keys) and keys[at] == key:
             if values[at] is value:
                 return (self,)
-            kept = None if marks is None else (*marks[:at], None, *marks[at + 1 :])
+            kept = None if marks is None else (*marks[:at], None, *marks[at + 1 : len(keys)])
             return (_Leaf(keys, (*values[:at], value, *values[at + 1 :]), kept),)
         _check_key(key, keys[0])
         leaf = _Leaf(
             (*keys[:at], key, *keys[at:]),
             (*values[:at], value, *values[at:]),
-            None if marks is None else (*marks[:at], None, *marks[at:]),
+            None if marks is None else (*marks[:at], None, *marks[at : len(keys)]),
         )
         return (leaf,) if len(leaf.keys) <= LEAF else leaf.halves()
 
@@ -321,7 +317,7 @@ class _Leaf:
         return _Leaf(
             keys[:at] + keys[at + 1 :],
             values[:at] + values[at + 1 :],
-            None if marks is None else marks[:at] + marks[at + 1 :],
+            None if marks is None else marks[:at] + marks[at + 1 : len(keys)],
         )
 
     def halves(self) -> tuple["_Leaf", ...]:
@@ -329,14 +325,14 @@ class _Leaf:
         half = len(keys) // 2
         return (
             _Leaf(keys[:half], values[:half], marks and marks[:half]),
-            _Leaf(keys[half:], values[half:], marks and marks[half:]),
+            _Leaf(keys[half:], values[half:], marks and marks[half : len(keys)]),
         )
 
     def joined(self, right: Any) -> tuple["_Leaf", ...]:
         marks = None
         if self.marks is not None or right.marks is not None:
-            nothing = (None,) * BLOCK
-            marks = (self.marks or nothing[: self.size]) + (right.marks or nothing[: right.size])
+            nothing = (None,) * LEAF
+            marks = (self.marks or nothing)[: self.size] + (right.marks or nothing)[: right.size]
         leaf = _Leaf(self.keys + right.keys, self.values + right.values, marks)
         return (leaf,) if leaf.size <= LEAF else leaf.halves()
 
@@ -345,67 +341,42 @@ class _Leaf:
 
     def total(self) -> int:
         """Return the sum of the marks; only marks that are not known yet are computed."""
-        if self._total is None:
-            known = self.marks or (None,) * len(self.keys)
-            marks = tuple(
-                _mark(key, value) if mark is None else mark
-                for key, value, mark in zip(self.keys, self.values, known, strict=True)
-            )
-            self.marks = marks
-            self._total = sum(marks) % _MODULUS
-        return self._total
+        known, size = self.marks or (None,) * len(self.keys), len(self.keys)
+        if len(known) > size:
+            total = known[size]
+            assert total is not None
+            return total
+        marks = tuple(
+            _mark(key, value) if mark is None else mark
+            for key, value, mark in zip(self.keys, self.values, known, strict=True)
+        )
+        total = sum(marks) % _MODULUS
+        self.marks = (*marks, total)
+        return total
 
 
-class _Branch:
+class _Branch(msgspec.Struct, gc=False, eq=False):
     """At most BLOCK children; `cuts[i]` is above all keys of child i, and not above child i+1."""
 
-    __slots__ = ("_total", "children", "cuts", "size")
-
-    def __init__(self, cuts: tuple[Any, ...], children: tuple["_Node", ...], size: int) -> None:
-        self.cuts = cuts
-        self.children = children
-        self.size = size
-        self._total: int | None = None
+    cuts: tuple[Any, ...]
+    children: tuple[Any, ...]
+    size: int
+    _total: int | None = None
 
     @property
     def first(self) -> Any:
         return self.children[0].first
 
-    def leaves(self) -> Sequence[_Leaf]:
-        if type(self.children[0]) is _Leaf:
-            return self.children  # type: ignore[return-value]  # of one depth: all are leaves
-        return [leaf for child in self.children for leaf in child.leaves()]  # type: ignore[union-attr]  # here branches
-
     def set(self, key: Any, value: Any) -> tuple["_Branch", ...]:
-        at = bisect_right(self.cuts, key)
-        old = self.children[at]
-        new = old.set(key, value)
-        if new[0] is old:
+        root = _with(self.cuts, self.children, self.size, key, value)
+        if root is None:
             return (self,)
-        cuts = self.cuts
-        size = self.size - old.size + new[0].size
-        if len(new) == 2:
-            cuts = (*cuts[:at], new[1].first, *cuts[at:])
-            size += new[1].size
-        branch = _Branch(cuts, (*self.children[:at], *new, *self.children[at + 1 :]), size)
+        branch = _Branch(*root)
         return (branch,) if len(branch.children) <= BLOCK else branch.halves()
 
     def without(self, key: Any) -> "_Branch":
-        at = bisect_right(self.cuts, key)
-        old = self.children[at]
-        new = old.without(key)
-        if new is old:
-            return self
-        children = (*self.children[:at], new, *self.children[at + 1 :])
-        if not new.sparse() or len(children) == 1:
-            return _Branch(self.cuts, children, self.size - 1)
-        left = max(at - 1, 0)
-        joined = children[left].joined(children[left + 1])
-        return _Branch(
-            (*self.cuts[:left], *(node.first for node in joined[1:]), *self.cuts[left + 1 :]),
-            (*children[:left], *joined, *children[left + 2 :]),
-            self.size - 1,
-        )
+        root = _lacking(self.cuts, self.children, self.size, key)
+        return self if root is None else _Branch(*root)
 
     def halves(self) -> tuple["_Branch", ...]:
         half = len(self.children) // 2
@@ -433,7 +404,55 @@ class _Branch:
         return self._total
 
 
+Digested.register(Table)
 _Node: TypeAlias = _Leaf | _Branch
+# What a branch is made of: cuts, children, size.
+_Root: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], int]
+
+
+def _tall(root: _Root) -> _TallTable[Any, Any]:
+    return _TallTable(root[0], root[1])
+
+
+def _with(
+    cuts: tuple[Any, ...], children: tuple[Any, ...], size: int, key: Any, value: Any
+) -> _Root | None:
+    """Give a branch in which a key has a value; None if it has it."""
+    at = bisect_right(cuts, key)
+    old = children[at]
+    new = old.set(key, value)
+    if new[0] is old:
+        return None
+    size += new[0].size - old.size
+    if len(new) == 2:
+        cuts = (*cuts[:at], new[1].first, *cuts[at:])
+        size += new[1].size
+    return cuts, (*children[:at], *new, *children[at + 1 :]), size
+
+
+def _lacking(cuts: tuple[Any, ...], children: tuple[Any, ...], size: int, key: Any) -> _Root | None:
+    """Give a branch that lacks a key; None if it lacks it."""
+    at = bisect_right(cuts, key)
+    old = children[at]
+    new = old.without(key)
+    if new is old:
+        return None
+    children = (*children[:at], new, *children[at + 1 :])
+    if not new.sparse() or len(children) == 1:
+        return cuts, children, size - 1
+    left = max(at - 1, 0)
+    joined = children[left].joined(children[left + 1])
+    return (
+        (*cuts[:left], *(node.first for node in joined[1:]), *cuts[left + 1 :]),
+        (*children[:left], *joined, *children[left + 2 :]),
+        size - 1,
+    )
+
+
+def _leaves(children: Sequence[Any]) -> Sequence[_Leaf]:
+    if type(children[0]) is _Leaf:
+        return children  # of one depth: all are leaves
+    return [leaf for child in children for leaf in _leaves(child.children)]
 
 
 class _MixedKeysError(TypeError):
@@ -460,23 +479,22 @@ def _mark(key: object, value: object) -> int:
     return int.from_bytes(digest_of(encoding((key, value))), "big")
 
 
-def _branch_of(nodes: tuple[_Node, ...]) -> _Branch:
-    return _Branch(tuple(node.first for node in nodes[1:]), nodes, sum(node.size for node in nodes))
+def _above(nodes: tuple[_Node, ...]) -> _Root:
+    return tuple(node.first for node in nodes[1:]), nodes, sum(node.size for node in nodes)
 
 
-def _build(keys: list[Any], values: list[Any]) -> _Branch:
+def _build(keys: list[Any], values: list[Any]) -> _Root:
     """Build a tree of more than BLOCK sorted entries from its leaves upwards."""
     nodes: list[_Node] = [
         _Leaf(tuple(keys[start:stop]), tuple(values[start:stop]))
         for start, stop in _even_slices(len(keys), LEAF)
     ]
-    while len(nodes) > 1:
+    while len(nodes) > BLOCK:
         nodes = [
-            _branch_of(tuple(nodes[start:stop])) for start, stop in _even_slices(len(nodes), BLOCK)
+            _Branch(*_above(tuple(nodes[start:stop])))
+            for start, stop in _even_slices(len(nodes), BLOCK)
         ]
-    root = nodes[0]
-    assert type(root) is _Branch
-    return root
+    return _above(tuple(nodes))
 
 
 def _even_slices(count: int, most: int) -> Iterator[tuple[int, int]]:

@@ -154,7 +154,8 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         outcome = self.model.step(here.world, action)
         observations = self._observe(here.observations, action, outcome)
         depth = here.depth + 1
-        made = len(nodes)
+        # On the first run id and depth are one number: one object for it, not three, in each step.
+        made = depth if depth == len(nodes) else len(nodes)
         node = Node(cursor, depth, action, outcome.world, outcome.events, observations)
         line, forks, turns = self._line, self._forks, self._turns
         if made != cursor + 1:

@@ -195,7 +195,7 @@ def _reads_back(decoder: msgspec.json.Decoder[Any], text: bytes, action: Any) ->
 
 def _parts(world: Any) -> dict[str, str]:
     """Return a short fingerprint of each field of a world, to say later which one differs."""
-    if not isinstance(world, msgspec.Struct):
+    if not isinstance(world, Value):
         return {}
     return {
         name: fingerprint(getattr(world, name)).hex()[:_PART_SIZE]

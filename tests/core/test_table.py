@@ -237,8 +237,8 @@ def test_a_long_table_is_printed_in_short():
 def test_a_change_of_a_long_table_shares_almost_all_of_it():
     table = Table.of({number: number for number in range(100_000)})
     changed = table.set(50_000, -1)
-    before = {id(leaf) for leaf in table._root.leaves()}
-    own = [leaf for leaf in changed._root.leaves() if id(leaf) not in before]
+    before = {id(values) for _, values in table.blocks()}
+    own = [values for _, values in changed.blocks() if id(values) not in before]
     assert len(own) == 1
     assert (table[50_000], changed[50_000]) == (50_000, -1)
 
@@ -248,9 +248,8 @@ def test_no_leaf_stays_sparse_after_many_removals():
     for number in range(20_000):
         if number % 100:
             table = table.without(number)
-    leaves = list(table._root.leaves())
     assert len(table) == 200
-    assert len(leaves) <= 200 // (LEAF // 4) + 1
+    assert len(table.blocks()) <= 200 // (LEAF // 4) + 1
 
 
 @pytest.mark.parametrize("size", [*SIZES, 20_000])
