@@ -156,6 +156,9 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
             and self._root == other._root
         )
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct has one of its own, which asks for nothing
+
     def __hash__(self) -> int:
         # The tail is enough to be right, and keeps the cost independent of the length.
         return hash((self._tail_start, self._tail))

@@ -175,6 +175,9 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
             return False if isinstance(other, Table) else NotImplemented
         return self._values == other._values and self._keys == other._keys
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct has one of its own, which asks for nothing
+
     def __hash__(self) -> int:
         return hash((self._keys, self._values))
 

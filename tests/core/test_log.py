@@ -175,3 +175,11 @@ def test_a_log_is_equal_to_logs_only_and_prints_its_end():
     assert repr(Log.of([1, 2])) == "Log(1, 2)"
     assert repr(Log.of(range(5))) == "Log(2 more, ..., 2, 3, 4)"
     assert Log.of([1]).extend(()) == Log.of([1])
+
+
+def test_equal_logs_are_not_unequal():
+    one, other = Log.of(range(CHUNK + 1)), Log.of(range(CHUNK + 1))
+    assert one == other
+    assert not one != other  # noqa: SIM202  an operator of its own
+    assert one != other.append(0)
+    assert one != tuple(range(CHUNK + 1))

@@ -243,6 +243,16 @@ def test_a_change_of_a_long_table_shares_almost_all_of_it():
     assert (table[50_000], changed[50_000]) == (50_000, -1)
 
 
+@pytest.mark.parametrize("size", [0, 1, BLOCK, BLOCK + 1])
+def test_equal_tables_are_not_unequal(size):
+    pairs = [(number, number) for number in range(size)]
+    one, other = Table.of(pairs), Table.of(pairs)
+    assert one == other
+    assert not one != other  # noqa: SIM202  an operator of its own
+    assert one != one.set(size, 0)
+    assert one != pairs
+
+
 def test_no_leaf_stays_sparse_after_many_removals():
     table = Table.of({number: number for number in range(20_000)})
     for number in range(20_000):
