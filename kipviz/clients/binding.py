@@ -17,11 +17,13 @@ from kipviz.clients import share_consumer as sharing
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, client_of
 from kipviz.clients.group_consumer import MemberState
+from kipviz.clients.outgoing import without_unsent
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_state import being_added
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
-from kipviz.clients.transaction_session import TransactionSession
+from kipviz.clients.transaction_session import TransactionSession, add_partitions
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
@@ -107,6 +109,7 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
     producers = bound_producers(me)
     session, me = _votes(session, me, rules)
     session = _failures(session, producers, rules)
+    session, producers = _enlisting(session, producers, rules)
     if session.state is S.IN_TRANSACTION and any(p.transaction_started for p in producers):
         session = session.but(transaction_started=True)
     counted = rules.session_sequences(tuple(p.sequences for p in producers))
@@ -143,6 +146,8 @@ def _failures(
     for client in producers:
         if client.state in IN_ERROR and rules.session_failure():
             session = _failed(session, session.but(state=client.state, error=client.error))
+            # Below transaction version 2 a batch that failed leaves a gap: the next epoch closes it.
+            session = session.but(bump=session.bump or client.bump)
     return session
 
 
@@ -154,18 +159,50 @@ def _failed(session: TransactionSession, failed: TransactionSession) -> Transact
     return stagings.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
 
 
+def _enlisting(
+    session: TransactionSession, producers: tuple[Producer, ...], rules: ClientRules
+) -> tuple[TransactionSession, tuple[Producer, ...]]:
+    """Let a session add the partitions that its producers send to (below transaction version 2).
+
+    A batch waits for a partition that is being added, and for no other one. Clause: KIP-1310 3.3 has
+    the session send AddPartitionsToTxn; who tells it of the partitions is not on the page.
+    """
+    if session.implicit:
+        return session, producers
+    wanted = dict.fromkeys(p for each in producers for p in each.to_add)
+    if session.state is S.IN_TRANSACTION:
+        session = add_partitions(session, rules.session_enlist(tuple(wanted)))
+    waits = set(session.to_add) | set(being_added(session))
+    return session, tuple(
+        each.but(
+            to_add=(),
+            partitions=(
+                *session.partitions,
+                *dict.fromkeys(
+                    b.partition
+                    for b in each.batches
+                    if b.partition not in waits and b.partition not in session.partitions
+                ),
+            ),
+        )
+        for each in producers
+    )
+
+
 def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:
     """Tell a bound producer the identity and the state of its session."""
     identity = (session.producer_id, session.producer_epoch)
+    me = me.but(version=session.version)
     if (me.producer_id, me.producer_epoch) != identity:
         me = _next_identity(me, identity, rules)
     alone = me.state in IN_ERROR and not rules.session_failure()
     if alone and session.state not in (*IN_ERROR, S.READY):
         return me
     if session.state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
-        me = me.but(batches=tuple(b for b in me.batches if b.broker >= 0))
+        me = without_unsent(me)
     started = me.transaction_started and session.state in (S.IN_TRANSACTION, *ENDING)
-    return me.but(state=session.state, error=session.error, transaction_started=started)
+    bump = me.bump and session.state in IN_ERROR
+    return me.but(state=session.state, error=session.error, transaction_started=started, bump=bump)
 
 
 def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:

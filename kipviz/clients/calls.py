@@ -15,14 +15,14 @@ from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
+from kipviz.clients import session_calls, share_holding
 from kipviz.clients import share_consumer as sharing
-from kipviz.clients import share_holding
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
-from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.external_database import IN_DOUBT, STORED, ExternalDatabase
 from kipviz.clients.group_calls import OF_ANY_GROUP, READ_BY_OPERATORS
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer, send
@@ -60,7 +60,7 @@ class Calling(Value, frozen=True):
     """What there is to know about a call.
 
     `of` is the kind of client that it is a method of. `blocking` says that the thread waits until
-    the client is `done`. `legal` are the states of the producer in which the call may be made; in
+    the client is `done`; it comes back `at_once` if there is nothing to wait for. `legal` are the states of the producer in which the call may be made; in
     an error state it throws that error, in another one the exception `illegal`; a call with an
     exception of its own throws that in every state but the legal ones. `enter` gives the application
     after the call was entered.
@@ -71,6 +71,7 @@ class Calling(Value, frozen=True):
     blocking: bool = False
     legal: tuple[ProducerState, ...] = ()
     illegal: str = "IllegalStateException"
+    at_once: bool = False
 
     @property
     def always_illegal(self) -> bool:
@@ -186,52 +187,6 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(producer).but(consumer=consumer.but(staged=staged))
 
 
-def resumed_identity(target: str) -> tuple[str, int, int]:
-    """Read what resume() is given: "my-txn 9 0".
-
-    Raises:
-        ValueError: if it is anything but a name and two whole numbers from 0.
-    """
-    words = target.split()
-    if len(words) != 3 or not all(w.isascii() and w.isdecimal() for w in words[1:]):
-        raise ValueError(
-            "resume() takes a transactional id, a producer id and an epoch, such as 'my-txn 9 0', "
-            f"not {target!r}"
-        )
-    return words[0], int(words[1]), int(words[2])
-
-
-def resume_target(target: str) -> tuple[str, int, int] | None:
-    """Read what a line says of resume(): an identity, or None where the database has it.
-
-    Raises:
-        ValueError: if it is neither.
-    """
-    return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
-
-
-def _kept(me: Application, line: Line) -> PreparedTxnState:
-    """Give the identity that a database has for the transaction that resume() is to take up."""
-    database = _database(me)
-    if line.target == STORED:
-        return database.prepared_txn_state
-    return (database.open_state if database.in_doubt else None) or PreparedTxnState()
-
-
-def why_no_resume(me: Application, line: Line) -> str:
-    """Give the exception of resume() where the database has no identity to resume, or nothing.
-
-    The page does not say what resume() makes of numbers below 0: our inference.
-    """
-    if line.call is not C.RESUME or line.target not in (STORED, IN_DOUBT):
-        return ""
-    if _kept(me, line).has_transaction:
-        return ""
-    return (
-        "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
-    )
-
-
 def _metadata(consumer: ShareConsumer) -> tuple[str, int]:
     """Give the snapshot that the application took, or one of now: shareGroupMetadata() as an argument."""
     if consumer.snapshot != sharing.NO_SNAPSHOT:
@@ -260,26 +215,6 @@ def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> t
     return tuple(each for each in said if each[1])
 
 
-def _resume(me: Application, line: Line, rules: ClientRules) -> Application:
-    client = _producer(me, line)
-    if line.target in (STORED, IN_DOUBT):
-        kept = _kept(me, line)
-        identity = (client.transactional_id, kept.producer_id, kept.producer_epoch)
-    else:
-        identity = resumed_identity(line.target)
-    if isinstance(client, TransactionSession):
-        client = sessions.restarted(client, me.life)
-    return me.with_client(sessions.resume(client, identity))
-
-
-def _new_session(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Make a session, and for it the producers that were bound to the one before."""
-    for client in me.clients:
-        if type(client) is Producer and client.session:
-            me = me.with_client(transactional.restarted(client, me.life))
-    return me.with_client(sessions.restarted(_session(me), me.life))
-
-
 def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
@@ -287,32 +222,10 @@ def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicat
     member = (consumer.member_id, consumer.member_epoch)
     acks = batches_of_each(verdicts)
     session = sessions.add_share_acks(
-        _session(me), consumer.group_id, member, consumer.partition, acks
+        session_calls.session_of(me), consumer.group_id, member, consumer.partition, acks
     )
     staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
     return me.with_client(session).but(consumer=consumer.but(staged=staged))
-
-
-def _add_partitions(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Say that there is something to end; who is in the transaction is said by the brokers.
-
-    Clause: KIP-1310 2.1. Under transaction version 2 no client sends AddPartitionsToTxn.
-    """
-    return me.with_client(_session(me).but(transaction_started=True))
-
-
-def _heartbeat(me: Application, line: Line, rules: ClientRules) -> Application:
-    return me.with_client(sessions.heartbeat(_session(me)))
-
-
-def _close(me: Application, line: Line, rules: ClientRules) -> Application:
-    return me.with_client(sessions.close(_session(me)))
-
-
-def _session(me: Application) -> TransactionSession:
-    session = me.session
-    assert session is not None, f"{me.name} has no TransactionSession"
-    return session
 
 
 def _commit_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -437,7 +350,7 @@ def _close_consumer(me: Application, line: Line, rules: ClientRules) -> Applicat
 
 def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules) -> Application:
     """Send the votes over the consumer's own connection, in the session's name (KIP-1310 2.4)."""
-    consumer, session = me.consumer, _session(me)
+    consumer, session = me.consumer, session_calls.session_of(me)
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     verdicts = _verdicts(me, line)
     request = TxnShareAcknowledge(
@@ -520,9 +433,6 @@ OF_SESSIONS = (
 CONSTRUCTORS = (C.NEW_SESSION, C.RESUME)
 IN_TRANSACTION = (S.IN_TRANSACTION,)
 OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
-# What a line's target says of completeTransaction(): the state is the one that the database has
-# stored, or the producer's own if the database is in doubt and none if not; "" is the producer's own.
-STORED, IN_DOUBT = "stored", "in doubt"
 # What a line's target says of database.insert(): the state of Kafka's transaction goes with the rows.
 WITH_STATE = "with state"
 # The same of a vote before Kafka's: the identity in which the session is, which resume() will want.
@@ -533,8 +443,8 @@ KEEP_PREPARED_TXN = "keepPreparedTxn"
 # How the target of a call is read, where it is more than a name.
 TARGETS: dict[Call, Callable[[str], object]] = {
     **READ_BY_OPERATORS,
-    C.RESUME: resume_target,
-    C.RESUME_TRANSACTION: resume_target,
+    C.RESUME: session_calls.resume_target,
+    C.RESUME_TRANSACTION: session_calls.resume_target,
 }
 
 CALLS: dict[Call, Calling] = {
@@ -556,14 +466,14 @@ CALLS: dict[Call, Calling] = {
     C.CLOSE_CONSUMER: Calling(CONSUMER, _close_consumer, True),
     C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
     # Constructors: it does not matter what the session before it was doing.
-    C.NEW_SESSION: Calling(PRODUCER, _new_session, False, tuple(S)),
-    C.RESUME: Calling(PRODUCER, _resume, False, tuple(S)),
-    C.RESUME_TRANSACTION: Calling(PRODUCER, _resume, False, (S.UNINITIALIZED,)),
-    C.ADD_PARTITIONS: Calling(PRODUCER, _add_partitions, False, IN_TRANSACTION),
+    C.NEW_SESSION: Calling(PRODUCER, session_calls.new_session, False, tuple(S)),
+    C.RESUME: Calling(PRODUCER, session_calls.resume, False, tuple(S)),
+    C.RESUME_TRANSACTION: Calling(PRODUCER, session_calls.resume, False, (S.UNINITIALIZED,)),
+    C.ADD_PARTITIONS: Calling(PRODUCER, session_calls.add_partitions, False, IN_TRANSACTION),
     C.ADD_SHARE_ACKS: Calling(PRODUCER, _add_share_acks, False, IN_TRANSACTION),
     C.ACKNOWLEDGE_TRANSACTIONALLY: Calling(CONSUMER, _acknowledge_transactionally),
-    C.HEARTBEAT: Calling(PRODUCER, _heartbeat, False, OPEN),
-    C.CLOSE: Calling(PRODUCER, _close, False, tuple(S)),
+    C.HEARTBEAT: Calling(PRODUCER, session_calls.heartbeat, False, OPEN),
+    C.CLOSE: Calling(PRODUCER, session_calls.close, True, tuple(S), at_once=True),
     C.LIST_TRANSACTIONS: Calling(ADMIN, _list_transactions, True),
     C.DESCRIBE_TRANSACTIONS: Calling(ADMIN, _asking(administering.describe_transactions), True),
     C.DESCRIBE_PRODUCERS: Calling(ADMIN, _asking(administering.describe_producers), True),

@@ -23,6 +23,9 @@ from kipviz.messages.events import DatabaseChanged
 from kipviz.messages.message import Message
 
 NAME = "database"
+# What a line's target says of completeTransaction(): the state is the one that the database has
+# stored, or the producer's own if the database is in doubt and none if not; "" is the producer's own.
+STORED, IN_DOUBT = "stored", "in doubt"
 Rows = tuple[str, ...]
 
 

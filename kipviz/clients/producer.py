@@ -412,6 +412,7 @@ def _on_answer(me: P, message: Message) -> P:
                 producer_epoch=message.producer_epoch,
                 sequences=Table.of(),
                 transaction_started=False,
+                partitions=(),
                 done=True,
                 prepared=PreparedTxnState(),
             )

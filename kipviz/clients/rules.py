@@ -52,6 +52,17 @@ class ClientRules(Value, frozen=True):
     """What does a session tell its coordinator of its time-out: (transaction.session.timeout.ms, the
     interval of its heartbeats)? (KIP-1310 2.2 against KIP-1309.)"""
 
+    session_enlist: Callable[[tuple[str, ...]], tuple[str, ...]]
+    """Which partitions does a session add below transaction version 2: (those that its producers are
+    about to send to)? (KIP-1310 2.1 and 3.3.)"""
+
+    session_adds: Callable[[], bool]
+    """Does addPartitionsToTransaction() send AddPartitionsToTxn under transaction version 2, too?
+    (KIP-1310 3.3 and 6.1 against KIP-890.)"""
+
+    session_close: Callable[[bool], bool]
+    """Does close() of a session abort what is open: (was it resumed)? (KIP-1310 2.1; Sender.run.)"""
+
     staging_starts: Callable[[], bool]
     """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""
 

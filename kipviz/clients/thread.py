@@ -12,7 +12,7 @@ from kipviz.clients import binding, external_database, share_member, staged_reco
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
-from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, why_no_resume
+from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.pipelined_producer import PipelinedProducer, send_timed_out
@@ -20,6 +20,7 @@ from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import topic_ids_given_up
 from kipviz.clients.rules import ClientRules
+from kipviz.clients.session_calls import why_no_resume
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import NAME, ShareMember
 from kipviz.core.model import Event
@@ -134,7 +135,8 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     calling = CALLS[line.call]
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
-    if calling.blocking or _waits_for_room(client_of(me, line)):
+    waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
+    if waits or _waits_for_room(client_of(me, line)):
         return me.but(waiting=True), (started, *told)
     return _leave(me, line, "", (started, *told, *databases_changed(before, me)))
 

@@ -5,8 +5,8 @@ WHO: a client process. WHERE IN KAFKA: nowhere; KIP-1310 takes it out of the Tra
 STATUS: draft (KIP-1310, under discussion).
 KIPS: KIP-1310; its requests are those of KIP-98, KIP-447, KIP-890 and KIP-1289.
 DURABILITY: none. resume() starts from an identity that somebody else kept.
-NOT MODELLED: what the producer leaves out of its TransactionManager; close() ends the object, its
-  connections stay until they break.
+NOT MODELLED: what the producer leaves out of its TransactionManager; two session objects of a process
+  at once (resume() of KIP-1310 4.5 stands in the place of the one before, and has its connection).
 
 A session is a producer's TransactionManager without an accumulator, so it is that value and has
 its calls; what it has no use for (batches, sequences) stays empty. What the session and the
@@ -20,7 +20,9 @@ from typing import ClassVar
 from kipviz.clients import producer, producer_timers
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import P, Producer, ProducerState
+from kipviz.clients.producer_state import being_added
 from kipviz.core.values import Value
+from kipviz.messages.features import LAST_END_TXN
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import AcknowledgementBatch
 from kipviz.messages.transactions import EndTxn
@@ -64,7 +66,7 @@ class TransactionSession(Producer, frozen=True, dict=True):
 
     `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is
     still unsent: EndTxn waits for them. `closed` says that close() was called. `session_timeout_ms` is
-    transaction.session.timeout.ms, -1 for no heartbeats.
+    transaction.session.timeout.ms, -1 for no heartbeats. `closing` says that close() aborts first.
     """
 
     NAMES: ClassVar[dict[ProducerState, str]] = STATES
@@ -72,6 +74,7 @@ class TransactionSession(Producer, frozen=True, dict=True):
     held_back_by: tuple[str, ...] = ()
     closed: bool = False
     session_timeout_ms: int = -1
+    closing: bool = False
 
     @property
     def state_name(self) -> str:
@@ -120,6 +123,12 @@ def add_share_acks(
     return producer.send_share_acknowledgements(me, group_id, *member, partition, acknowledgements)
 
 
+def add_partitions(me: TransactionSession, partitions: tuple[str, ...]) -> TransactionSession:
+    """Add partitions to the transaction; AddPartitionsToTxn goes out for those that are not in it."""
+    known = (*me.partitions, *me.to_add, *being_added(me))
+    return me.but(to_add=(*me.to_add, *(p for p in partitions if p not in known)))
+
+
 def prepare(me: TransactionSession) -> TransactionSession:
     """Wait for what the bound clients have unsent, and then accept nothing more. Blocks.
 
@@ -140,9 +149,20 @@ def complete(me: TransactionSession, stored: PreparedTxnState) -> TransactionSes
     return producer.end_transaction(me, committed=stored == mine)
 
 
-def close(me: TransactionSession) -> TransactionSession:
-    """End the object. What is open at the coordinator stays open."""
-    return me.but(closed=True)
+def close(me: TransactionSession, *, aborts: bool) -> TransactionSession:
+    """End the object and its connections, if it `aborts` after what is open was aborted.
+
+    What is prepared stays open: the next process is to end it. Clause: KIP-1310 2.1 has the method and
+    no sentence about it; KafkaProducer.close() (Sender.run) aborts.
+    """
+    if not aborts or me.state not in (S.IN_TRANSACTION, S.ABORTABLE_ERROR):
+        return me.but(closed=True, done=True)
+    aborting = producer.end_transaction(me, committed=False)
+    return _closed_when_done(aborting.but(closing=True))
+
+
+def _closed_when_done(me: TransactionSession) -> TransactionSession:
+    return me.but(closed=True, closing=False) if me.closing and me.done else me
 
 
 def heartbeat(me: TransactionSession) -> TransactionSession:
@@ -181,10 +201,35 @@ def next_request(me: TransactionSession) -> Message | None:
     return None if isinstance(request, EndTxn) and me.held_back_by else request
 
 
-sent = producer.sent
+def sent(
+    me: TransactionSession, request: Message, broker: int
+) -> tuple[TransactionSession, Message]:
+    """Note that a request is on the wire.
+
+    A resumed session has asked for no identity, so it learns the cluster's transaction version from the
+    connection over which it ends the transaction.
+    """
+    noted, request = producer.sent(me, request, broker)
+    if isinstance(request, EndTxn) and me.resumed and me.finalized < 2:
+        request = request.but(version=LAST_END_TXN)
+        noted = noted.but(version=me.finalized, on_wire=request)
+    return noted, request
+
+
 connected = producer.connected
-on_response = producer.on_response
-on_disconnected = producer.on_disconnected
+
+
+def on_response(me: TransactionSession, message: Message) -> TransactionSession:
+    """Take an answer; a session that was only waiting for it to close is closed then."""
+    answered = producer.on_response(me, message)
+    assert isinstance(answered, TransactionSession)
+    return _closed_when_done(answered)
+
+
+def on_disconnected(me: TransactionSession, broker: int) -> TransactionSession:
+    """Send again what was on a broken connection, unless nobody waits for it any more."""
+    told = producer.on_disconnected(me, broker)
+    return told.but(queue=()) if me.closed else told
 
 
 def restarted(me: TransactionSession, life: int) -> TransactionSession:

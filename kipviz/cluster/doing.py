@@ -53,8 +53,8 @@ from kipviz.messages.releases import knows, spoken
 
 def _step(turn: Turn, a: Step) -> None:
     app, events = thread.step(turn.applications[a.application], turn.client_rules)
-    turn.applications = turn.applications.set(a.application, binding.settle(app, turn.client_rules))
     turn.events += events
+    turn.settle(app)
     _show_others(turn, a.application)
 
 

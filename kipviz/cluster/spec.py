@@ -12,12 +12,13 @@ from kipviz.brokers.settings import (
     GroupConfig,
 )
 from kipviz.clients.admin import Filters
-from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import ADMIN, CALLS, TARGETS
+from kipviz.clients.application import Line
+from kipviz.clients.calls import ADMIN, CALLS, STAGING, TARGETS
 from kipviz.clients.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
+from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.releases import NAMES, release
@@ -32,8 +33,6 @@ SHARE_VERSION = 2
 DEAD_LETTER_PREFIX = "dlq."
 TRANSACTION_VERSIONS = (0, 1, 2)
 TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
-# What the TransactionSession of an application is called among its clients.
-SESSION = "session"
 # How the consumer of a regular group becomes a member of it (group.protocol).
 MODERN, CLASSIC = "consumer", "classic"
 PROTOCOLS = ("", MODERN, CLASSIC)
@@ -107,24 +106,6 @@ class Durations(Value, frozen=True):
     heartbeat_interval_ms: int = 3_000
     producer_id_expiration_ms: int = 86_400_000
     producer_id_scan_ms: int = 600_000
-
-
-class SessionSpec(Value, frozen=True):
-    """The TransactionSession of an application (KIP-1310, draft).
-
-    `producers` are the names of the producers bound to it: "producer" is the one that every
-    application has, any other one is made for the session. `session_timeout_ms` is
-    transaction.session.timeout.ms, -1 to have no heartbeat; a coordinator gives a session up after three
-    intervals (KIP-1309), so the interval is a third of it: how the two drafts fit is our inference.
-    """
-
-    producers: tuple[str, ...] = ("producer",)
-    session_timeout_ms: int = -1
-
-    @property
-    def heartbeat_interval_ms(self) -> int:
-        """After how long the session beats again, 0 for never."""
-        return max(0, self.session_timeout_ms) // 3
 
 
 class PlainSpec(Value, frozen=True):
@@ -468,12 +449,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     for partition in () if application.admin else used:
         if partition not in placed:
             raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
-    if application.session is not None and spec.transaction_version < TRANSACTION_VERSION:
-        raise BadSpec(
-            f"{name} has a TransactionSession, which is modelled under transaction version "
-            f"{TRANSACTION_VERSION}, not {spec.transaction_version}"
-        )
-    stages = any(line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS for line in application.program)
+    stages = any(line.call in STAGING for line in application.program)
     if stages and spec.transaction_version < TRANSACTION_VERSION:
         raise BadSpec(
             f"{name} stages share-group acknowledgements, which takes transaction version "
@@ -503,14 +479,23 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         )
     if application.max_records < 1:
         raise BadSpec(f"{name} polls at least one record, not {application.max_records}")
-    if application.session is not None and SESSION in application.session.producers:
-        raise BadSpec(f"a producer of {name} is not called {SESSION!r}: that is its session's name")
+    if application.session is not None:
+        _check_session(name, application.session)
     members = [(a.group_id, a.member_id) for a in spec.members]
     if members.count((application.group_id, application.member_id)) > 1:
         raise BadSpec(
             f"member {application.member_id} is twice in group {application.group_id}: "
             "every member has an id of its own"
         )
+
+
+def _check_session(name: str, session: SessionSpec) -> None:
+    if SESSION in session.producers:
+        raise BadSpec(f"a producer of {name} is not called {SESSION!r}: that is its session's name")
+    try:
+        session_timeout(session.session_timeout_ms)
+    except ConfigException as wrong:
+        raise BadSpec(f"the session of {name}: {wrong}") from wrong
 
 
 def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:

@@ -31,6 +31,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
+from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster import deadlines, dispatch, partly
 from kipviz.cluster.clock import passed
@@ -314,9 +315,7 @@ class Turn:
         application = self.applications.get(host)
         if application is not None:
             asker = envelope.tag or source
-            answered = dispatch.client_response(application, asker, envelope.message)
-            settled = binding.settle(answered, self.client_rules)
-            self.applications = self.applications.set(host, settled)
+            self.settle(dispatch.client_response(application, asker, envelope.message))
             return
         home = int(host[1:])
         key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
@@ -324,6 +323,17 @@ class Turn:
         if role is not None:
             done = dispatch.broker_response(role, envelope, self.context(home))
             self.carry_out(key, done)
+
+    def settle(self, application: Application) -> None:
+        """Let a process's clients hear of each other; a session that was closed closes its connections."""
+        settled = binding.settle(application, self.client_rules)
+        before, after = self.applications[settled.name].session, settled.session
+        self.applications = self.applications.set(settled.name, settled)
+        if before is None or after is None or before.closed or not after.closed:
+            return
+        for source, broker in tuple(self.connections):
+            if source == after.source and self.connections[source, broker].open:
+                self.lose(source, broker)
 
     def lose(self, source: str, broker: int, *, leaves: bool = False) -> None:
         """Break a connection: nothing on it arrives, both ends notice.

@@ -39,9 +39,9 @@ from kipviz.clients.share_member import ShareMember
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
+from kipviz.cluster.session_config import SESSION
 from kipviz.cluster.spec import (
     CLASSIC,
-    SESSION,
     ApplicationSpec,
     ClusterSpec,
     FaultBudget,

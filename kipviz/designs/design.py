@@ -6,7 +6,8 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.calls import KEEP_PREPARED_TXN
 from kipviz.clients.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster.spec import SESSION, ClusterSpec
+from kipviz.cluster.session_config import SESSION
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.values import Value
 from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS
 from kipviz.designs.liveness_options import HEARTBEATS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipviz.cluster.spec import SESSION
+from kipviz.cluster.session_config import SESSION
 from kipviz.core.table import Table
 from kipviz.designs.slot import DRAFT, OURS, Option, Slot
 
@@ -124,6 +124,50 @@ def the_timeout_itself(timeout_ms: int, interval_ms: int) -> int:
     return max(timeout_ms, 0)
 
 
+# -- session_enlist: which partitions does a session add below transaction version 2? -------------
+
+
+def what_its_producers_send_to(partitions: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that its producers are about to send to, and what the application names besides."""
+    return partitions
+
+
+def what_the_application_names(partitions: tuple[str, ...]) -> tuple[str, ...]:
+    """Only those that the application gives to addPartitionsToTransaction()."""
+    return ()
+
+
+# -- session_adds: does addPartitionsToTransaction() send anything under transaction version 2? ---
+
+
+def it_is_noted() -> bool:
+    """No: the session notes that there is something to end, and brokers enlist."""
+    return False
+
+
+def it_is_sent_all_the_same() -> bool:
+    """Yes: AddPartitionsToTxn as a client of version 1 sends it."""
+    return True
+
+
+# -- session_close: what does close() do with an open transaction? --------------------------------
+
+
+def aborts_its_own(resumed: bool) -> bool:
+    """It aborts what it has begun; what it has only resumed is somebody else's, and stays open."""
+    return not resumed
+
+
+def aborts_whatever_is_open(resumed: bool) -> bool:
+    """It aborts whatever is open, as a producer does; only what is prepared stays."""
+    return True
+
+
+def leaves_it_open(resumed: bool) -> bool:
+    """Nothing: the object ends, and the transaction waits for its time-out."""
+    return False
+
+
 SESSION_SLOTS: tuple[Slot, ...] = (
     Slot(
         "session_commit",
@@ -241,6 +285,62 @@ SESSION_SLOTS: tuple[Slot, ...] = (
         (
             Option("a_third_as_interval", a_third_as_interval, OURS, "KIP-1309 and KIP-1310 2.2"),
             Option("the_timeout_itself", the_timeout_itself, DRAFT, "KIP-1310 2.2"),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_enlist",
+        "Below transaction version 2: which partitions does a session add to its transaction?",
+        "B17",
+        False,
+        (
+            Option(
+                "what_its_producers_send_to",
+                what_its_producers_send_to,
+                OURS,
+                "TransactionManager.maybeAddPartition, across two objects",
+            ),
+            Option(
+                "what_the_application_names",
+                what_the_application_names,
+                DRAFT,
+                "KIP-1310 2.1 addPartitionsToTransaction; no method lets a producer tell it",
+            ),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_adds",
+        "Under transaction version 2: does addPartitionsToTransaction() send AddPartitionsToTxn?",
+        "B17",
+        False,
+        (
+            Option("it_is_noted", it_is_noted, OURS, "KIP-890: brokers enlist"),
+            Option(
+                "it_is_sent_all_the_same",
+                it_is_sent_all_the_same,
+                DRAFT,
+                "KIP-1310 3.3 and 6.1 list AddPartitionsToTxn of the session without a version",
+            ),
+        ),
+        SESSION,
+    ),
+    Slot(
+        "session_close",
+        "What does close() of a session do with an open transaction?",
+        "B12",
+        False,
+        (
+            Option("aborts_its_own", aborts_its_own, OURS, "KafkaProducer.close(), and 4.1"),
+            Option(
+                "aborts_whatever_is_open",
+                aborts_whatever_is_open,
+                OURS,
+                "KafkaProducer.close(), Sender.run of 4.4.0, taken over for sessions",
+            ),
+            Option(
+                "leaves_it_open", leaves_it_open, DRAFT, "KIP-1310 2.1: close() without a sentence"
+            ),
         ),
         SESSION,
     ),

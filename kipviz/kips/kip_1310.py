@@ -47,9 +47,11 @@ API = (
     Row(
         "2.1 addPartitionsToTransaction",
         "The application says which partitions are in the transaction.",
-        SIMPLIFIED,
-        "clients.calls.CALLS",
-        note="it says that there is something to end; under transaction version 2 brokers enlist",
+        MODELLED,
+        f"{SESSION}.add_partitions",
+        "kip-1310-add-partitions",
+        "scenarios/test_session_versions.py::test_what_the_application_names_is_added_before_anything_is_written",
+        note="what it is for under transaction version 2 is on no page: a slot (session_adds)",
     ),
     Row(
         "2.1 sendOffsetsToTransaction",
@@ -77,19 +79,21 @@ API = (
     ),
     Row(
         "2.1 close()",
-        "The session ends.",
-        SIMPLIFIED,
+        "The session ends, and its connections; what becomes of what is open is not said.",
+        MODELLED,
         f"{SESSION}.close",
-        test=f"{TESTS}::test_nothing_can_be_called_after_close",
-        note="its connection stays until it breaks",
+        "kip-1310-close",
+        f"{TESTS}::test_what_close_does_with_an_open_transaction_is_a_question_of_design",
+        note="a slot (session_close): today's producer aborts what is not prepared",
     ),
     Row(
         "2.2 Configuration",
         "transactional.id, transaction.timeout.ms, transaction.session.timeout.ms, bootstrap.servers, "
         "security.*, client.id.",
         SIMPLIFIED,
-        "cluster.spec.SessionSpec",
-        note="bootstrap.servers, security.* and client.id say nothing to the model",
+        "cluster.session_config.parse",
+        test="cluster/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
+        note="bootstrap.servers, security.* and client.id are checked, and say nothing to the model",
     ),
     Row(
         "2.3 KafkaProducer(configs, session)",
@@ -175,7 +179,7 @@ ARCHITECTURE = (
         f"{SESSION}.SENDERS",
         test="scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
         page=PAGE,
-        note="FindCoordinator is looked up; version 2 has no AddOffsetsToTxn",
+        note="FindCoordinator is looked up; AddPartitionsToTxn and AddOffsetsToTxn below version 2",
     ),
     Row(
         "3.4 Dedicated Connection",
@@ -320,6 +324,12 @@ LEFT_OPEN = tuple(
             "A resumed transaction whose writer is still alive.",
             f"{SESSION}.resume",
             "live-writer",
+        ),
+        (
+            "3.3 who tells the session of a partition",
+            "Below transaction version 2 a batch waits for AddPartitionsToTxn, which another object sends.",
+            f"{BINDING}.settle",
+            "unnamed-partition",
         ),
         (
             "2.1 completeTransaction(state) of a resumed session",

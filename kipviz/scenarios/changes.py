@@ -19,6 +19,12 @@ import msgspec
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
 from kipviz.cluster.durations import FIELDS, occurring
+from kipviz.cluster.session_config import (
+    SESSION_TIMEOUT,
+    ConfigException,
+    SessionSpec,
+    session_timeout,
+)
 from kipviz.cluster.spec import (
     CLASSIC,
     ApplicationSpec,
@@ -101,6 +107,7 @@ _WORDS = {
     "max_records": "How many records does a poll bring at most?",
     "explicit": "Does the consumer acknowledge each record itself?",
     "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
+    SESSION_TIMEOUT: "For how many ms may the session be silent, -1 without end (KIP-1310, draft)?",
 }
 
 
@@ -148,6 +155,9 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
             options = YES_OR_NO if switch else ()
             now = _word(getattr(app, name))
             found.append(Setting(f"{app.name}.{name}", _WORDS[name], now, options))
+        if app.session is not None and spec.clock.timed:
+            now = str(app.session.session_timeout_ms)
+            found.append(Setting(f"{app.name}.{SESSION_TIMEOUT}", _WORDS[SESSION_TIMEOUT], now))
     for name in OF_FAULTS:
         asks = f"How often may it still happen: {name.replace('_', ' ')}?"
         found.append(Setting(name, asks, _word(getattr(spec.budget, name))))
@@ -212,6 +222,11 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return spec.but(durations=fresh), design
     if name in OF_CLOCKS:
         return spec.but(clock=_clock(spec.clock, name, value)), design
+    for app in spec.applications:
+        if app.session is not None and name == f"{app.name}.{SESSION_TIMEOUT}":
+            fresh_app = app.but(session=_session(app.session, value))
+            apps = tuple(fresh_app if a is app else a for a in spec.applications)
+            return spec.but(applications=apps), design
     owner, _, field = name.rpartition(".")
     if field in OF_CLIENTS and owner in [a.name for a in spec.applications]:
         apps = tuple(
@@ -280,6 +295,13 @@ def _application(app: ApplicationSpec, name: str, field: str, value: str) -> App
         least = 0 if field == "heartbeat_interval_ms" else 1
         return app.but(**{field: _number(name, value, least)})
     return app.but(explicit=_switch(name, value))
+
+
+def _session(session: SessionSpec, value: str) -> SessionSpec:
+    try:
+        return session.but(session_timeout_ms=session_timeout(value))
+    except ConfigException as wrong:
+        raise BadChange(str(wrong)) from wrong
 
 
 def _switch(name: str, value: str) -> bool:

@@ -47,6 +47,7 @@ from kipviz.scenarios.stories import (
     kip_1309_committer,
     kip_1310,
     kip_1310_open,
+    kip_1310_partitions,
     kip_1310_two_phase,
     kip_1319,
     late_polls,
@@ -111,6 +112,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1309_committer.STORIES,
     *kip_1310.STORIES,
     *kip_1310_open.STORIES,
+    *kip_1310_partitions.STORIES,
     *kip_1310_two_phase.STORIES,
 )
 

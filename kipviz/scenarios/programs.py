@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import EVERY_PARTITION, IN_DOUBT, KEEP_PREPARED_TXN, STORED, WITH_STATE
+from kipviz.clients.calls import EVERY_PARTITION, KEEP_PREPARED_TXN, WITH_STATE
+from kipviz.clients.external_database import IN_DOUBT, STORED
 from kipviz.messages.share_groups import AcknowledgeType
 
 C = Call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.spec import SESSION
+from kipviz.cluster.session_config import SESSION
 from kipviz.scenarios.programs import GROUP_POLL, INIT, SHARE_POLL
 
 C = Call
@@ -108,6 +108,10 @@ RESUME = Line(
 )
 COMMITTER: tuple[Line, ...] = (RESUME, COMMIT, Line("session.close();", C.CLOSE, client=SESSION))
 
+# An application that is shut down in the middle of its work.
+CLOSE = Line("session.close();", C.CLOSE, client=SESSION)
+SHUT_DOWN: tuple[Line, ...] = (INITIALIZE, Line(GROUP_POLL, C.POLL), BEGIN, SEND, CLOSE)
+
 # KIP-1310 4.5: both vote, then Kafka commits, then the database. The page has no recovery.
 VOTE = Line("database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE)
 DATABASE_COMMIT = Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT)
@@ -153,6 +157,12 @@ def _caught(*lines: Line) -> tuple[Line, ...]:
 TWO_SENDERS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SECOND, SEND_OFFSETS, COMMIT)
 # The second batch is in the accumulator when the session commits.
 TWO_SENDS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SEND, SEND_OFFSETS, COMMIT)
+# The application names the partition that it is going to write to, or leaves it to the producer.
+ADD_PARTITIONS = Line(
+    "session.addPartitionsToTransaction(List.of(output));", C.ADD_PARTITIONS, client=SESSION
+)
+NAMED = _caught(INITIALIZE, POLL, BEGIN, ADD_PARTITIONS, SEND, SEND_OFFSETS, COMMIT)
+UNNAMED = _caught(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
 # Two transactions of a session, one after the other.
 TWICE = _caught(
     *(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)

@@ -7,14 +7,9 @@ our inference, and each way to do it is a program of its own.
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import (
-    IN_DOUBT,
-    KEEP_PREPARED_TXN,
-    STORED,
-    WITH_IDENTITY,
-    WITH_STATE,
-)
-from kipviz.cluster.spec import SESSION
+from kipviz.clients.calls import KEEP_PREPARED_TXN, WITH_IDENTITY, WITH_STATE
+from kipviz.clients.external_database import IN_DOUBT, STORED
+from kipviz.cluster.session_config import SESSION
 from kipviz.scenarios.programs import READ_ON, SEEK, UNDO
 from kipviz.scenarios.session_programs import ABORT, BEGIN, COMMIT, INITIALIZE, SEND
 

@@ -11,14 +11,15 @@ from kipviz.clients import binding, thread
 from kipviz.clients import producer as p
 from kipviz.clients import transaction_session as s
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS, resume_target
+from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.prepared_txn_state import parse
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import INTERVAL
+from kipviz.clients.session_calls import resume_target
 from kipviz.clients.transaction_session import TransactionSession
-from kipviz.cluster.spec import SessionSpec
+from kipviz.cluster.session_config import SessionSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
@@ -26,6 +27,8 @@ from kipviz.messages.events import CallReturned
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.producing import FetchedRecord, Produce, ProduceResponse
 from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
@@ -86,6 +89,7 @@ def initialized(*program, rules=REPAIRED, **more):
     return step(me, rules)[0]
 
 
+ABORT = on_session(C.ABORT_TRANSACTION)
 LOOP = (on_session(C.BEGIN_TRANSACTION), Line("send", C.SEND), on_session(C.COMMIT_TRANSACTION))
 
 
@@ -212,6 +216,53 @@ def test_what_makes_a_session_does_not_mind_that_another_one_is_closed() -> None
     for _ in range(2):
         me, raised = step(me)
     assert (me.session.state_name, raised) == ("IN_TRANSACTION", [""])
+
+
+@pytest.mark.parametrize(
+    ("under", "own", "resumed"),
+    [
+        ("repaired", True, False),
+        ("repaired+session_close=aborts_whatever_is_open", True, True),
+        ("kip-1310", False, False),
+    ],
+)
+def test_what_close_does_with_an_open_transaction_is_a_question_of_design(
+    under: str, own: bool, resumed: bool
+) -> None:
+    rules = design(under).client_rules()
+    begun = sent_one(rules)
+    _, begun = answered(begun, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0), rules)
+    begun = begun.but(program=(on_session(C.CLOSE),), line=0)
+    taken_up = process(on_session(C.RESUME, target="t 9 4"), on_session(C.CLOSE))
+    taken_up, _ = step(taken_up, rules)
+    for me, aborts in ((begun, own), (taken_up, resumed)):
+        closing, raised = step(me, rules)
+        assert closing.session.closed is not aborts
+        assert raised == ([] if aborts else [""])
+        assert s.next_request(closing.session) == (EndTxn("t", 9, 4, False) if aborts else None)
+        if aborts:
+            ended = EndTxnResponse(Errors.NONE, 9, 5)
+            _, closed = answered(closing, "app-1/session", ended, rules)
+            assert closed.session.closed
+            assert step(closed, rules)[1] == [""]
+
+
+@pytest.mark.parametrize("under", ["repaired", "repaired+session_close=aborts_whatever_is_open"])
+def test_close_leaves_open_what_is_prepared(under: str) -> None:
+    rules = design(under).client_rules()
+    me, _ = prepared(on_session(C.CLOSE), rules=rules)
+    me, raised = step(me, rules)
+    assert (me.session.closed, raised, s.next_request(me.session)) == (True, [""], None)
+
+
+def test_a_closed_session_does_not_send_again_what_its_connection_loses() -> None:
+    me = sent_one()
+    me = me.with_client(s.heartbeat(me.session.but(heartbeat_interval_ms=3_000)))
+    beat = s.next_request(me.session)
+    session, _ = s.sent(me.session, beat, 1)
+    lost = s.on_disconnected(session.but(closed=True), 1)
+    assert (lost.on_wire, lost.queue) == (None, ())
+    assert s.on_disconnected(session, 1).queue == (beat,)
 
 
 # -- prepareTransaction() and completeTransaction(state) ----------------------------------------
@@ -374,7 +425,7 @@ def test_heartbeat_logic() -> None:
         told = s.heartbeat(me.session)
         assert s.next_request(told) == (TxnHeartbeat("t", 9, 4) if beats else None)
         assert s.heartbeat(told) == told  # one at a time
-        assert INTERVAL not in s.timers(s.close(me.session))
+        assert INTERVAL not in s.timers(s.close(me.session, aborts=False))
 
 
 def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
@@ -385,6 +436,44 @@ def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
     _, fenced = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.PRODUCER_FENCED))
     assert fenced.session.state_name == "FATAL_ERROR"
     assert fenced.producer.state is S.FATAL_ERROR
+
+
+def below_2(me):
+    """The same process in a cluster with transaction version 1."""
+    session = me.session.but(version=1, finalized=1)
+    return me.with_client(session).with_client(me.producer.but(version=1))
+
+
+def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition() -> None:
+    me = below_2(initialized(*LOOP))
+    for _ in range(2):
+        me, _ = step(me)
+    assert p.next_request(me.producer) is None
+    done = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",))
+    request, me = answered(me, "app-1/session", done)
+    assert request == AddPartitionsToTxn("t", 9, 4, ("out-0",), version=3)
+    assert isinstance(p.next_request(me.producer), Produce)
+    assert (me.session.partitions, me.session.transaction_started) == (("out-0",), True)
+
+
+def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> None:
+    me = below_2(initialized(*LOOP[:2], on_session(C.COMMIT_TRANSACTION, on_error=4), ABORT))
+    for _ in range(2):
+        me, _ = step(me)
+    done = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",))
+    _, me = answered(me, "app-1/session", done)
+    refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
+    _, me = answered(me, "app-1/producer", refused)
+    assert (me.session.state_name, me.session.bump) == ("ABORTABLE_ERROR", True)
+    for _ in range(2):
+        me, _ = step(me)
+    end, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, -1, -1))
+    assert end == EndTxn("t", 9, 4, False, 4)
+    given = InitProducerIdResponse(Errors.NONE, 9, 5)
+    bumps, me = answered(me, "app-1/session", given)
+    assert (bumps.producer_id, bumps.producer_epoch) == (9, 4)
+    assert (me.session.state_name, me.session.bump, me.producer.bump) == ("READY", False, False)
+    assert (me.producer.producer_epoch, me.producer.sequences) == (5, Table.of())
 
 
 def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_sent() -> None:

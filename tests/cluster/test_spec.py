@@ -18,6 +18,7 @@ from kipviz.cluster.spec import (
 )
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
+from kipviz.scenarios import session_programs
 from kipviz.scenarios.library import scenario
 
 SPEC = scenario("kip-1289-small").spec
@@ -114,8 +115,11 @@ def test_two_applications_of_one_name_are_refused() -> None:
             "nowhere cannot be made again: there is no such topic",
         ),
         (
-            SPEC.but(transaction_version=1, applications=(APP.but(session=SessionSpec()),)),
-            "app-1 has a TransactionSession, which is modelled under transaction version 2, not 1",
+            SPEC.but(
+                transaction_version=1,
+                applications=(APP.but(session=SessionSpec(), program=session_programs.SHARE_SINK),),
+            ),
+            ("app-1 stages share-group acknowledgements, which takes transaction version 2, not 1"),
         ),
         (
             SPEC.but(applications=(APP.but(session=SessionSpec(("session",))),)),

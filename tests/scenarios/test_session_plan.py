@@ -8,7 +8,7 @@ import pytest
 from kipviz.brokers.authorizer import DRAFTS, NEEDS, Operation, Resource
 from kipviz.clients.transaction_session import SENDERS
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import SESSION
+from kipviz.cluster.session_config import SESSION
 from kipviz.core.trace import Trace
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design

@@ -135,6 +135,7 @@ def test_a_session_costs_a_connection_only_to_a_broker_that_its_producer_talks_t
 
 BROKEN = "broken"
 OPEN = {
+    "kip-1310-close": (HOLDS, HOLDS),
     "kip-1310-two-senders": (BROKEN, HOLDS, HOLDS),
     "kip-1310-silent-loss": (BROKEN, BROKEN, HOLDS),
     "kip-1310-unsent-batch": (BROKEN, BROKEN, HOLDS),
@@ -185,6 +186,19 @@ def test_a_late_vote_is_refused_with_the_epoch_that_is_over() -> None:
     assert vote.error is not Errors.NONE
     (vote,) = answers("kip-1310-late-vote", "repaired", TxnShareAcknowledgeResponse)
     assert vote.error is Errors.NONE
+
+
+@pytest.mark.parametrize("under", ["repaired", "kip-1310"])
+def test_close_closes_the_connection_of_the_session_and_of_nobody_else(under: str) -> None:
+    trace, _ = played("kip-1310-close", under)
+    opened = {source for (source, _), c in trace.world.connections.items() if c.open}
+    assert "app-1/session" not in opened
+    assert {"app-1/producer", "app-1/consumer"} <= opened
+    assert trace.world.applications["app-1"].session.closed
+    ends = answers("kip-1310-close", under, EndTxnResponse)
+    assert [end.error for end in ends] == ([Errors.NONE] if under == "repaired" else [])
+    moves = [e.after for n in nodes(trace) for e in n.events if isinstance(e, TransactionMoved)]
+    assert moves[-1] is TransactionState.COMPLETE_ABORT
 
 
 def test_a_resumed_session_commits_what_no_checkpoint_has() -> None:

@@ -8,7 +8,8 @@ epoch, and nothing of the process: whoever has the three may beat. All of it on 
 from __future__ import annotations
 
 from kipviz.cluster.clock import TICKS, TIMED, Clock
-from kipviz.cluster.spec import ClusterSpec, SessionSpec
+from kipviz.cluster.session_config import SessionSpec
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.scenarios import session_programs
 from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario

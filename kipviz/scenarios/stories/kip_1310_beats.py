@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Line
-from kipviz.cluster.spec import ApplicationSpec, SessionSpec
+from kipviz.cluster.session_config import SessionSpec
+from kipviz.cluster.spec import ApplicationSpec
 from kipviz.core.values import Value
 from kipviz.scenarios.material import Checkpoint
 from kipviz.scenarios.script import Beat

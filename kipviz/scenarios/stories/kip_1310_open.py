@@ -6,7 +6,8 @@ repaired design; an instruction that a design makes impossible is a "maybe".
 
 from __future__ import annotations
 
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, SessionSpec
+from kipviz.cluster.session_config import SessionSpec
+from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
 from kipviz.scenarios import session_programs
 from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
@@ -447,7 +448,59 @@ HEARTBEAT = Scenario(
     checkpoints=(SAW_LSO, TIMED_OUT),
 )
 
+# -- close() --------------------------------------------------------------------------------------
+
+CLOSED = Scenario(
+    "kip-1310-close",
+    "close() in the middle of a transaction",
+    "An application is shut down between send() and commit. The page has close(), and not a word about "
+    "what becomes of what is open.",
+    "KIP-1310 2.1 close(); KafkaProducer.close() today",
+    group_cluster(("a", "b"), with_session(group_app(), session_programs.SHUT_DOWN)),
+    (
+        Beat("session.initialize()", "A connection to Broker 1, for the session alone.", TURN),
+        Beat("poll(), beginTransaction()", "Two records, a and b.", (*TURN, "app-1 goes on")),
+        Beat(
+            "producer.send(f(a), f(b))",
+            "The transaction is ONGOING: readers of committed data wait before it.",
+            ("app-1 goes on", "quiet"),
+        ),
+        Beat(
+            "session.close()",
+            "A producer of today aborts what is open before it closes. In the repaired design a session "
+            "does so, too, unless it was only resumed; in the draft it just closes its connection.",
+            ("app-1 goes on", "quiet", "maybe app-1 goes on"),
+        ),
+        Beat(
+            "The end of the transaction",
+            "Where nobody has aborted it, readers wait until transaction.timeout.ms is over.",
+            ("maybe my-txn times out", "quiet"),
+        ),
+    ),
+    ("app-1", "B1", "B3"),
+    ("repaired", "kip-1310"),
+    Question(
+        3,
+        "The session is closed while its transaction is ONGOING. What would a KafkaProducer of today do?",
+        (
+            Choice(
+                "abort it, and then close", True, "Right: its sender does, unless it is forced."
+            ),
+            Choice("leave it to transaction.timeout.ms", False, "Only when it is closed by force."),
+            Choice("commit it", False, "Nobody has asked for that."),
+        ),
+    ),
+    watch=(
+        Watch(
+            3, "Look at the connections of app-1: the producer's stays, the session's is closed."
+        ),
+        Watch(4, "How long did readers wait, in either design?"),
+    ),
+    checkpoints=(SAW_LSO, COMPLETE),
+)
+
 STORIES: tuple[Scenario, ...] = (
+    CLOSED,
     TWO_SENDERS,
     SILENT_LOSS,
     UNSENT_BATCH,
