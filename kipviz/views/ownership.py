@@ -60,7 +60,8 @@ def panel(title: str, counted: Ledger) -> Panel:
 def _lines(owner: Owner) -> tuple[str, ...]:
     lines = [owner.kind, owner.thread]
     if owner.most_waiting >= 0:
-        lines.append(f"accumulator, at most {owner.most_waiting} records")
+        records = "record" if owner.most_waiting == 1 else "records"
+        lines.append(f"accumulator, at most {owner.most_waiting} {records}")
     if owner.bound_to:
         lines.append(f"bound to the {owner.bound_to}")
     elif owner.kind == "KafkaProducer":
@@ -71,14 +72,39 @@ def _lines(owner: Owner) -> tuple[str, ...]:
 def picture(panels: Sequence[Panel]) -> str:
     """Give panels beside each other as the text of an SVG."""
     width, height = PANEL * len(panels), max(p.height for p in panels) + 10
-    name = " | ".join(p.title for p in panels)
+    name, said = " | ".join(p.title for p in panels), " ".join(map(words, panels))
     body = "".join(_drawn(p, PANEL * k) for k, p in enumerate(panels))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" font-family="{SANS}" font-size="12" '
-        f'fill="{INK}"><title>{plain(name)}</title>'
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{plain(said)}" '
+        f'style="max-width:100%;height:auto" font-family="{SANS}" font-size="12" '
+        f'fill="{INK}"><title>{plain(name)}</title><desc>{plain(said)}</desc>'
         f'<rect width="{width}" height="{height}" fill="#fff"/>{body}</svg>\n'
     )
+
+
+def side_by_side(panels: Sequence[Panel]) -> str:
+    """Give panels as HTML: beside each other where there is room, else below each other."""
+    each = "".join(picture([one]) for one in panels)
+    return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{each}</div>'
+
+
+def words(drawn: Panel) -> str:
+    """Say what a panel shows, for whoever cannot see it: every object, its thread and connections."""
+    said = []
+    for process, _, _ in drawn.processes:
+        own = [box for box in drawn.boxes if box.owner.process == process]
+        said.append(f"Process {process}: {'; '.join(map(_in_words, own))}.")
+    return f"{drawn.title}. {' '.join(said)}"
+
+
+def _in_words(box: Box) -> str:
+    owner = box.owner
+    sent = (
+        f"to Broker {broker} with {', '.join(f'{name} {count}' for name, count in requests)}"
+        for broker, requests in owner.connections
+    )
+    return f"{', '.join(box.lines)}, {' and '.join(sent) or 'no connection'}"
 
 
 def _drawn(drawn: Panel, left: int) -> str:

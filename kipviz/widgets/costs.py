@@ -7,7 +7,7 @@ from typing import Any
 from kipviz.checking import runs
 from kipviz.checking.ledger import Ledger, ledger
 from kipviz.views.markdown import plain
-from kipviz.views.ownership import panel, picture, table
+from kipviz.views.ownership import panel, picture, side_by_side, table
 
 
 class Costs:
@@ -23,10 +23,11 @@ class Costs:
         """Keep the ledgers; make the table and the picture."""
         self.ledgers = ledgers
         self.rows = table(tuple(ledgers.items()))
-        self.svg = picture([panel(titles[name], each) for name, each in ledgers.items()])
+        self._panels = [panel(titles[name], each) for name, each in ledgers.items()]
+        self.svg = picture(self._panels)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        page = f"{self.svg}\n{_as_html(self.rows)}"
+        page = f"{side_by_side(self._panels)}\n{_as_html(self.rows)}"
         return {"text/plain": repr(self), "text/html": page}
 
     def __repr__(self) -> str:

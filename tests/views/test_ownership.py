@@ -10,7 +10,7 @@ import pytest
 
 from kipviz.checking.ledger import Ledger, ledger
 from kipviz.scenarios.stories import kip_1310
-from kipviz.views.ownership import panel, picture, table
+from kipviz.views.ownership import PANEL, panel, picture, side_by_side, table, words
 from tests.scenarios.story import played
 
 STORIES = pytest.mark.parametrize("story", kip_1310.STORIES, ids=lambda story: story.name)
@@ -67,3 +67,38 @@ def test_a_session_takes_over_the_identity_and_leaves_the_accumulator() -> None:
     assert found["Produce of KafkaProducer"] == ["1", "1"]
     assert found["WriteTxnMarkers between brokers"] == ["1", "1"]
     assert all(re.fullmatch(r"\d+", cell) for cells in found.values() for cell in cells)
+
+
+@STORIES
+def test_what_is_drawn_is_said_as_well(story) -> None:
+    found = counted(story)
+    said = words(panel(story.title, found))
+    root = ET.fromstring(picture([panel(story.title, found)]))
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == said
+    assert next(e.text for e in root if e.tag.endswith("desc")) == said
+    for owner in found.owners:
+        assert owner.kind in said
+        for broker, sent in owner.connections:
+            requests = ", ".join(f"{name} {count}" for name, count in sent)
+            assert f"to Broker {broker} with {requests}" in said
+
+
+def test_panels_stand_below_each_other_where_there_is_no_room_for_two() -> None:
+    drawn = [panel(s.title, counted(s)) for s in (kip_1310.SHARE_TODAY, kip_1310.SHARE_SESSION)]
+    text = side_by_side(drawn)
+    assert "flex-wrap:wrap" in text
+    assert text.count(f'width="{PANEL}"') >= len(drawn)
+    assert PANEL <= 800
+    assert text.count('fill="#fff"/>') == len(
+        drawn
+    )  # a light ground of its own, in the dark as well
+
+
+@STORIES
+def test_no_line_of_a_picture_is_wider_than_its_place(story) -> None:
+    """Estimated: 0.56 of the size for a letter."""
+    drawn = panel(story.title, counted(story))
+    assert len(drawn.title) * 14 * 0.56 <= PANEL
+    for box in drawn.boxes:
+        assert all(len(line) * 11 * 0.56 <= 200 for line in box.lines), box.lines

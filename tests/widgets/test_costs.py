@@ -11,7 +11,8 @@ from kipviz.scenarios.library import UnknownScenario
 def test_costs_are_a_picture_and_a_table_with_the_same_stories() -> None:
     found = kipviz.costs("kip-1310-share-producer", "kip-1310-share-session")
     shown = found._repr_mimebundle_()
-    assert shown["text/html"].startswith("<svg ")
+    assert shown["text/html"].startswith("<div ")
+    assert shown["text/html"].count("<svg ") == 2
     assert "<th>kip-1310-share-session</th>" in shown["text/html"]
     head, *rows = shown["text/plain"].splitlines()
     assert head.split() == ["kip-1310-share-producer", "kip-1310-share-session"]
