@@ -3,7 +3,7 @@
 WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, UniformHomogeneous-
   AssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: several topics in a subscription, regular expressions, static members, racks, members
+NOT MODELLED: several topics in a subscription, regular expressions, racks, members
   of the classic protocol in such a group, that a target may be made in the background (KIP-1263:
   here it is made in the heartbeat that needs it, or it waits: `targets_wait`).
 """
@@ -34,7 +34,7 @@ class GroupMember(Value, frozen=True):
     """A member: `target` is what it is to have in the end, `assigned` what it may have now.
 
     `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 is
-    that of a member which has just joined.
+    that of a member which has just joined, an epoch of -2 that of a static member which is away.
     """
 
     topic: str
@@ -44,6 +44,7 @@ class GroupMember(Value, frozen=True):
     state: str = STABLE
     assigned: Held = ()
     revoking: Held = ()
+    instance_id: str = ""
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
     known = group.members.get(record.member_id) or GroupMember("")
     match record:
         case SubscriptionRecord():
-            known = known.but(topic=record.topic)
+            known = known.but(topic=record.topic, instance_id=record.instance_id)
         case TargetRecord():
             known = known.but(target=record.partitions)
         case MemberRecord():

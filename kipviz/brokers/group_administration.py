@@ -141,7 +141,12 @@ def on_consumer_group_describe(
         return Effects(me, replies=(Reply(reply_to, answer),))
     described = tuple(
         GroupMemberDescription(
-            name, m.partitions, topic=m.topic, member_epoch=m.epoch, target=m.target
+            name,
+            m.partitions,
+            m.instance_id,
+            topic=m.topic,
+            member_epoch=m.epoch,
+            target=m.target,
         )
         for name, m in group.members.items()
     )

@@ -2,12 +2,13 @@
 
 A part of the group coordinator's role (`group_coordinator`), with the same state.
 WHERE IN KAFKA: GroupMetadataManager. KIPS: KIP-848.
-NOT MODELLED: MEMBER_ID_REQUIRED and static members, group.consumer.max.size, the assignor by name.
+Static members are looked after in `static_members`.
+NOT MODELLED: MEMBER_ID_REQUIRED, group.consumer.max.size, the assignor by name.
 """
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group
+from kipviz.brokers import consumer_group, static_members
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -20,6 +21,7 @@ from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.membership import (
     JOINING,
     LEAVING,
+    LEAVING_STATIC,
     Assignment,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
@@ -48,6 +50,8 @@ def on_consumer_group_heartbeat(
     WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
     CHECKS: the group and the member are known unless it joins, and its epoch is the member's, or
       the one before if only an answer was lost.
+      A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
+      heartbeats under the id that has the name now (FENCED_INSTANCE_ID).
     DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
       and the member goes one step towards that: it keeps its epoch until it has given up what it is
       not to have, then it gets what nobody else has any more.
@@ -56,13 +60,18 @@ def on_consumer_group_heartbeat(
     """
     if me.loading:
         return _refuse(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    if request.member_epoch == LEAVING:
+    if request.member_epoch in (LEAVING, LEAVING_STATIC):
         return _leave(me, request, reply_to, on)
     joins = request.member_epoch == JOINING
     group = me.groups.get(request.group_id)
     if group is None and not joins:
         return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
     group = group or ConsumerGroup()
+    error = static_members.instance_error(group, request)
+    if error is not Errors.NONE:
+        return _refuse(me, request, reply_to, error)
+    taken = static_members.taken_over(group, request)
+    group = _after(group, taken)
     known = group.members.get(request.member_id)
     if known is None and not joins:
         return _refuse(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
@@ -71,8 +80,8 @@ def on_consumer_group_heartbeat(
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
     before = known or GroupMember("")
-    records = _subscribed(request, group, known, on)
-    after, moved = _reconciled(_after(group, records), request)
+    records = taken + _subscribed(request, group, known, on)
+    after, moved = _reconciled(_after(group, records[len(taken) :]), request)
     records += moved
     member = after.members[request.member_id]
     whole = bool(request.topic) and request.owned is not None
@@ -84,6 +93,8 @@ def on_consumer_group_heartbeat(
         Assignment(member.partitions) if new else None,
     )
     because = "it joined" if known is None else "it moved towards its target"
+    if taken:
+        because = f"it takes the place of {request.instance_id}"
     event = _moved(request.group_id, request.member_id, before, member, because)
     return written(me, records, event, Reply(reply_to, answer), on)
 
@@ -101,9 +112,8 @@ def on_leave_group(
     group_id, group = request.group_id, me.groups[request.group_id]
     results, gone = [], []
     for leaver in request.leavers:
-        name = leaver.member_id
-        error = Errors.NONE if name in group.members else Errors.UNKNOWN_MEMBER_ID
-        results.append(Left(name, leaver.instance_id, error))
+        name, error = static_members.leaver_of(group, leaver)
+        results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE and name not in gone:
             gone.append(name)
     first, *further = results
@@ -155,8 +165,13 @@ def _leave(
     if group is None:
         return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
     member = group.members.get(request.member_id)
-    if member is None:
-        return _refuse(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+    error = static_members.instance_error(group, request)
+    if member is None or error is not Errors.NONE:
+        return _refuse(me, request, reply_to, error or Errors.UNKNOWN_MEMBER_ID)
+    if request.member_epoch == LEAVING_STATIC:
+        away = static_members.away(request.group_id, request.member_id, member)
+        told = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING_STATIC)
+        return written(me, (away,), (), Reply(reply_to, told), on)
     records = _gone(group, request.group_id, request.member_id)
     answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
     event = _moved(request.group_id, request.member_id, member, GroupMember(""), "it left")
@@ -171,7 +186,7 @@ def _subscribed(
     group_id = request.group_id
     if request.topic and (known is None or known.topic != request.topic):
         records = (
-            SubscriptionRecord(group_id, request.member_id, request.topic),
+            SubscriptionRecord(group_id, request.member_id, request.topic, request.instance_id),
             GroupEpochRecord(group_id, group.epoch + 1),
         )
         group = _after(group, records)

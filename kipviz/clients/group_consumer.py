@@ -3,9 +3,9 @@
 WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershipManager,
   ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager.
 KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
-DURABILITY: none; the next life of the process is another member.
+DURABILITY: none; the next life of the process is another member, of the same name if it is static.
 NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
-  commits, static members; one request at a time is on the wire. The answer to
+  commits; one request at a time is on the wire. The answer to
   a Fetch without records comes at once, and fetch.max.wait.ms passes here.
 """
 
@@ -28,6 +28,7 @@ from kipviz.messages.groups import (
 from kipviz.messages.membership import (
     JOINING,
     LEAVING,
+    LEAVING_STATIC,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
@@ -112,6 +113,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     offset_fetch_version: int = 10
     committing: tuple[GroupOffset, ...] = ()
     leaving: ConsumerGroupHeartbeat | None = None
+    instance_id: str = ""
 
     @property
     def in_group(self) -> bool:
@@ -240,6 +242,7 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
         me.max_records,
         me.listener,
         offset_fetch_version=me.offset_fetch_version,
+        instance_id=me.instance_id,
     )
 
 
@@ -270,8 +273,9 @@ def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
     told in the next poll(), and until then the application can go on as if it had it.
     Source: AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
     """
-    goodbye = ConsumerGroupHeartbeat(me.group_id, me.member_id, LEAVING)
-    me = _to(_to(me, S.LEAVING), S.STALE).but(leaving=goodbye, beat=False, target=(), told=None)
+    me = _to(_to(me, S.LEAVING), S.STALE).but(
+        leaving=_goodbye(me), beat=False, target=(), told=None
+    )
     return me if me.listener else me.but(owned=(), positions=Table.of(), resting=())
 
 
@@ -280,13 +284,19 @@ def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
 
 def _is_forgotten(me: GroupConsumer, asked: Message | None) -> bool:
     """Say whether a heartbeat was sent in another life: before the member left, or to leave."""
-    said = isinstance(asked, ConsumerGroupHeartbeat) and asked.member_epoch == LEAVING
+    said = isinstance(asked, ConsumerGroupHeartbeat) and asked.member_epoch < JOINING
     return me.state in OUT or said != (me.state is S.LEAVING)
+
+
+def _goodbye(me: GroupConsumer) -> ConsumerGroupHeartbeat:
+    """Say that it goes; a static member says that it will be back."""
+    epoch = LEAVING_STATIC if me.instance_id else LEAVING
+    return ConsumerGroupHeartbeat(me.group_id, me.member_id, epoch, instance_id=me.instance_id)
 
 
 def _heartbeat(me: GroupConsumer) -> Message:
     if me.state is S.LEAVING:
-        return ConsumerGroupHeartbeat(me.group_id, me.member_id, LEAVING)
+        return _goodbye(me)
     changed = me.told is None or me.told != me.owned
     return ConsumerGroupHeartbeat(
         me.group_id,
@@ -294,6 +304,7 @@ def _heartbeat(me: GroupConsumer) -> Message:
         me.member_epoch,
         me.topic if me.told is None else "",
         me.owned if changed else None,
+        me.instance_id,
     )
 
 

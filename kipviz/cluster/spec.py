@@ -523,10 +523,10 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
             f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
             "group join it, by one protocol, or all are in it before the run"
         )
-    if application.instance_id and application.protocol != CLASSIC:
+    if application.instance_id and application.protocol not in (CLASSIC, MODERN):
         raise BadSpec(
-            f"{name} has the instance id {application.instance_id}: static members are modelled "
-            f"for protocol {CLASSIC!r}"
+            f"{name} has the instance id {application.instance_id}: a static member joins its group by "
+            f"protocol {CLASSIC!r} or {MODERN!r}"
         )
 
 

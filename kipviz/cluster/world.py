@@ -399,6 +399,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             a.max_records,
             a.listener,
             offset_fetch_version=a.offset_fetch_version,
+            instance_id=a.instance_id,
         )
     else:
         consumer = Consumer(

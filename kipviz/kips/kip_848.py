@@ -82,7 +82,15 @@ KIP = Kip(
             note="one group in a request; from the newest state, replicated or not",
         ),
         Row(
-            "Static members, regular expressions, client-side assignors, racks",
+            "Static members",
+            "A name is released with epoch -2 (UNRELEASED_INSTANCE_ID until then), and who is back has its place.",
+            MODELLED,
+            handler="brokers.static_members.instance_error",
+            scenario="kip-848-static",
+            test="brokers/test_static_members.py::test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch",
+        ),
+        Row(
+            "Regular expressions, client-side assignors, racks",
             "Other ways to be a member.",
             OPEN,
             note="none of them",

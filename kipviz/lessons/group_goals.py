@@ -86,12 +86,18 @@ def _taken_out(moment: Any) -> bool:
     )
 
 
+def _name_in_use(moment: Any) -> bool:
+    """A static member has just been refused because somebody has its name (KIP-848)."""
+    return _answered(moment, Errors.UNRELEASED_INSTANCE_ID)
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
     "told to join again": _told_to_join,
     "generation refused": _generation_refused,
     "instance fenced": _instance_fenced,
     "polled too late": _polled_too_late,
+    "name in use": _name_in_use,
     "generation seen": _generation_seen,
     "older generation fenced": _older_fenced,
     "member taken out": _taken_out,

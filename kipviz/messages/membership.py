@@ -10,6 +10,8 @@ from kipviz.messages.message import Message
 
 # Member epochs with a meaning of their own (KIP-848).
 JOINING, LEAVING = 0, -1
+# That of a static member which goes and will be back before its session is over.
+LEAVING_STATIC = -2
 
 
 class Assignment(Value, frozen=True):
@@ -22,7 +24,8 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     """A member says that it lives, what it subscribes to, and what it owns.
 
     `topic` is "" and `owned` None where they are as in the heartbeat before. NOT MODELLED: several
-    topics, regular expressions, racks, static members, the assignor's name, the time-outs.
+    topics, regular expressions, racks, the assignor's name, the time-outs. `instance_id` is the
+    group.instance.id of a static member, "" for none.
     """
 
     API_KEY: ClassVar[int] = 68
@@ -32,6 +35,7 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     member_epoch: int
     topic: str = ""
     owned: tuple[str, ...] | None = None
+    instance_id: str = ""
 
 
 class ConsumerGroupHeartbeatResponse(Message, frozen=True):

@@ -57,6 +57,7 @@ class SubscriptionRecord(Value, frozen=True):
     group_id: str
     member_id: str
     topic: str
+    instance_id: str = ""
 
 
 class TargetEpochRecord(Value, frozen=True):

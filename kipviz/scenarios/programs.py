@@ -180,6 +180,10 @@ COMMIT_THEN_ABORT: tuple[Line, ...] = (
 
 # A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
 READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
+READ_AND_UNSUBSCRIBE: tuple[Line, ...] = (
+    Line(GROUP_POLL, C.POLL),
+    Line("consumer.unsubscribe();", C.UNSUBSCRIBE),
+)
 COPY: tuple[Line, ...] = (
     INIT,
     Line(GROUP_POLL, C.POLL),

@@ -184,7 +184,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
         case TargetEpochRecord(group_id=group, epoch=epoch):
             return f"{group}, target assignment", f"for group epoch {epoch}"
         case SubscriptionRecord(group_id=group, member_id=member, topic=topic):
-            return f"{group}, member {member}", f"subscribes to {topic}"
+            named = f" as {record.instance_id}" if record.instance_id else ""
+            return f"{group}, member {member}", f"subscribes to {topic}{named}"
         case TargetRecord(group_id=group, member_id=member, partitions=partitions):
             return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
         case MemberTombstone(group_id=group, member_id=member, of=of):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers import classic_group
+from kipviz.brokers import classic_group, static_members
 from kipviz.cluster.world import World
 from kipviz.views.facts import listed, number
 
@@ -45,6 +45,9 @@ def heartbeat(role: Any, message: Any) -> Iterator[tuple[str, str]]:
     if group is None:
         return
     yield "group epoch", f"{group.epoch}, target made for {group.target_epoch}"
+    if message.instance_id:
+        holder = static_members.holder_of(group, message.instance_id)
+        yield f"who is {message.instance_id} now", holder or "nobody"
     member = group.members.get(message.member_id)
     if member is not None:
         yield "may have", listed(member.partitions)

@@ -180,7 +180,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(applications=(APP.but(instance_id="i1"),)),
-            "app-1 has the instance id i1: static members are modelled for protocol 'classic'",
+            "app-1 has the instance id i1: a static member joins its group by protocol 'classic' or 'consumer'",
         ),
         (
             SPEC.but(

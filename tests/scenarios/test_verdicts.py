@@ -108,6 +108,7 @@ SHIPPED: dict[str, Row] = {
     "kip-98-given-up-decision": FINE,
     "kip-848-rebalance": FINE,
     "kip-848-no-listener": LOST,  # partitions come and go in the background
+    "kip-848-static": FINE,
     "kip-62-rebalance": FINE,
     "kip-62-in-the-middle": FINE,
     "kip-62-too-slow": FINE,

@@ -103,6 +103,7 @@ def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
         "MemberEpoch": m.member_epoch,
         "SubscribedTopicNames": (m.topic,) if m.topic else None,
         "TopicPartitions": None if m.owned is None else _by_id(m.owned, around),
+        **({"InstanceId": m.instance_id} if m.instance_id else {}),
     }
 
 

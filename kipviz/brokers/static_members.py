@@ -1,0 +1,88 @@
+"""Static members of a group of KIP-848: who has a group.instance.id, who released it, who may take it.
+
+A part of the group coordinator's role (`group_membership`). WHERE IN KAFKA: GroupMetadataManager
+  (getOrMaybeSubscribeStaticConsumerGroupMember, consumerGroupStaticMemberGroupLeave). KIPS: KIP-345, KIP-848.
+Unlike in a classic group nobody is pushed out of its name: who comes while it is in use is refused, until
+the name was released by a heartbeat of epoch -2, or its session is over.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
+from kipviz.core.values import Value
+from kipviz.messages.classic_groups import NO_MEMBER, Leaver
+from kipviz.messages.errors import Errors
+from kipviz.messages.membership import JOINING, LEAVING_STATIC, ConsumerGroupHeartbeat
+from kipviz.records.consumer_offsets import (
+    MEMBER_RECORDS,
+    MemberRecord,
+    MemberTombstone,
+    SubscriptionRecord,
+    TargetRecord,
+)
+
+
+def holder_of(group: ConsumerGroup, instance_id: str) -> str:
+    """Give the member that has a group.instance.id, also while it is away; "" for none."""
+    if not instance_id:
+        return ""
+    named = (name for name, member in group.members.items() if member.instance_id == instance_id)
+    return next(named, "")
+
+
+def instance_error(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Errors:
+    """Say whether a static member may join under its name, or speak in it.
+
+    Whoever joins finds a name that is in use, be it its own: then only the answer to its first
+    heartbeat was lost, and it is refused all the same.
+    Source: GroupMetadataManager.throwIfInstanceIdIsUnreleased, throwIfInstanceIdIsFenced.
+    """
+    holder = holder_of(group, request.instance_id)
+    if not request.instance_id:
+        return Errors.NONE
+    if request.member_epoch == JOINING:
+        in_use = bool(holder) and group.members[holder].epoch != LEAVING_STATIC
+        return Errors.UNRELEASED_INSTANCE_ID if in_use else Errors.NONE
+    if not holder:
+        return Errors.UNKNOWN_MEMBER_ID
+    return Errors.NONE if holder == request.member_id else Errors.FENCED_INSTANCE_ID
+
+
+def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[Value, ...]:
+    """Give the records by which a static member that is back takes its own place, under its new id.
+
+    The subscription and the target are as before, so the group's epoch does not go up and nobody else
+    hears of it. Source: GroupMetadataManager.replaceMember.
+    """
+    before = holder_of(group, request.instance_id) if request.member_epoch == JOINING else ""
+    if not before:
+        return ()
+    old, group_id, name = group.members[before], request.group_id, request.member_id
+    return (
+        *(MemberTombstone(group_id, before, of) for of in MEMBER_RECORDS),
+        SubscriptionRecord(group_id, name, old.topic, old.instance_id),
+        TargetRecord(group_id, name, old.target),
+        MemberRecord(group_id, name, JOINING, JOINING, old.state, old.assigned, old.revoking),
+    )
+
+
+def away(group_id: str, name: str, member: GroupMember) -> MemberRecord:
+    """Give the record of a static member that goes for a while: it keeps what it has, at epoch -2.
+
+    Its session goes on; when that is over, its place is gone. Source: consumerGroupStaticMemberGroupLeave.
+    """
+    held = tuple((partition, 0) for partition in member.partitions)
+    return MemberRecord(group_id, name, LEAVING_STATIC, member.previous_epoch, member.state, held)
+
+
+def leaver_of(group: ConsumerGroup, leaver: Leaver) -> tuple[str, Errors]:
+    """Give the member that an operator means, and whether it can be taken out."""
+    name = leaver.member_id
+    if not leaver.instance_id:
+        known = name in group.members
+        return name, Errors.NONE if known else Errors.UNKNOWN_MEMBER_ID
+    holder = holder_of(group, leaver.instance_id)
+    if not holder:
+        return name, Errors.UNKNOWN_MEMBER_ID
+    fenced = name not in (NO_MEMBER, holder)
+    return holder, Errors.FENCED_INSTANCE_ID if fenced else Errors.NONE

@@ -1,0 +1,106 @@
+"""KIP-848 and static members: a name that is released, and a name that is still in use."""
+
+from __future__ import annotations
+
+from kipviz.scenarios import programs
+from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.scenario import Choice, Question, Scenario
+from kipviz.scenarios.script import Beat
+from kipviz.scenarios.stories.group_setting import member, spec_of
+
+BEATS = "the heartbeat interval of {}/consumer is over"
+FIRST = member("app-1", instance_id="node-1", program=programs.READ_AND_UNSUBSCRIBE)
+SECOND = member("app-2", instance_id="node-2", program=programs.READ)
+REFUSED = Checkpoint("saw a static member refused because its name was in use", "name in use")
+JOINED = Beat(
+    "node-1 and node-2 join",
+    "C1 has the name node-1, C2 the name node-2. The group comes to epoch 3: src-0 is to be the one's, src-1 "
+    "the other's.",
+    (
+        "app-1 goes on",
+        "quiet",
+        "app-1 goes on",
+        "app-2 goes on",
+        "quiet",
+        BEATS.format("app-1"),
+        "quiet",
+    ),
+)
+
+RESTARTED = Scenario(
+    "kip-848-static",
+    "Stopped, or killed: what becomes of a static member's name",
+    "A static member that is stopped releases its name and keeps its partitions. One that is killed releases "
+    "nothing, and who comes under its name is turned away until the session is over.",
+    "KIP-848 Static Membership; GroupMetadataManager.throwIfInstanceIdIsUnreleased",
+    spec_of(FIRST, SECOND),
+    (
+        JOINED,
+        Beat(
+            "app-1 is stopped",
+            "unsubscribe() sends epoch -2: node-1 will be back. Broker 4 writes that down and moves nothing: "
+            "what node-1 has stays its own for as long as its session lasts.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-1 is started: the same member under another id",
+            "C1/2 joins with node-1. It gets the place of C1 with its target; the group's epoch stays, and "
+            "C2 hears nothing of it.",
+            ("app-1 crashes", "app-1 starts", "app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-1 is killed",
+            "No heartbeat of epoch -2. For Broker 4 the member C1/2 is there.",
+            ("app-1 crashes",),
+        ),
+        Beat(
+            "app-1 is started at once: UNRELEASED_INSTANCE_ID",
+            "The name is in use, by C1/2, which nobody will ever hear of again. The error is fatal: poll() "
+            "throws, and whoever starts processes has to start this one again.",
+            ("app-1 starts", "app-1 goes on", "quiet"),
+        ),
+        Beat(
+            "The session is over",
+            "Broker 4 takes C1/2 out; the name is free. With the next heartbeat C2 is to have everything.",
+            ("the session of C1/2 in * runs out at B4", BEATS.format("app-2"), "quiet"),
+        ),
+    ),
+    ("app-1", "app-2", "B4", "B5"),
+    ("kafka",),
+    Question(
+        4,
+        "app-1 was killed and comes back within its session, under the same group.instance.id. What does "
+        "Broker 4 do?",
+        (
+            Choice(
+                "it lets it take its place, as the classic protocol does",
+                False,
+                "There the newest wins, and an older one is fenced. With KIP-848 the name has to be released.",
+            ),
+            Choice(
+                "it refuses it",
+                True,
+                "Right: two processes with one name cannot throw each other out any more; the price is that "
+                "a crash costs the rest of a session.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            1,
+            "Look at the record in __consumer_offsets: member epoch -2, and still src-0. Compare "
+            "'kip-345-restart', where a static member says nothing at all.",
+        ),
+        Watch(
+            4,
+            "The first heartbeat of a static member is refused in the same way if only its answer was lost: "
+            "nothing but its session tells the coordinator that nobody is there.",
+        ),
+    ),
+    checkpoints=(
+        REFUSED,
+        Checkpoint("saw a member taken out because it was silent", "member gone"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (RESTARTED,)

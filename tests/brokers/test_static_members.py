@@ -1,0 +1,135 @@
+"""Static members of a group of KIP-848: names that are taken, released, taken over, and in use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.brokers import classic_membership
+from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers import group_membership as membership
+from kipviz.brokers.consumer_group import ConsumerGroup
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.clients import group_consumer as member
+from kipviz.clients.group_consumer import MemberState
+from kipviz.messages.classic_groups import LeaveGroup, Leaver
+from kipviz.messages.errors import Errors
+from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
+from tests.brokers.desk import Desk
+from tests.clients.test_group_consumer import BOTH, reading, send
+
+E = Errors
+HERE = "__consumer_offsets-0"
+
+
+def beat(desk: Desk, name: str, epoch: int, instance: str = "i1", **fields: Any) -> Any:
+    request = ConsumerGroupHeartbeat("g", name, epoch, instance_id=instance, **fields)
+    return desk.ask(membership.on_consumer_group_heartbeat, request)
+
+
+def joins(desk: Desk, name: str, instance: str = "i1") -> Any:
+    return beat(desk, name, 0, instance, topic="src", owned=())
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """A group with the static member C1, under the name i1."""
+    here = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
+    assert joins(here, "C1").error is E.NONE
+    return here
+
+
+def group(desk: Desk) -> ConsumerGroup:
+    found: ConsumerGroup = desk.role.groups["g"]
+    return found
+
+
+def test_a_name_is_kept_with_the_member_also_in_the_log(desk: Desk) -> None:
+    assert group(desk).members["C1"].instance_id == "i1"
+    again = gc.on_loaded(GroupCoordinator(HERE, loading=True), desk.on).state
+    assert again.groups["g"] == group(desk)
+
+
+def test_a_name_that_is_in_use_cannot_be_joined_with_not_even_by_its_own_member(desk: Desk) -> None:
+    before = group(desk)
+    assert joins(desk, "C9").error is E.UNRELEASED_INSTANCE_ID
+    assert joins(desk, "C1").error is E.UNRELEASED_INSTANCE_ID
+    assert group(desk) == before
+
+
+def test_who_goes_for_a_while_keeps_what_it_has_at_epoch_minus_2(desk: Desk) -> None:
+    answer = beat(desk, "C1", -2)
+    assert (answer.error, answer.member_epoch) == (E.NONE, -2)
+    away = group(desk).members["C1"]
+    assert (away.epoch, away.assigned) == (-2, (("src-0", 0), ("src-1", 0)))
+    assert group(desk).epoch == 2
+    assert "the session of C1 in g" in membership.timers(desk.role, desk.on)
+
+
+def test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch(
+    desk: Desk,
+) -> None:
+    beat(desk, "C1", -2)
+    answer = joins(desk, "C2")
+    assert (answer.error, answer.member_epoch, answer.assignment.partitions) == (E.NONE, 2, BOTH)
+    assert (tuple(group(desk).members), group(desk).epoch) == (("C2",), 2)
+    assert "i1" in desk.events[-1].because
+
+
+@pytest.mark.parametrize("epoch", [2, -1, -2])
+def test_an_older_id_is_fenced_whatever_it_says(desk: Desk, epoch: int) -> None:
+    beat(desk, "C1", -2)
+    joins(desk, "C2")
+    joins(desk, "C1", instance="")
+    assert beat(desk, "C1", epoch).error is E.FENCED_INSTANCE_ID
+
+
+def test_a_name_that_nobody_has_is_an_unknown_member(desk: Desk) -> None:
+    assert beat(desk, "C1", 2, "i7").error is E.UNKNOWN_MEMBER_ID
+    assert beat(desk, "C1", 2).error is E.NONE
+
+
+def test_who_goes_for_good_leaves_its_name_free(desk: Desk) -> None:
+    assert beat(desk, "C1", -1).error is E.NONE
+    assert joins(desk, "C9").member_epoch == 4
+
+
+@pytest.mark.parametrize(
+    ("leaver", "error", "left"),
+    [
+        (Leaver("", "i1"), E.NONE, ()),
+        (Leaver("C1", "i1"), E.NONE, ()),
+        (Leaver("C9", "i1"), E.FENCED_INSTANCE_ID, ("C1",)),
+        (Leaver("", "i7"), E.UNKNOWN_MEMBER_ID, ("C1",)),
+    ],
+)
+def test_an_operator_takes_a_static_member_out_by_its_name(
+    desk: Desk, leaver: Leaver, error: Errors, left: tuple[str, ...]
+) -> None:
+    request = LeaveGroup("g", leaver.member_id, leaver.instance_id)
+    answer: Any = desk.ask(classic_membership.on_leave_group, request)
+    assert answer.member_error is error
+    assert tuple(group(desk).members) == left
+
+
+# -- the client -------------------------------------------------------------------------------------
+
+
+def test_a_static_consumer_says_its_name_each_time_and_leaves_with_epoch_minus_2() -> None:
+    me, request = send(member.unsubscribe(reading(*BOTH, instance_id="i1")))
+    assert request == ConsumerGroupHeartbeat("g", "C1", -2, instance_id="i1")
+    me = member.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -2))
+    assert (me.state, me.done) == (MemberState.UNSUBSCRIBED, True)
+    late = member.on_missed_poll(reading(*BOTH, instance_id="i1").but(polling=False))
+    assert send(late)[1] == request
+    assert member.restarted(me, 2).instance_id == "i1"
+
+
+@pytest.mark.parametrize("error", [E.UNRELEASED_INSTANCE_ID, E.FENCED_INSTANCE_ID])
+def test_what_is_wrong_with_its_name_ends_a_consumer(error: Errors) -> None:
+    me, request = send(member.poll(reading(*BOTH, instance_id="i1").but(beat=True)))
+    assert isinstance(request, ConsumerGroupHeartbeat)
+    assert request.instance_id == "i1"
+    me = member.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))
+    assert (me.state, me.error) == (MemberState.FATAL, f"ConsumerGroupHeartbeat: {error.name}")
