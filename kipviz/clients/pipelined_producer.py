@@ -5,8 +5,7 @@ WHO: a client process. WHERE IN KAFKA: KafkaProducer, Sender, RecordAccumulator,
 KIPS: KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms); max.in.flight.requests.per.connection
   above 1 (KAFKA-5494).
 DURABILITY: none.
-NOT MODELLED: what `producer` and `in_flight` leave out; that below transaction version 2 a producer
-  whose last batch is given up while it aborts waits for an identity that it never asks for.
+NOT MODELLED: what `producer` and `in_flight` leave out.
 
 A producer like any other one in its calls, its states and its transactional requests. What differs is
 how batches go: a batch gets its sequence when it is first sent, up to five are on the way, and one

@@ -275,7 +275,8 @@ def end_transaction(me: P, *, committed: bool) -> P:
         # Offsets that a call has given up waiting for are still sent, and go before the end.
         offsets = tuple(m for m in me.queue if isinstance(m, AddOffsetsToTxn | TxnOffsetCommit))
         me = dropping(without_unsent(me), *me.queue).but(queue=offsets, to_add=())
-    me = _with_finalized(me).but(queue=(*me.queue, end), done=False, error="")
+    me = _with_finalized(me)
+    me = me.but(queue=(*me.queue, end, *producer_state.bumping(me)), done=False, error="")
     return ended_locally(me)
 
 
@@ -433,15 +434,15 @@ def _kept_identity(me: P) -> P:
     """Begin anew after EndTxn up to version 4: the same epoch, unless the client has to bump it.
 
     The bump is an InitProducerId with the identity so far (KIP-360), and the call that ended the
-    transaction waits for it, too. Sequences go on where the epoch does.
+    transaction waits for it, too. It is in the queue if that call knew of it: what comes to light
+    later, while the transaction ends, is asked for by nobody, and the producer stays INITIALIZING.
+    Sequences go on where the epoch does. Source: TransactionManager.resetTransactionState.
     """
     me = me.but(partitions=(), transaction_started=False)
     if not me.bump:
         return _to(me, S.READY).but(done=True)
-    request = InitProducerId(
-        me.transactional_id, me.transaction_timeout_ms, me.producer_id, me.producer_epoch
-    )
-    return _to(me, S.INITIALIZING).but(queue=(request, *me.queue))
+    asked = any(isinstance(m, InitProducerId) for m in me.queue)
+    return _to(me, S.INITIALIZING).but(bump=asked, done=not asked)
 
 
 def ended_locally(me: P) -> P:

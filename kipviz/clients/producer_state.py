@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from kipviz.core.table import Table
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
 
 
 class ProducerState(StrEnum):
@@ -63,6 +63,12 @@ def anew(me: Any) -> Any:
     return me.but(
         batches=(), partitions=(), to_add=(), transaction_started=False, sequences=Table.of()
     )
+
+
+def bumping(me: Any) -> tuple[InitProducerId, ...]:
+    """Give the request for the next epoch, if the client has to bump it itself (KIP-360)."""
+    who = (me.transactional_id, me.transaction_timeout_ms, me.producer_id, me.producer_epoch)
+    return (InitProducerId(*who),) if me.bump else ()
 
 
 def being_added(me: Any) -> tuple[str, ...]:

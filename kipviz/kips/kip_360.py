@@ -32,6 +32,17 @@ KIP = Kip(
             test="scenarios/test_late_and_restored.py::test_a_repeated_question_is_a_zombies_after_the_coordinator_moved",
         ),
         Row(
+            "Who asks for the next epoch",
+            "Whoever ends a transaction after a batch was lost; if it is lost later, nobody does, and the "
+            "producer is of no use any more.",
+            MODELLED,
+            handler="clients.producer.on_response",
+            scenario="kip-360-nobody-asks",
+            test="clients/test_older_transaction_versions.py::"
+            "test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody",
+            note="found by reading the client of 4.4.0; no issue is known to us",
+        ),
+        Row(
             "The expected epoch in ONGOING",
             "With a transaction open only the producer id is compared, and the transaction aborted.",
             MODELLED,

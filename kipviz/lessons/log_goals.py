@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kipviz.clients.producer_state import ProducerState
 from kipviz.cluster.actions import Load
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent, ProducerForgotten, TransactionDecided
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import (
     EndTxnResponse,
+    InitProducerId,
     InitProducerIdResponse,
     WriteTxnMarkersResponse,
 )
@@ -125,6 +127,18 @@ def _call_timed_out(moment: Any) -> bool:
     return any(app.producer.timed_out for app in moment.world.applications.values())
 
 
+def _nobody_asks(moment: Any) -> bool:
+    """A producer waits for an identity, and no request for one is on its way."""
+    for app in moment.world.applications.values():
+        producer = app.producer
+        waits = producer.state is ProducerState.INITIALIZING
+        if waits and not any(
+            isinstance(m, InitProducerId) for m in (*producer.queue, producer.on_wire)
+        ):
+            return True
+    return False
+
+
 GOALS: Mapping[str, Callable[[Any], bool]] = {
     "append refused": _append_refused,
     "record given up": _given_up,
@@ -134,6 +148,7 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "order lost": _order_lost,
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,
+    "nobody asks": _nobody_asks,
     "producer forgotten": _producer_forgotten,
     "forgotten producer taken": _stranger_welcome,
     "record twice": _record_twice,

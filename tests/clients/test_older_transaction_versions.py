@@ -218,3 +218,22 @@ def test_what_an_error_of_the_older_requests_comes_to(error, column, cell):
     }
     assert after.state is expected[cell]
     assert (p.next_request(after) == request) is (cell == "R")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody(before):
+    """TransactionManager: InitProducerId is put behind EndTxn when the abort begins, or never."""
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    _, me = sends(added(me), broker=3)
+    me = p.on_disconnected(me, 3)
+    me = p.end_transaction(p.expired(me) if before else me, committed=False)
+    me = ended(me if before else p.expired(me))
+    assert me.state is S.INITIALIZING
+    assert me.done is not before, "the abort waits for the next epoch, or for nothing"
+    if not before:
+        assert p.next_request(me) is None
+        return
+    request, me = sends(me)
+    assert (request.producer_id, request.producer_epoch) == (9, 0)
+    me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.done, me.bump) == (S.READY, True, False)
