@@ -281,14 +281,11 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
 def _transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
     """Give the producers that are configured with their group's id, and that (KIP-447, first draft).
 
-    It is for groups with generations: those of the classic protocol, the only one there was.
+    It is for groups with generations, those of the classic protocol, the only one there was, and for the
+    one producer of a thread: those of its tasks are what the draft wants to do away with.
     """
-    found: list[tuple[str, str]] = []
-    for a in spec.applications if spec.transactional_group_id else ():
-        if a.protocol == CLASSIC:
-            found.append((a.transactional_id, a.group_id))
-            found += [(task_id(a, task), a.group_id) for task in a.tasks]
-    return tuple(found)
+    asked = spec.applications if spec.transactional_group_id else ()
+    return tuple((a.transactional_id, a.group_id) for a in asked if a.protocol == CLASSIC)
 
 
 def task_id(a: ApplicationSpec, task: str) -> str:
@@ -416,6 +413,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         task: producer.but(
             source=f"{a.name}/{task}",
             transactional_id=task_id(a, task),
+            group_id="",
             network=producer.source if a.shares_sender else "",
         )
         for task in a.tasks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, Kip, Row
 
 KIP = Kip(
     447,
@@ -96,11 +96,11 @@ KIP = Kip(
         Row(
             "First draft: on-disk format",
             "A record type of its own in __transaction_state keeps what each producer was assigned.",
-            SIMPLIFIED,
+            MODELLED,
             handler="brokers.group_transactions.on_init_producer_id_of_group",
             scenario="kip-447-two-copies",
             test="brokers/test_group_transactions.py::test_the_next_coordinator_knows_the_generations_from_the_log",
-            note="key and value are our inference, and have no bytes here",
+            note="key and value are our inference",
             page="27-kip-447-drafts",
         ),
         Row(
@@ -111,6 +111,30 @@ KIP = Kip(
             scenario="kip-447-two-copies",
             test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
             page="27-kip-447-drafts",
+        ),
+        Row(
+            "First draft: Authorization, and a group without a transactional id (a later wording)",
+            "The group's id could take the place of the transactional id, also for ACLs.",
+            OPEN,
+            note="the producer keeps its transactional id here, and needs WRITE on it as always",
+        ),
+        Row(
+            "ConcurrentProducerCommitException (a wording in between)",
+            "The group coordinator keeps who has committed for which partition, and aborts that one.",
+            OPEN,
+            note="neither draft that we were given has it; no design",
+        ),
+        Row(
+            "CONSUMER_GROUP_AWARE_TRANSACTION, UPGRADE_FROM; asking for the broker's version at the start",
+            "A config of Kafka Streams says which producer it uses; asking the brokers was rejected.",
+            OPEN,
+            note="configs of Streams: what they choose between is shown, the choice is not made here",
+        ),
+        Row(
+            "Rejected Alternatives: Tricky rebalance synchronization",
+            "The text has no more than this name.",
+            OPEN,
+            note="nothing in it can be run",
         ),
         Row(
             "Two later drafts: the group id as a producer config; initTransactions(consumer)",

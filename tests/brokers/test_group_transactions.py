@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.brokers import group_transactions as gt
 from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.transaction_append import unheard
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen
@@ -145,3 +146,9 @@ def test_a_request_that_cannot_be_served_leaves_no_trace() -> None:
     assert at.ask(gt.on_init_producer_id_of_group, late).error is E.INVALID_TRANSACTION_TIMEOUT
     assert at.written(HOME) == []
     assert not len(at.role.assignments)
+
+
+def test_an_assignment_is_no_decision_that_anybody_has_to_hear_of() -> None:
+    at = opened()
+    log = at.logs[HOME].but(given_up=(at.logs[HOME].end_offset - 1,))
+    assert unheard(log) == ()
