@@ -64,6 +64,7 @@ from kipviz.records.batches import DataRecord
 ProducerState = producer_state.ProducerState
 TRANSITIONS = producer_state.TRANSITIONS
 S = ProducerState
+BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
 
 
@@ -272,9 +273,9 @@ def end_transaction(me: P, *, committed: bool) -> P:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
-        # Offsets that a call has given up waiting for are still sent, and go before the end.
-        offsets = tuple(m for m in me.queue if isinstance(m, AddOffsetsToTxn | TxnOffsetCommit))
-        me = dropping(without_unsent(me), *me.queue).but(queue=offsets, to_add=())
+        # What was asked for is sent all the same, and goes before the end (TransactionManager.Priority).
+        asked = tuple(m for m in me.queue if isinstance(m, BEFORE_THE_END))
+        me = dropping(without_unsent(me), *me.queue).but(queue=asked, to_add=())
     me = _with_finalized(me)
     me = me.but(queue=(*me.queue, end, *producer_state.bumping(me)), done=False, error="")
     return ended_locally(me)

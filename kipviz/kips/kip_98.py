@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     98,
@@ -64,7 +64,21 @@ KIP = Kip(
             handler="brokers.authorizer.not_attempted",
             test="brokers/test_authorizer.py::"
             "test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out",
-            note="no client names a partition that is not there (UNKNOWN_TOPIC_OR_PARTITION)",
+            note="no broker here says UNKNOWN_TOPIC_OR_PARTITION: no topic is deleted for good",
+        ),
+        Row(
+            "AddPartitionsToTxnRequest: UNKNOWN_TOPIC_OR_PARTITION at the client",
+            "It asks again for ever, and what ends the transaction waits behind the request.",
+            MODELLED,
+            handler="clients.producer.on_response",
+            test="clients/test_older_transaction_versions.py::"
+            "test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it",
+        ),
+        Row(
+            "retry.backoff.ms of producers",
+            "A request that was refused goes out again after a while, a batch after a growing one.",
+            OPEN,
+            note="only offsets that wait for a topic's id back off; all else goes out again at once",
         ),
         Row(
             "EndTxnRequest",

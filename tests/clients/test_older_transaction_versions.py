@@ -237,3 +237,19 @@ def test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody(before):
     assert (request.producer_id, request.producer_epoch) == (9, 0)
     me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
     assert (me.state, me.done, me.bump) == (S.READY, True, False)
+
+
+def test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it():
+    """AddPartitionsToTxnHandler, TransactionManager.Priority: a topic was deleted meanwhile."""
+    first, me = sends(p.send(begun(), "out-0", RECORD))
+    me = added(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    assert (me.state, me.queue) == (S.IN_TRANSACTION, (first,))
+    me = p.end_transaction(me, committed=False)
+    assert [type(m) for m in me.queue] == [AddPartitionsToTxn, EndTxn]
+    assert me.batches == ()
+    for _ in range(2):
+        again, me = sends(me)
+        assert again == first
+        me = added(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    _, me = sends(me)
+    assert isinstance(p.next_request(added(me)), EndTxn)
