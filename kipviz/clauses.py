@@ -77,6 +77,12 @@ CLAUSES: dict[str, Clause] = {
         "ReplicaManager.handleProduceAppend",
     ),
     "Fetch": Clause("on_fetch", "KIP-98 Read Committed", SHIPPED, "UnifiedLog.read"),
+    "ListOffsets": Clause(
+        "on_list_offsets",
+        "KIP-98 ListOffsets version 2",
+        SHIPPED,
+        "Partition.fetchOffsetForTimestamp",
+    ),
     "OffsetFetch": Clause(
         "on_offset_fetch",
         "KIP-447 OffsetFetch version 7",
@@ -425,6 +431,7 @@ TAKEN_BY: dict[str, str] = {
     "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
     "Produce": "Sender.handleProduceResponse",
     "Fetch": "AbstractFetch.handleFetchSuccess",
+    "ListOffsets": "OffsetsRequestManager.resetPositionsIfNeeded",
     "OffsetFetch": "CommitRequestManager",
     "OffsetCommit": "CommitRequestManager",
     "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",

@@ -137,6 +137,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     OF_A_PLAIN_ONE: (Need(Op.WRITE, R.TOPIC),),
     NAMELESS: (Need(Op.IDEMPOTENT_WRITE, R.CLUSTER, "KafkaApis, KIP-679"),),
     "Fetch": (READ_TOPIC,),
+    "ListOffsets": (Need(Op.DESCRIBE, R.TOPIC),),
     "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
     "OffsetCommit": (READ_GROUP, READ_EACH),
     "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_EACH),

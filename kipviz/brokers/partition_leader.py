@@ -28,6 +28,7 @@ from kipviz.brokers.replication import (
 )
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets, ListOffsetsResponse
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kipviz.records.batches import Batch, DataRecord
@@ -118,10 +119,34 @@ def on_enlistment_lost(
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Give records below the LSO (read_committed) or below the high watermark.
 
-    ANSWERS: when there is something to read, or at once if it is not to wait. Clause: KIP-98 "Read Committed".
+    CHECKS: that the log has the offset, where the consumer wants to be told. ANSWERS: when there is
+    something to read, at once if it is not to wait, OFFSET_OUT_OF_RANGE before the log's start and behind
+    its end. Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
+    log = on.log(me.shard)
+    if not request.resets and not log.start_offset <= request.offset <= log.end_offset:
+        answer = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, me.shard)
+        return Effects(me, replies=(Reply(reply_to, answer),))
     others = tuple(p for p in me.parked if p.reply_to.source != reply_to.source)
     return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on)
+
+
+def on_list_offsets(
+    me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say where a partition begins or ends.
+
+    WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but who leads.
+    DOES: nothing. ANSWERS: at once; the end is the last stable offset to whoever reads committed
+    records, else the high watermark.
+    Clause: KIP-98 "ListOffsets" (isolation level, version 2); Partition.fetchOffsetForTimestamp.
+    """
+    log = on.log(me.shard)
+    offset = log.start_offset
+    if request.timestamp == LATEST_TIMESTAMP:
+        offset = log.last_stable_offset if request.read_committed else log.high_watermark
+    answer = ListOffsetsResponse(Errors.NONE, me.shard, offset)
+    return Effects(me, replies=(Reply(reply_to, answer),))
 
 
 def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Effects:

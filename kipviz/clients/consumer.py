@@ -4,7 +4,8 @@ WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetc
 KIPS: KIP-98 (isolation level), KIP-447 (stable offsets), KIP-848 (member epoch).
 DURABILITY: none; the group's offset is what lasts.
 NOT MODELLED: membership, assignment and rebalances (the member epoch is given; `group_consumer` is a
-  member that joins), several partitions, the position's metadata; auto.offset.reset is earliest.
+  member that joins), several partitions, the position's metadata, auto.offset.reset=by_duration
+  (KIP-1106). Unless a spec says what auto.offset.reset is, it is earliest, at once.
 """
 
 from __future__ import annotations
@@ -12,15 +13,28 @@ from __future__ import annotations
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsets,
+    ListOffsetsResponse,
+)
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 
+# What auto.offset.reset may be; none throws.
+EARLIEST, LATEST, NONE = "earliest", "latest", "none"
+RESETS = (EARLIEST, LATEST, NONE)
 # poll() throws these, and may be called again.
 NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED)
 
 
 class Consumer(Part, frozen=True, dict=True):
-    """What the consumer holds between two calls; a position of -1 is not known yet."""
+    """What the consumer holds between two calls; a position of -1 is not known yet.
+
+    `auto_offset_reset` is what it does without a position that the log has: "earliest", "latest", "none";
+    "" is earliest without a round trip. `resetting` says that it asks where the log begins or ends.
+    """
 
     source: str
     group_id: str
@@ -36,6 +50,8 @@ class Consumer(Part, frozen=True, dict=True):
     done: bool = False
     error: str = ""
     read_uncommitted: bool = False
+    auto_offset_reset: str = ""
+    resetting: bool = False
 
 
 def poll(me: Consumer) -> Consumer:
@@ -45,7 +61,7 @@ def poll(me: Consumer) -> Consumer:
 
 def forget_position(me: Consumer) -> Consumer:
     """Go back to the committed offset, as an application does after an abort."""
-    return me.but(position=-1)
+    return me.but(position=-1, resetting=False)
 
 
 def next_request(me: Consumer) -> Message | None:
@@ -66,10 +82,18 @@ def on_response(me: Consumer, answer: Message) -> Consumer:
         request = type(answer).__name__.removesuffix("Response")
         return me.but(done=True, error=f"{request}: {refused.name}")
     if isinstance(answer, OffsetFetchResponse):
+        if answer.error is Errors.NONE and answer.offset < 0 and me.auto_offset_reset:
+            return _reset(me, f"NoOffsetForPartitionException: {me.partition}")
         if answer.error is Errors.NONE:
             me = me.but(position=max(answer.offset, 0))
         return me.but(to_send=_next(me))
+    if isinstance(answer, ListOffsetsResponse):
+        if answer.error is Errors.NONE:
+            me = me.but(position=answer.offset, resetting=False)
+        return me.but(to_send=_next(me))
     assert isinstance(answer, FetchResponse)
+    if answer.error is Errors.OFFSET_OUT_OF_RANGE:
+        return _reset(me, f"OffsetOutOfRangeException: {me.partition}@{me.position}")
     if answer.error is not Errors.NONE:
         return me.but(to_send=_next(me))
     return me.but(records=answer.records, position=answer.next_offset, done=True)
@@ -92,11 +116,34 @@ def restarted(me: Consumer, life: int) -> Consumer:
         me.partition,
         me.max_records,
         read_uncommitted=me.read_uncommitted,
+        auto_offset_reset=me.auto_offset_reset,
     )
 
 
+def _reset(me: Consumer, error: str) -> Consumer:
+    """Look for another position, or throw: the application has to seek to one.
+
+    Source: FetchCollector.handleInitializeErrors, SubscriptionState.resetInitializingPositions.
+    """
+    if me.auto_offset_reset == NONE:
+        return me.but(done=True, error=error)
+    me = me.but(resetting=True)
+    return me.but(to_send=_next(me))
+
+
 def _next(me: Consumer) -> Message:
+    committed = not me.read_uncommitted
+    if me.resetting:
+        earliest = me.auto_offset_reset == EARLIEST
+        return ListOffsets(
+            me.partition, EARLIEST_TIMESTAMP if earliest else LATEST_TIMESTAMP, committed
+        )
     if me.position < 0:
         return OffsetFetch(me.group_id, me.partition)
-    committed = not me.read_uncommitted
-    return Fetch(me.partition, me.position, me.max_records, read_committed=committed)
+    return Fetch(
+        me.partition,
+        me.position,
+        me.max_records,
+        read_committed=committed,
+        resets=not me.auto_offset_reset,
+    )

@@ -72,6 +72,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
+from kipviz.messages.list_offsets import ListOffsets, ListOffsetsResponse
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.membership import (
     ConsumerGroupHeartbeat,
@@ -145,6 +146,7 @@ HANDLERS: dict[type[Message], Handler] = {
     WriteTxnMarkers: kafka_apis.on_write_txn_markers,
     Produce: partition_leader.on_produce,
     Fetch: partition_leader.on_fetch,
+    ListOffsets: partition_leader.on_list_offsets,
     OffsetFetch: group_coordinator.on_offset_fetch,
     OffsetCommit: group_coordinator.on_offset_commit,
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
@@ -238,6 +240,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     EndTxn: _by_transactional_id,
     Produce: _by_partition,
     Fetch: _by_partition,
+    ListOffsets: _by_partition,
     OffsetFetch: _by_group,
     OffsetCommit: _by_group,
     TxnOffsetCommit: _by_group,
@@ -351,6 +354,8 @@ def not_here(message: Message) -> Message:
             )
         case Fetch():
             return FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
+        case ListOffsets():
+            return ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
         case DescribeTransactions():
             return DescribeTransactionsResponse(Errors.NOT_COORDINATOR, message.transactional_id)
         case DescribeProducers():

@@ -14,10 +14,12 @@ from kipviz.brokers.settings import (
 from kipviz.clients.admin import Filters
 from kipviz.clients.application import Line
 from kipviz.clients.calls import ADMIN, CALLS, STAGING, TARGETS
+from kipviz.clients.consumer import RESETS
 from kipviz.clients.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
+from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
@@ -147,6 +149,8 @@ class ApplicationSpec(Value, frozen=True):
     if several processes do. `max_in_flight` is max.in.flight.requests.per.connection of a producer with
     a transactional id; Kafka's default is 5, here it has to be asked for.
     Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
+    `auto_offset_reset` is what the consumer of a regular group does without a
+    position that the log has: earliest, latest or none; "" is earliest, without the round trips.
     """
 
     name: str
@@ -181,6 +185,7 @@ class ApplicationSpec(Value, frozen=True):
     shares_sender: bool = False
     max_in_flight: int = 1
     buffer: int = 0
+    auto_offset_reset: str = ""
 
 
 class Remade(Value, frozen=True):
@@ -295,7 +300,9 @@ def check(spec: ClusterSpec) -> None:
     wrong = why_no_clock(spec.clock)
     if wrong is not None:
         raise BadSpec(wrong)
-    _check_durations(spec)
+    wrong = why_no_durations(spec.durations)
+    if wrong is not None:
+        raise BadSpec(wrong)
     _check_acls(spec)
     _check_releases(spec)
     for application in spec.applications:
@@ -311,29 +318,6 @@ def check(spec: ClusterSpec) -> None:
     for name in spec.budget.__struct_fields__:
         if getattr(spec.budget, name) < 0:
             raise BadSpec(f"the budget for {name} must be 0 or more")
-
-
-def _check_durations(spec: ClusterSpec) -> None:
-    """Refuse durations that are none, and those that Kafka refuses together."""
-    durations = spec.durations
-    for name in durations.__struct_fields__:
-        value = getattr(durations, name)
-        if type(value) is not int or value < 1:
-            raise BadSpec(f"{name} is a whole number of ms from 1, not {value!r}")
-    for kind in ("consumer_", "share_", ""):
-        beat = getattr(durations, f"{kind}heartbeat_interval_ms")
-        session = getattr(durations, f"{kind}session_timeout_ms")
-        if beat >= session:
-            of = f"group.{kind[:-1]}." if kind else ""
-            raise BadSpec(
-                f"{of}heartbeat.interval.ms ({beat}) has to be less than "
-                f"{of}session.timeout.ms ({session})"
-            )
-    if durations.delivery_timeout_ms < durations.request_timeout_ms:
-        raise BadSpec(
-            f"delivery.timeout.ms ({durations.delivery_timeout_ms}) has to be at least "
-            f"request.timeout.ms ({durations.request_timeout_ms})"
-        )
 
 
 def _check_acls(spec: ClusterSpec) -> None:
@@ -522,6 +506,12 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         raise BadSpec(
             f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
             "group join it, by one protocol, or all are in it before the run"
+        )
+    reset, member = application.auto_offset_reset, application.share or application.protocol
+    if reset and (reset not in RESETS or member):
+        raise BadSpec(
+            f"auto.offset.reset of {name} is {', '.join(RESETS)}, or '' for earliest at once, of a consumer "
+            f"that is in a regular group before the run; {reset!r} is not allowed there"
         )
     if application.instance_id and application.protocol not in (CLASSIC, MODERN):
         raise BadSpec(

@@ -407,6 +407,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             a.source,
             a.max_records,
             read_uncommitted=a.read_uncommitted,
+            auto_offset_reset=a.auto_offset_reset,
         )
     producer = _producer(a, spec)
     others: dict[str, Client] = {

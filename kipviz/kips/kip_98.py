@@ -268,8 +268,19 @@ KIP = Kip(
             scenario="kip-98-deleted-transaction",
             test="cluster/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
-            note="a batch at a time; a fetch from before the start is read from the start on "
-            "(auto.offset.reset=earliest), without OFFSET_OUT_OF_RANGE",
+            note="a batch at a time",
+        ),
+        Row(
+            "OFFSET_OUT_OF_RANGE, auto.offset.reset, ListOffsets",
+            "A consumer whose position a log does not have goes to its first record or its end, or throws; "
+            "it is told the end by the isolation level that it has.",
+            SIMPLIFIED,
+            handler="brokers.partition_leader.on_list_offsets",
+            scenario="kip-98-away-too-long",
+            test="scenarios/test_kip_98_reset.py::"
+            "test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told",
+            note="of a consumer that is in its group before the run, where a spec says its policy; else it is "
+            "earliest without the round trips; no by_duration (KIP-1106)",
         ),
         Row(
             "producer.id.expiration.ms",

@@ -8,7 +8,14 @@ from typing import Any
 from kipviz.clients.producer_state import ProducerState
 from kipviz.cluster.actions import Load
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import BatchAppended, MessageSent, ProducerForgotten, TransactionDecided
+from kipviz.messages.events import (
+    BatchAppended,
+    MessageDelivered,
+    MessageSent,
+    ProducerForgotten,
+    TransactionDecided,
+)
+from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import (
     EndTxnResponse,
@@ -122,6 +129,20 @@ def _record_twice(moment: Any) -> bool:
     return False
 
 
+def _out_of_range(moment: Any) -> bool:
+    """A leader has just refused a fetch from an offset that its log does not have."""
+    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
+    return any(getattr(m, "error", None) is Errors.OFFSET_OUT_OF_RANGE for m in sent)
+
+
+def _position_reset(moment: Any) -> bool:
+    """A consumer has just been told where a log begins or ends."""
+    return any(
+        isinstance(event, MessageDelivered) and isinstance(event.message, ListOffsetsResponse)
+        for event in moment.events
+    )
+
+
 def _call_timed_out(moment: Any) -> bool:
     """A producer waits for the result of a call that has come back without it."""
     return any(app.producer.timed_out for app in moment.world.applications.values())
@@ -149,6 +170,8 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,
     "nobody asks": _nobody_asks,
+    "out of range": _out_of_range,
+    "position reset": _position_reset,
     "producer forgotten": _producer_forgotten,
     "forgotten producer taken": _stranger_welcome,
     "record twice": _record_twice,

@@ -201,6 +201,12 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.INVALID_SHARE_SESSION_EPOCH,
         E.INVALID_RECORD_STATE,
     ),
+    "ListOffsets": (
+        E.NONE,
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.FENCED_LEADER_EPOCH,
+        E.TOPIC_AUTHORIZATION_FAILED,
+    ),
     "Fetch": (
         E.NONE,
         E.OFFSET_OUT_OF_RANGE,

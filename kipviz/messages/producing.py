@@ -50,8 +50,10 @@ class ProduceResponse(Message, frozen=True):
 class Fetch(Message, frozen=True):
     """A consumer asks for records from an offset on.
 
-    Without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0). NOT MODELLED: fetch
-    sessions, several partitions in one request, followers' fetches.
+    Without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0). `resets` says that its
+    consumer has not been told what to do with a position that the log does not have: then it reads on from
+    the log's first record, and the round trips by which auto.offset.reset=earliest comes to that are left
+    out. NOT MODELLED: fetch sessions, several partitions in one request, followers' fetches.
     """
 
     API_KEY: ClassVar[int] = 1
@@ -61,6 +63,7 @@ class Fetch(Message, frozen=True):
     max_records: int
     read_committed: bool
     wait: bool = True
+    resets: bool = True
 
 
 class FetchedRecord(Value, frozen=True):

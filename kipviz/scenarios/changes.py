@@ -66,6 +66,13 @@ OF_CLIENTS = (
     "work_ms",
     "heartbeat_interval_ms",
 )
+# Only where a spec says so at all: else a consumer goes to the earliest record, without a round trip.
+RESET = "auto_offset_reset"
+RESET_OPTIONS = (
+    ("earliest", "at the first record that there is"),
+    ("latest", "behind the last one"),
+    ("none", "nowhere: poll() throws"),
+)
 OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
 # What comes up only where a group of the classic protocol is.
 OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms",)
@@ -158,6 +165,9 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
         if app.session is not None and spec.clock.timed:
             now = str(app.session.session_timeout_ms)
             found.append(Setting(f"{app.name}.{SESSION_TIMEOUT}", _WORDS[SESSION_TIMEOUT], now))
+        if app.auto_offset_reset:
+            asks = "Where does the consumer read on, without a position that the log has?"
+            found.append(Setting(f"{app.name}.{RESET}", asks, app.auto_offset_reset, RESET_OPTIONS))
     for name in OF_FAULTS:
         asks = f"How often may it still happen: {name.replace('_', ' ')}?"
         found.append(Setting(name, asks, _word(getattr(spec.budget, name))))
@@ -228,7 +238,7 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
             apps = tuple(fresh_app if a is app else a for a in spec.applications)
             return spec.but(applications=apps), design
     owner, _, field = name.rpartition(".")
-    if field in OF_CLIENTS and owner in [a.name for a in spec.applications]:
+    if field in (*OF_CLIENTS, RESET) and owner in [a.name for a in spec.applications]:
         apps = tuple(
             _application(a, name, field, value) if a.name == owner else a for a in spec.applications
         )
@@ -291,6 +301,8 @@ def _asked_of(slot: Slot, design: Design) -> bool:
 
 
 def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:
+    if field == RESET:
+        return app.but(auto_offset_reset=value)
     if field != "explicit":
         least = 0 if field == "heartbeat_interval_ms" else 1
         return app.but(**{field: _number(name, value, least)})

@@ -69,6 +69,7 @@ from kipviz.cluster.labels import on_wire, partition_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
+from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.share_groups import offsets_of, parts_of
 from kipviz.views import due, membership
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
@@ -240,7 +241,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from _markers(world, action.broker, message)
         case "Produce":
             yield from _batch(world.logs[role.shard], message)
-        case "Fetch":
+        case "Fetch" | "ListOffsets":
             yield from _fetch(world.logs[role.shard], message)
         case "Metadata":
             yield from membership.topics(world, message)
@@ -304,7 +305,12 @@ def _batch(log: PartitionLog, message: Any) -> Iterator[Guard]:
 
 
 def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
-    yield "asks from offset", str(message.offset)
+    if isinstance(message, ListOffsets):
+        yield "asks for", "the end" if message.timestamp == LATEST_TIMESTAMP else "the beginning"
+    else:
+        yield "asks from offset", str(message.offset)
+    if not getattr(message, "resets", False):
+        yield "log starts at", str(log.start_offset)
     yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
     yield "last stable offset", str(log.last_stable_offset)
     yield "high watermark", str(log.high_watermark)

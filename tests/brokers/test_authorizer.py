@@ -42,6 +42,7 @@ from kipviz.messages.groups import (
     OffsetFetchResponse,
     TxnOffsetCommit,
 )
+from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.metadata import Metadata
@@ -98,6 +99,7 @@ REQUESTS = {
         WriteTxnMarkers(9, 0, True, ("out-0",), 0),
         Produce("t", "out-0", 9, 0, 0, ()),
         Fetch("out-0", 0, 1, read_committed=True),
+        ListOffsets("out-0", -1),
         OffsetFetch("g", "out-0"),
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),

@@ -8,10 +8,12 @@ from kipviz.brokers import partition_leader as pl
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.partition_log import PartitionLog, append, delete_records, replicate
 from kipviz.messages.errors import Errors
+from kipviz.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.producing import Fetch, Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
-from kipviz.records.batches import DataRecord
+from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import partition_for
 from tests.brokers.desk import Desk
 
@@ -192,6 +194,37 @@ def test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborte
     committed = desk.answer_to(ReplyTo("c", 1, 0))
     assert [(r.offset, r.value) for r in committed.records] == [(3, "1:0")]
     assert committed.next_offset == 5  # the position stands behind the marker
+
+
+@pytest.mark.parametrize(("offset", "fits"), [(1, False), (2, True), (3, True), (4, False)])
+def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_be_told(
+    desk, offset, fits
+):
+    """LocalLog.read, UnifiedLog.checkLogStartOffset: the end itself is inside."""
+    desk.logs[HERE] = delete_records(plain_log(3), 2)
+    request = Fetch(HERE, offset, 10, read_committed=True, wait=False, resets=False)
+    answer = desk.ask(pl.on_fetch, request)
+    assert answer.error is (Errors.NONE if fits else Errors.OFFSET_OUT_OF_RANGE)
+    at_once = desk.ask(pl.on_fetch, request.but(resets=True))
+    assert at_once.error is Errors.NONE
+
+
+def test_where_a_partition_begins_and_ends_depends_on_who_asks(desk):
+    produce(desk)
+    enlisted(desk)
+    asks = [(EARLIEST_TIMESTAMP, True), (LATEST_TIMESTAMP, True), (LATEST_TIMESTAMP, False)]
+    told = [desk.ask(pl.on_list_offsets, ListOffsets(HERE, *ask)).offset for ask in asks]
+    assert told == [0, 0, 1], "the transaction is open: the last stable offset is 0"
+    desk.logs[HERE] = delete_records(plain_log(3), 2)
+    told = [desk.ask(pl.on_list_offsets, ListOffsets(HERE, *ask)).offset for ask in asks]
+    assert told == [2, 3, 3]
+
+
+def plain_log(count):
+    log = PartitionLog(HERE)
+    for offset in range(count):
+        log = append(log, Batch(offset, (DataRecord(f"r{offset}"),)))
+    return replicate(log)
 
 
 def test_a_client_s_new_fetch_takes_the_place_of_the_one_that_waits(desk):

@@ -8,6 +8,12 @@ from kipviz.clients import consumer as c
 from kipviz.clients.consumer import Consumer
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsets,
+    ListOffsetsResponse,
+)
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 
 RECORDS = (FetchedRecord("src-0", 7, "a"),)
@@ -72,3 +78,45 @@ def test_after_an_abort_the_committed_offset_is_looked_up_again():
     _, me = polling(7)
     request = c.poll(c.forget_position(me)).to_send
     assert isinstance(request, OffsetFetch)
+
+
+def resetting(policy, position=-1):
+    me = Consumer("app-1/consumer", "g", "m", 2, "src-0", 10, position, auto_offset_reset=policy)
+    me = c.poll(me)
+    return c.sent(me, c.next_request(me), 5)
+
+
+@pytest.mark.parametrize(
+    ("policy", "timestamp"), [("earliest", EARLIEST_TIMESTAMP), ("latest", LATEST_TIMESTAMP)]
+)
+def test_without_a_committed_offset_it_asks_where_the_log_begins_or_ends(policy, timestamp):
+    me, _ = resetting(policy)
+    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", -1))
+    assert me.to_send == ListOffsets("src-0", timestamp, read_committed=True)
+    me = c.on_response(me, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
+    assert me.to_send == ListOffsets("src-0", timestamp, read_committed=True), "asked again"
+    me = c.on_response(me, ListOffsetsResponse(Errors.NONE, "src-0", 40))
+    assert me.to_send == Fetch("src-0", 40, 10, read_committed=True, resets=False)
+
+
+def test_a_position_that_the_log_has_no_more_is_reset():
+    me, request = resetting("earliest", 7)
+    assert request == Fetch("src-0", 7, 10, read_committed=True, resets=False)
+    me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
+    assert (me.done, me.to_send) == (False, ListOffsets("src-0", EARLIEST_TIMESTAMP))
+    assert c.poll(c.forget_position(me)).to_send == OffsetFetch("g", "src-0")
+
+
+def test_without_a_policy_poll_throws_and_the_position_stays():
+    me, _ = resetting("none", 7)
+    me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
+    assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@7")
+    assert c.poll(me).to_send == Fetch("src-0", 7, 10, read_committed=True, resets=False)
+    me, _ = resetting("none")
+    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", -1))
+    assert me.error == "NoOffsetForPartitionException: src-0"
+
+
+def test_the_next_life_of_a_process_has_the_same_policy():
+    me, _ = resetting("latest", 7)
+    assert c.restarted(me, 1).auto_offset_reset == "latest"

@@ -15,6 +15,7 @@ from kipviz.messages.wire import (
     classic_groups,
     group_admin,
     groups,
+    list_offsets,
     liveness,
     membership,
     metadata,
@@ -68,6 +69,7 @@ KINDS: dict[type[Message], Kind] = {
     **admin.KINDS,
     **share_admin.KINDS,
     **group_admin.KINDS,
+    **list_offsets.KINDS,
 }
 
 # What is not modelled in a header, and where its value comes from.

@@ -43,7 +43,7 @@ public final class WireRecorder {
         "DeleteShareGroupState", "ReadShareGroupStateSummary",
         "ShareGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
         "DeleteShareGroupOffsets", "DeleteGroups",
-        "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete");
+        "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete", "ListOffsets");
     /** What consumers of one group tell each other: bytes for a broker. */
     private static final List<String> BETWEEN_CONSUMERS = List.of(
         "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");

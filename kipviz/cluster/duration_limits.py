@@ -1,0 +1,31 @@
+"""Which durations cannot be, alone or together: what Kafka refuses when it reads its configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kipviz.cluster.spec import Durations
+
+
+def why_no_durations(durations: Durations) -> str | None:
+    """Say what is wrong with the durations of a cluster, or None."""
+    for name in durations.__struct_fields__:
+        value = getattr(durations, name)
+        if type(value) is not int or value < 1:
+            return f"{name} is a whole number of ms from 1, not {value!r}"
+    for kind in ("consumer_", "share_", ""):
+        beat = getattr(durations, f"{kind}heartbeat_interval_ms")
+        session = getattr(durations, f"{kind}session_timeout_ms")
+        if beat >= session:
+            of = f"group.{kind[:-1]}." if kind else ""
+            return (
+                f"{of}heartbeat.interval.ms ({beat}) has to be less than "
+                f"{of}session.timeout.ms ({session})"
+            )
+    if durations.delivery_timeout_ms < durations.request_timeout_ms:
+        return (
+            f"delivery.timeout.ms ({durations.delivery_timeout_ms}) has to be at least "
+            f"request.timeout.ms ({durations.request_timeout_ms})"
+        )
+    return None

@@ -1,0 +1,94 @@
+"""ListOffsets on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import list_offsets as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of, topic_of
+
+LIST_OFFSETS_REQUEST = Schema(
+    "ListOffsetsRequest",
+    2,
+    "1-11",
+    "6+",
+    (
+        Field("ReplicaId", "int32"),
+        Field("IsolationLevel", "int8", "2+"),
+        Field(
+            "Topics",
+            "[]ListOffsetsTopic",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "Partitions",
+                    "[]ListOffsetsPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("CurrentLeaderEpoch", "int32", "4+", default="-1"),
+                        Field("Timestamp", "int64"),
+                    ),
+                ),
+            ),
+        ),
+        Field("TimeoutMs", "int32", "10+"),
+    ),
+)
+
+LIST_OFFSETS_RESPONSE = Schema(
+    "ListOffsetsResponse",
+    2,
+    "1-11",
+    "6+",
+    (
+        Field("ThrottleTimeMs", "int32", "2+"),
+        Field(
+            "Topics",
+            "[]ListOffsetsTopicResponse",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "Partitions",
+                    "[]ListOffsetsPartitionResponse",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("Timestamp", "int64", "1+", default="-1"),
+                        Field("Offset", "int64", "1+", default="-1"),
+                        Field("LeaderEpoch", "int32", "4+", default="-1"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _asked(m: model.ListOffsets, _: Around) -> Struct:
+    partition = {"PartitionIndex": index_of(m.partition), "Timestamp": m.timestamp}
+    topic = {"Name": topic_of(m.partition), "Partitions": (partition,)}
+    return {"IsolationLevel": int(m.read_committed), "Topics": (topic,)}
+
+
+def _told(m: model.ListOffsetsResponse, _: Around) -> Struct:
+    partition = {
+        "PartitionIndex": index_of(m.partition),
+        "ErrorCode": m.error,
+        "Offset": m.offset,
+    }
+    return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.ListOffsets: Kind(
+        LIST_OFFSETS_REQUEST,
+        _asked,
+        {
+            "ListOffsetsRequest.ReplicaId": (-1, "a consumer"),
+            "ListOffsetsRequest.TimeoutMs": (30_000, "request.timeout.ms"),
+        },
+    ),
+    model.ListOffsetsResponse: Kind(LIST_OFFSETS_RESPONSE, _told),
+}

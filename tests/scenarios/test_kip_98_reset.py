@@ -1,0 +1,84 @@
+"""A consumer whose position is gone: what each auto.offset.reset makes of the same run."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageSent
+from kipviz.scenarios.changes import BadChange, changed, settings
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import follow
+from tests.scenarios.story import after, committed_outputs, nodes, played
+
+STORY = "kip-98-away-too-long"
+
+
+def consumer(world):
+    return world.applications["app-1"].consumer
+
+
+def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
+    world = after(STORY, "kafka", "It reads on at 103")
+    assert [(r.offset, r.value) for r in consumer(world).records] == [(103, "d")]
+    assert consumer(world).error == ""
+    assert committed_outputs(world) == {"src-0@100": 1}
+    errors = [
+        getattr(event.message, "error", Errors.NONE)
+        for node in nodes(played(STORY, "kafka")[0])
+        for event in node.events
+        if isinstance(event, MessageSent)
+    ]
+    assert errors.count(Errors.OFFSET_OUT_OF_RANGE) == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "position", "error"),
+    [("latest", 104, ""), ("none", 101, "OffsetOutOfRangeException: src-0@101")],
+)
+def test_under_another_policy_the_consumer_waits_or_throws(policy, position, error):
+    world = after(STORY, "kafka", "app-1 is away, and retention goes on")
+    app = world.applications["app-1"]
+    told = app.consumer.but(auto_offset_reset=policy)
+    world = world.but(applications=world.applications.set("app-1", app.with_client(told)))
+    model = scenario(STORY).model(design("kafka"))
+    run = Trace.start(At(model, world), ())
+    for instruction in ("app-1 starts", "app-1 goes on", "quiet", "app-1 goes on"):
+        run = follow(run, model, instruction, "")
+    run = follow(follow(run, model, "app-1 goes on", ""), model, "quiet", "")
+    assert (consumer(run.world).position, consumer(run.world).error) == (position, error)
+
+
+class At:
+    """A model whose runs begin in another world."""
+
+    def __init__(self, model, world):
+        self._model, self._world = model, world
+
+    def initial(self):
+        return self._world
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+
+def test_it_is_a_setting_where_a_spec_says_so_and_nowhere_else():
+    known = scenario(STORY)
+    spec, _ = changed(known.spec, design("kafka"), ["app-1.auto_offset_reset=none"])
+    assert spec.applications[0].auto_offset_reset == "none"
+    names = [setting.name for setting in settings(known.spec, design("kafka"))]
+    assert "app-1.auto_offset_reset" in names
+    other = scenario("kip-98-idempotent-retry").spec
+    assert not [s for s in settings(other, design("kafka")) if "reset" in s.name]
+    with pytest.raises(BadChange, match="is earliest, latest, none, or ''"):
+        changed(known.spec, design("kafka"), ["app-1.auto_offset_reset=first"])
+
+
+def test_members_that_come_and_go_have_no_policy_of_their_own():
+    spec = scenario("kip-848-rebalance").spec
+    app = spec.applications[0].but(auto_offset_reset="latest")
+    with pytest.raises(BadSpec, match="in a regular group before the run"):
+        check(spec.but(applications=(app, *spec.applications[1:])))
