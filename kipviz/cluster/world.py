@@ -190,7 +190,7 @@ def first_world(spec: ClusterSpec) -> World:
         spec.acls,
         spec.min_insync_replicas,
         releases=spec.releases,
-        transactional_groups=_transactional_groups(spec),
+        transactional_groups=transactional_groups(spec),
     )
     roles: dict[RoleKey, Any] = {}
     for broker in spec.brokers:
@@ -245,7 +245,7 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     """Give the internal partitions that this cluster's names hash to."""
     count = spec.internal_partitions
     ids = dict(spec.topic_ids)
-    groups = dict(_transactional_groups(spec)).values()
+    groups = dict(transactional_groups(spec)).values()
     homes = [f"{TRANSACTION_STATE}-{partition_for(group_id, count)}" for group_id in groups]
     for a in spec.applications:
         if a.admin:
@@ -278,7 +278,7 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     return tuple(homes)
 
 
-def _transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
+def transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
     """Give the producers that are configured with their group's id, and that (KIP-447, first draft).
 
     It is for groups with generations, those of the classic protocol, the only one there was, and for the
@@ -370,7 +370,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         two_phase_commit=a.two_phase_commit,
         topics=TopicIds(looks_up=spec.look_up_topics),
         heartbeat_interval_ms=a.heartbeat_interval_ms,
-        group_id=dict(_transactional_groups(spec)).get(a.transactional_id, ""),
+        group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
     )
     if a.max_in_flight == 1:
         return made

@@ -20,7 +20,7 @@ from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel, Shown
 from kipviz.cluster.spec import CLASSIC, ApplicationSpec
-from kipviz.cluster.world import World, role_key
+from kipviz.cluster.world import World, role_key, transactional_groups
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -327,16 +327,17 @@ class Cards:
         )
 
     def _transaction(self, name: str) -> None:
-        home = self._home(TRANSACTION_STATE, name)
+        home = self._home_of_transactions(name)
         lane = f"B{self._leader(home)}"
 
         def parts(world: World) -> Parts:
             role = world.roles.get(role_key(world.image.leader_of(home), home))
             if not isinstance(role, TransactionCoordinator):
-                return (None, None)
-            return (role.transactions.get(name), role.loading)
+                return (None, None, "")
+            generation = coordinators.generation(role, name)
+            return (role.transactions.get(name), role.loading, generation)
 
-        def states(known: Any, loading: bool | None, taken: Any) -> Card:
+        def states(known: Any, loading: bool | None, _: str, taken: Any) -> Card:
             in_office = known is not None and loading is False
             return machines.rows({known.state.name: ""} if in_office else {}, taken or {})
 
@@ -361,7 +362,7 @@ class Cards:
         homes = []
         for app in self._spec.members:
             if app.transactional_id:
-                homes.append(self._home(TRANSACTION_STATE, app.transactional_id))
+                homes.append(self._home_of_transactions(app.transactional_id))
             if app.share:
                 keys = (self._key(app.group_id, source) for source in _sources(app))
                 homes += [self._home(SHARE_GROUP_STATE, key) for key in keys]
@@ -411,6 +412,10 @@ class Cards:
 
     def _home(self, topic: str, key: str) -> str:
         return f"{topic}-{partition_for(key, self._spec.internal_partitions)}"
+
+    def _home_of_transactions(self, name: str) -> str:
+        key = dict(transactional_groups(self._spec)).get(name, name)
+        return self._home(TRANSACTION_STATE, key)
 
     def _leader(self, partition: str) -> int:
         for placement in self._spec.placements:

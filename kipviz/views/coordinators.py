@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers import producer_groups
 from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import GroupMember
 from kipviz.brokers.context import Image
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster.clock import ms
 from kipviz.records.batches import NO_TIMESTAMP
@@ -66,7 +68,22 @@ def _member(member: GroupMember) -> tuple[str, str]:
     return words, "calm" if member.state == STABLE else "pending"
 
 
-def transaction(known: TransactionMetadata | None, loading: bool | None) -> Card:
+def generation(role: TransactionCoordinator, name: str) -> str:
+    """Say for which generation a producer has its identity, and what it was assigned in that one.
+
+    Nothing but for a producer with a group (KIP-447, first draft).
+    """
+    mine = role.assignments.get(name)
+    if mine is None:
+        return ""
+    seen = producer_groups.newest(role.assignments, mine.group_id)
+    over = f", over: {seen} was seen" if seen > mine.generation else ""
+    return f"{mine.generation} of {mine.group_id}{over}; has {listed(mine.assigned)}"
+
+
+def transaction(
+    known: TransactionMetadata | None, loading: bool | None, generation: str = ""
+) -> Card:
     """Give what the coordinator knows of one transactional id; `loading` is None without one."""
     if loading is None:
         return facts([("coordinator", "nobody", "gone")])
@@ -83,6 +100,8 @@ def transaction(known: TransactionMetadata | None, loading: bool | None) -> Card
         ("participants", ", ".join(map(short_name, known.partitions)) or "none", "calm"),
         ("markers sent", ", ".join(short_name(p) for p, _ in known.sent) or "none", "calm"),
     ]
+    if generation:
+        rows.append(("generation", generation, "warning" if ", over: " in generation else "calm"))
     if known.to_send:
         rows.append(("markers to send", ", ".join(map(short_name, known.to_send)), "warning"))
     if known.next_producer_id >= 0:

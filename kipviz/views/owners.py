@@ -71,6 +71,9 @@ def clients(app: Application) -> Card:
         ("error", producer.error or "none", "warning" if producer.error else "calm"),
         ("member", f"{consumer.member_id or 'none yet'} of {consumer.group_id}", "calm"),
     ]
+    if producer.group_id:
+        at = f"{producer.member_at_init[1]} of {producer.group_id}"
+        rows.append(("identity for generation", at, "calm"))
     if app.producer.prepared.has_transaction:
         rows.append(("prepared", str(app.producer.prepared), "pending"))
     rows += _database(app)

@@ -244,3 +244,19 @@ def test_a_consumer_of_the_classic_protocol_has_a_generation_once_it_has_joined(
     assert told[0] == "no member id yet, generation none"
     assert "C1.1, generation 2" in told
     assert not any("member epoch" in words for words in told)
+
+
+def test_the_coordinator_of_a_group_shows_generations_and_its_producers_know_theirs() -> None:
+    story = "kip-447-first-draft"
+    shown = at("Generation 3 reaches the transaction coordinator", story, story)
+    old, new = (facts(shown[f"transaction:{name}"]) for name in ("my-txn", "my-txn-2"))
+    assert old["state"] == "PREPARE_ABORT"
+    assert old["generation"] == "1 of my-group-4, over: 3 was seen; has src-0, src-1"
+    assert new["state"] == "unknown yet"
+    shown = at("app-2 goes on", story, story)
+    assert "generation" not in facts(at("app-2 goes on", story, "kafka")["transaction:my-txn"])
+    assert (
+        facts(shown["transaction:my-txn-2"])["generation"] == "3 of my-group-4; has src-0, src-1"
+    )
+    clients = next(facts(card) for key, card in shown.items() if key == "clients:app-2")
+    assert clients["identity for generation"] == "3 of my-group-4"
