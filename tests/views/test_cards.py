@@ -255,8 +255,6 @@ def test_the_coordinator_of_a_group_shows_generations_and_its_producers_know_the
     assert new["state"] == "unknown yet"
     shown = at("app-2 goes on", story, story)
     assert "generation" not in facts(at("app-2 goes on", story, "kafka")["transaction:my-txn"])
-    assert (
-        facts(shown["transaction:my-txn-2"])["generation"] == "3 of my-group-4; has src-0, src-1"
-    )
+    assert facts(shown["transaction:my-txn-2"])["generation"] == "3 of my-group-4; has src-0, src-1"
     clients = next(facts(card) for key, card in shown.items() if key == "clients:app-2")
     assert clients["identity for generation"] == "3 of my-group-4"
