@@ -104,6 +104,18 @@ API = (
         f"{TESTS}::test_producer_fencing",
     ),
     Row(
+        "2.3 transactionSession()",
+        "A producer gives the session that it has, or null if it is not transactional.",
+        OPEN,
+        note="an accessor: nothing in a run hangs on it",
+    ),
+    Row(
+        "2.3 a session and a transactional.id in the producer's configs",
+        "The page does not say what both together mean.",
+        OPEN,
+        note="here a bound producer has the name of its session",
+    ),
+    Row(
         "2.4 acknowledgeTransactionally(session, acknowledgments)",
         "A share consumer acknowledges within the session.",
         MODELLED,
@@ -207,6 +219,7 @@ ARCHITECTURE = (
         MODELLED,
         "brokers.authorizer.DRAFTS",
         test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
+        note="the table lacks AddOffsetsToTxn and TxnOffsetCommit, which 3.3 lets a session send",
     ),
     Row(
         "6.2 Session Sharing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.authorizer import DRAFTS, NEEDS, Operation, Resource
+from kipviz.brokers.authorizer import DRAFTS, NEEDS, OF_A_CLIENT, Operation, Resource
 from kipviz.clients.transaction_session import SENDERS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.session_config import SESSION
@@ -18,7 +18,7 @@ from kipviz.messages.transactions import EndTxnResponse
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs, session_programs
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.stories.kip_1310_beats import with_session
@@ -48,13 +48,30 @@ def verdicts(trace):
 # -- 7.1 Unit Tests that need a broker ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("under", ["kafka", "repaired", "kip-1310"])
-def test_backward_compatibility(under: str) -> None:
+def returned(trace):
+    """The calls that came back, and what they threw."""
+    return [
+        (e.call, e.raised) for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)
+    ]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize("under", ["repaired", "kip-1310"])
+def test_backward_compatibility(under: str, version: int) -> None:
     """The methods of KafkaProducer do the same, whatever a design says of sessions."""
-    trace, _ = played("kip-1310-streams-producer", under)
-    kafka, _ = played("kip-1310-streams-producer", "kafka")
+    story = scenario("kip-1310-streams-producer")
+    story = story.but(spec=story.spec.but(transaction_version=version))
+    trace, kafka = (story.play(design(name))[0] for name in (under, "kafka"))
     assert fingerprint(trace.world) == fingerprint(kafka.world)
     assert verdicts(trace) == [HOLDS, HOLDS]
+    assert returned(trace) == [
+        ("initTransactions", ""),
+        ("poll", ""),
+        ("beginTransaction", ""),
+        ("send", ""),
+        ("sendOffsetsToTransaction", ""),
+        ("commitTransaction", ""),
+    ]
 
 
 def test_epoch_fencing() -> None:
@@ -111,6 +128,10 @@ WITHOUT = [
 ]
 
 
+def test_there_is_a_suite_to_run_without_sessions() -> None:
+    assert len(WITHOUT) >= 40
+
+
 @pytest.mark.parametrize("name", WITHOUT)
 def test_legacy_producer(name: str) -> None:
     """No story without a session is touched by what a design says of sessions."""
@@ -150,9 +171,8 @@ def test_mixed_mode() -> None:
 
 # -- 6.1 Authorization --------------------------------------------------------------------------
 
-SAME = {"AddShareAcksToTxn": "TxnShareAcknowledge"}
-# AddPartitionsToTxn is sent by brokers under version 2: a client needs no ACL for it.
-OF_BROKERS = {"AddPartitionsToTxn"}
+# A client sends AddPartitionsToTxn below transaction version 2 only; a broker needs another right for it.
+SAME = {"AddShareAcksToTxn": "TxnShareAcknowledge", "AddPartitionsToTxn": OF_A_CLIENT}
 
 
 def test_the_acls_of_the_page_are_those_that_requests_need() -> None:
@@ -160,8 +180,6 @@ def test_the_acls_of_the_page_are_those_that_requests_need() -> None:
     assert len(rows) == 7
     for row in rows:
         name = SAME.get(row.request, row.request)
-        if name in OF_BROKERS:
-            continue
         needs = {(need.resource, need.operation) for need in NEEDS[name]}
         assert row.resource in {resource for resource, _ in needs}
         if row.operation:
@@ -171,9 +189,11 @@ def test_the_acls_of_the_page_are_those_that_requests_need() -> None:
 
 def test_every_request_of_the_acl_table_has_a_sender_in_the_table_of_senders() -> None:
     names = {row.request for row in SENDERS}
-    for row in DRAFTS:
-        if row.source.startswith("KIP-1310 6.1"):
-            assert SAME.get(row.request, row.request) in names
+    asked = {row.request for row in DRAFTS if row.source.startswith("KIP-1310 6.1")}
+    asked = {"TxnShareAcknowledge" if name == "AddShareAcksToTxn" else name for name in asked}
+    assert asked <= names
+    # What 3.3 lets a session send and 6.1 forgets: a right for the group, and to find a coordinator.
+    assert names - asked == {"FindCoordinator", "AddOffsetsToTxn", "TxnOffsetCommit"}
 
 
 def test_sharing_a_session_multiplies_no_identity() -> None:
