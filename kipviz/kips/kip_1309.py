@@ -6,6 +6,7 @@ from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 BROKER = "brokers/test_transaction_liveness.py::test_"
 STORIES = "scenarios/test_kip_1309.py::test_"
+PAGE = "55-kip-1309-and-two-stores"
 OURS = "the page has no fields, no key and no errors: our inference"
 
 KIP = Kip(
@@ -21,6 +22,7 @@ KIP = Kip(
             "kip-1309-dead-writer",
             BROKER + "a_heartbeat_is_heard_from_the_owner_only_and_changes_nothing",
             note=OURS,
+            page=PAGE,
         ),
         Row(
             "transaction.heartbeat.interval.ms",
@@ -38,6 +40,7 @@ KIP = Kip(
             "kip-1309-dead-writer",
             BROKER + "silence_aborts_and_fences_as_a_time_out_does",
             note="the three intervals are counted by a timed clock; untimed they may be over at any moment",
+            page=PAGE,
         ),
         Row(
             "transaction.timeout.ms stays",
@@ -46,6 +49,7 @@ KIP = Kip(
             "brokers.transaction_coordinator.on_timeout",
             "kip-1309-dead-writer",
             BROKER + "the_time_limit_runs_beside_it",
+            page=PAGE,
         ),
         Row(
             "ACL",
@@ -71,6 +75,7 @@ KIP = Kip(
             "kip-1309-two-settings",
             STORIES + "the_two_settings_fit_together_in_two_readings_of_four",
             note="the two texts contradict each other: two slots, and a run for each reading",
+            page=PAGE,
         ),
         Row(
             "Who beats when the writer is not the committer",
@@ -80,6 +85,7 @@ KIP = Kip(
             "kip-1309-committer-beats",
             STORIES + "a_committer_may_beat_in_the_name_of_a_dead_writer",
             note="no text says so; that any process with the identity may is our inference",
+            page=PAGE,
         ),
         Row(
             "Nobody beats",
@@ -88,6 +94,7 @@ KIP = Kip(
             "brokers.transaction_liveness.on_timer",
             "kip-1309-nobody-beats",
             STORIES + "what_a_checkpoint_counts_as_written_is_aborted_when_nobody_beats",
+            page=PAGE,
         ),
         Row(
             "The interval of whoever resumes",
@@ -97,6 +104,7 @@ KIP = Kip(
             "kip-1309-other-interval",
             STORIES + "a_committer_with_an_interval_of_its_own_is_given_up_while_it_lives",
             note="no text speaks of it",
+            page=PAGE,
         ),
     ),
 )

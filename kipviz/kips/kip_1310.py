@@ -7,6 +7,8 @@ from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 SESSION = "clients.transaction_session"
 BINDING = "clients.binding"
 PAGE = "50-kip-1310"
+# Two stores, versions below 2, close() and configurations.
+SECOND_PAGE = "55-kip-1309-and-two-stores"
 TESTS = "clients/test_transaction_session.py"
 SHARE = "kip-1310-share-session"
 
@@ -34,6 +36,7 @@ API = (
         "kip-1310-complete",
         f"{TESTS}::test_a_session_completes_what_it_prepared_as_the_state_says",
         note="what prepareTransaction() needs, transaction.two.phase.commit.enable, is not in 2.2",
+        page=SECOND_PAGE,
     ),
     Row(
         "2.1 initialize() after a crash",
@@ -43,6 +46,7 @@ API = (
         "kip-1310-small-initialize",
         "scenarios/test_session_two_phase.py::test_which_recovery_of_a_session_survives_a_crash_at_every_point",
         note="with keepPreparedTxn (not on the page) it holds: kip-1310-small-keeps",
+        page=SECOND_PAGE,
     ),
     Row(
         "2.1 addPartitionsToTransaction",
@@ -85,6 +89,7 @@ API = (
         "kip-1310-close",
         f"{TESTS}::test_what_close_does_with_an_open_transaction_is_a_question_of_design",
         note="a slot (session_close): today's producer aborts what is not prepared",
+        page=SECOND_PAGE,
     ),
     Row(
         "2.2 Configuration",
@@ -102,6 +107,19 @@ API = (
         f"{BINDING}.why_not_now",
         SHARE,
         f"{TESTS}::test_producer_fencing",
+    ),
+    Row(
+        "2.1 thread-safe",
+        "Calls of several threads of one process on one session.",
+        OPEN,
+        note="a process has one application thread here; the page does not say what a race of calls does",
+    ),
+    Row(
+        "2.2 No new wire protocol RPCs",
+        "The page's own table 3.3 has two requests that nobody sends today.",
+        MODELLED,
+        f"{SESSION}.SENDERS",
+        test="scenarios/test_session_plan.py::test_two_requests_of_the_table_are_new",
     ),
     Row(
         "2.3 transactionSession()",
@@ -230,9 +248,25 @@ ARCHITECTURE = (
     ),
 )
 CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
+# What a row of the test plan is about, where it is one function or class.
+HANDLERS = {
+    "Session Lifecycle": f"{SESSION}.TransactionSession",
+    "Session Resume": f"{SESSION}.resume",
+    "Producer Fencing": f"{BINDING}.why_not_now",
+    "Backward Compatibility": "clients.producer.Producer",
+    "Epoch Fencing": "brokers.transaction_coordinator.on_init_producer_id",
+    "Resume and commit from different process": f"{SESSION}.resume",
+    "Legacy Producer": "clients.producer.Producer",
+}
 TEST_PLAN = (
     *(
-        Row(f"7 {name}", says, MODELLED, f"{BINDING}.settle", test=f"{file}::{test}")
+        Row(
+            f"7 {name}",
+            says,
+            MODELLED,
+            HANDLERS.get(name, f"{BINDING}.settle"),
+            test=f"{file}::{test}",
+        )
         for name, says, file, test in (
             (
                 "Session Lifecycle",
@@ -291,6 +325,7 @@ TEST_PLAN = (
         note="a third of the session time-out is the interval of KIP-1309: our inference",
     ),
 )
+ON_SECOND_PAGE = ("complete", "small-", "empty-commit", "unnamed-partition")
 LEFT_OPEN = tuple(
     Row(
         f"open: {clause}",
@@ -298,7 +333,7 @@ LEFT_OPEN = tuple(
         MODELLED,
         handler,
         f"kip-1310-{story}",
-        page=PAGE,
+        page=SECOND_PAGE if story.startswith(ON_SECOND_PAGE) else PAGE,
         note="our inference",
     )
     for clause, says, handler, story in (

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.authorizer import DRAFTS, NEEDS, OF_A_CLIENT, Operation, Resource
-from kipviz.clients.transaction_session import SENDERS
+from kipviz.clients.transaction_session import NOBODY, SENDERS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.session_config import SESSION
 from kipviz.core.trace import Trace
@@ -14,6 +14,8 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import EndTxnResponse
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.placement import TRANSACTION_STATE
@@ -194,6 +196,13 @@ def test_every_request_of_the_acl_table_has_a_sender_in_the_table_of_senders() -
     assert asked <= names
     # What 3.3 lets a session send and 6.1 forgets: a right for the group, and to find a coordinator.
     assert names - asked == {"FindCoordinator", "AddOffsetsToTxn", "TxnOffsetCommit"}
+
+
+def test_two_requests_of_the_table_are_new() -> None:
+    """KIP-1310 2.2 says that no request is; both are of other drafts."""
+    new = [row.request for row in SENDERS if row.today == NOBODY]
+    assert new == [TxnHeartbeat.__name__, TxnShareAcknowledge.__name__]
+    assert {TxnHeartbeat.STATUS, TxnShareAcknowledge.STATUS} == {"draft"}
 
 
 def test_sharing_a_session_multiplies_no_identity() -> None:
