@@ -46,6 +46,16 @@ class BrokerSettings(Value, frozen=True):
     share_sessions_max: int = 2_000
     producer_ids_expire: bool = False
 
+    @property
+    def why_not(self) -> str | None:
+        """Say which settings no broker starts with, None if one does (ShareGroupConfig.validate)."""
+        if self.share_sessions_max >= self.share_group_max_size:
+            return None
+        return (
+            f"group.share.max.share.sessions ({self.share_sessions_max}) has to be at least "
+            f"group.share.max.size ({self.share_group_max_size})"
+        )
+
 
 EARLIEST, LATEST = "earliest", "latest"
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"

@@ -5,8 +5,8 @@ a simulated one are read by the same code. There is one broker, number 1, which 
 logs do not say who led what.
 
 NOT MODELLED: what no log holds. There are no clients, no messages and no timers; locks of share groups
-are in their leader's memory alone. What stands in the logs counts as replicated. Records of groups of
-the classic protocol, and of streams groups, are passed over.
+are in their leader's memory alone, and so is what a group of the classic protocol does between two
+generations. What stands in the logs counts as replicated. Records of streams groups are passed over.
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ def check(spec: ClusterSpec) -> None:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
-    wrong = why_no_clock(spec.clock)
+    wrong = why_no_clock(spec.clock) or spec.settings.why_not
     if wrong is not None:
         raise BadSpec(wrong)
     wrong = why_no_durations(spec.durations)

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from kipviz.brokers.partition_log import forget
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import dispatch
 from kipviz.cluster.rebuilt import BROKER, RebuiltModel, spec_of
@@ -28,6 +29,7 @@ from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
+from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
@@ -36,7 +38,7 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
-from kipviz.recordings.evidence import Evidence
+from kipviz.recordings.evidence import Evidence, elections_of
 from kipviz.recordings.fetching import UNKNOWN_SESSION, Fetching, answers
 from kipviz.recordings.finding import said_of, sought
 from kipviz.recordings.given_ids import GivenIds
@@ -108,12 +110,16 @@ class Acceptor:
         self._identities = leaders.identities_of(self._entries)
         self._node = evidence.node
         self._indexed = evidence.indexed
-        self._given = GivenIds(self.exchanges, evidence.first_producer_id)
-        self._fetching = Fetching(self.exchanges, self.names)
+        self._producer_expiry_ms = evidence.producer_expiry_ms
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
-        first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
-        self._skipped = sum(entry.at_ms < first for entry in self._entries)
+        try:
+            self._given = GivenIds(self.exchanges, evidence.first_producer_id)
+            self._fetching = Fetching(self.exchanges, self.names)
+            self._skipped = self._before_all()
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
+            why = f"A request or its answer lacks what its API has ({problem!r})."
+            raise RecordingError(self._file, 0, why) from problem
         spec = _spec(evidence)
         self._model = RebuiltModel(spec, *rules, self._entries, self._skipped)
         waiting = spec.but(settings=spec.settings.but(targets_wait=True))
@@ -126,6 +132,26 @@ class Acceptor:
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
         ]
         self._joining = self._follow(self.exchanges)
+
+    def _before_all(self) -> int:
+        """Count the entries that were written before the first request: those that no request brought.
+
+        The time of a producer's batch is when it was made, and its request may have been sent much later.
+        """
+        first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
+        brought = {
+            (one.partition, one.at): True
+            for exchange in self.exchanges
+            for one in self._produced(exchange)
+        }
+        places = ((entry.partition, entry.batch.base_offset) for entry in self._entries)
+        times = [
+            entry.at_ms
+            for entry, place in zip(self._entries, places, strict=True)
+            if place in brought
+        ]
+        first = min((first, *times))
+        return sum(entry.at_ms < first for entry in self._entries)
 
     def asked(self) -> tuple[Asked, ...]:
         """Ask for every answer.
@@ -147,7 +173,7 @@ class Acceptor:
         roles = [world.roles for world in self._worlds]
         contexts = [(*each, known) for each, known in zip(self._contexts, roles, strict=True)]
         try:
-            return Joining(exchanges, contexts)
+            return Joining(exchanges, contexts, elections_of(self._entries))
         except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
             why = f"A request of a member of a group lacks what it has ({problem!r})."
             raise RecordingError(self._file, 0, why) from problem
@@ -305,6 +331,8 @@ class Acceptor:
             key = dispatch.role_for(message, BROKER, world.image)
             if isinstance(message, InitProducerId):
                 yield from self._initialized(at, leveled, message, exchange)
+            elif isinstance(message, DescribeProducers):
+                yield from self._remembering(at, leveled, message.partition, exchange)
             elif isinstance(message, OffsetCommit | TxnOffsetCommit):
                 yield from self._grouped(leveled, message, exchange)
             else:
@@ -312,6 +340,23 @@ class Acceptor:
             role: Any = world.roles.get(key)
             if hasattr(role, "loading"):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _remembering(
+        self, at: int, world: World, partition: str, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds in which a log has forgotten producers that were silent, and has not yet."""
+        yield world
+        heard: dict[int, int] = {}
+        for entry in self._entries[: at + self._skipped]:
+            if entry.partition == partition:
+                heard[entry.batch.producer_id] = entry.at_ms
+        log = world.logs[partition]
+        for producer_id, last_ms in heard.items():
+            silent = exchange.answered_ms - last_ms >= self._producer_expiry_ms
+            known = log.producers.get(producer_id)
+            if silent and known is not None and known.transaction_first_offset < 0:
+                log = forget(log, producer_id)
+                yield world.but(logs=world.logs.set(partition, log))
 
     def _grouped(
         self, world: World, message: OffsetCommit | TxnOffsetCommit, exchange: Exchange

@@ -39,6 +39,8 @@ GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     ),
     "share.renew.acknowledge.enable": ("renew_acknowledge_enable", lambda value: value == "true"),
 }
+# producer.id.expiration.ms: a day.
+PRODUCER_EXPIRY_MS = 86_400_000
 # What a topic has to be set to before a broker copies dead letters to it.
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 # index.interval.bytes: a log that is shorter has no entry in its index.
@@ -52,7 +54,8 @@ class Evidence(Value, frozen=True):
     `topics` are (topic, id), `partitions` those that can be asked about, `levels` the levels of
     transaction.version that there may have been, and `file` is where the exchanges stand. `node` is
     the broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of
-    offsets, and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead letters.
+    offsets, and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead letters, and
+    after `producer_expiry_ms` of silence a log forgets a producer.
     """
 
     file: str
@@ -67,6 +70,7 @@ class Evidence(Value, frozen=True):
     indexed: tuple[str, ...] = ()
     first_producer_id: int | None = None
     dead_letter_topics: tuple[str, ...] = ()
+    producer_expiry_ms: int = PRODUCER_EXPIRY_MS
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
 
 
@@ -94,6 +98,7 @@ def of_recording(folder: Path) -> Evidence:
         _indexed(partitions_in(folder)),
         0,
         _dead_letter_topics(recording),
+        int(recording.settings.get("producer.id.expiration.ms") or PRODUCER_EXPIRY_MS),
         _levels(recording),
     )
 
@@ -125,6 +130,19 @@ def of_broker(
         _settings(settings.items()),
         indexed=_indexed(folders),
     )
+
+
+def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Give between which times each partition got a leader: its batch before and the first one after."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    last: dict[str, Entry] = {}
+    for entry in entries:
+        before = last.get(entry.partition)
+        if before is None or entry.leader_epoch > before.leader_epoch:
+            began = 0 if before is None else before.at_ms
+            found.setdefault(entry.partition, []).append((began, entry.at_ms))
+        last[entry.partition] = entry
+    return {partition: tuple(times) for partition, times in found.items()}
 
 
 def _indexed(folders: Iterable[Path]) -> tuple[str, ...]:

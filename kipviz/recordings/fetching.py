@@ -3,6 +3,7 @@
 A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out
 those of which there is nothing to tell: no records, and neither a new high watermark nor a new log start.
 Source: FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions.
+A reader that knows an older leader than another one does may be fenced.
 NOT MODELLED: sizes. How far a read got decides which aborted transactions it tells; a log that is shorter
 than index.interval.bytes has no index, and then it is all of them from the offset on. Of a longer one any
 of the transactions that begin first are accepted.
@@ -31,12 +32,16 @@ NO_LIST = None
 
 
 class Reading(Value, frozen=True):
-    """Where a reader is in a partition; the marks are those that its session was told last."""
+    """Where a reader is in a partition; the marks are those that its session was told last.
+
+    `is_behind` says that it knows an older leader than somebody else who reads there.
+    """
 
     offset: int
     committed: bool
     high_watermark: int = UNKNOWN
     log_start: int = UNKNOWN
+    is_behind: bool = False
 
 
 class Read(Value, frozen=True):
@@ -53,10 +58,11 @@ class Fetching:
     def __init__(self, exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> None:
         self._names = names
         self._before: dict[int, tuple[bool, dict[str, Reading]]] = {}
+        newest = _newest(exchanges, names)
         sessions: dict[int, dict[str, Reading]] = {}
         for number, exchange in enumerate(exchanges):
             if exchange.api == "FETCH":
-                self._before[number] = _asked(exchange, names, sessions)
+                self._before[number] = _asked(exchange, names, sessions, newest)
                 told = _marked(self._before[number][1], exchange.response, names)
                 sessions[exchange.response.get("sessionId", 0)] = told
 
@@ -99,6 +105,8 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
         yield whole[:MARKS]
         return
     yield FORGOTTEN
+    if reading.is_behind:
+        yield _said("FENCED_LEADER_EPOCH", -1, -1, -1)
     if not log.start_offset <= reading.offset <= log.end_offset:
         yield _said("OFFSET_OUT_OF_RANGE", -1, -1, -1)
         return
@@ -125,7 +133,10 @@ def _aborted(log: PartitionLog, reading: Reading, *, indexed: bool) -> Iterator[
 
 
 def _asked(
-    exchange: Exchange, names: Mapping[str, str], sessions: Mapping[int, dict[str, Reading]]
+    exchange: Exchange,
+    names: Mapping[str, str],
+    sessions: Mapping[int, dict[str, Reading]],
+    newest: Mapping[str, int],
 ) -> tuple[bool, dict[str, Reading]]:
     """Give whether a fetch goes on with a session, and its partitions; none of one nobody knows."""
     said = exchange.request
@@ -142,9 +153,24 @@ def _asked(
         for part in topic["partitions"]:
             place = _place(topic, part, names)
             before = partitions.get(place, Reading(0, committed=False))
-            offset = part["fetchOffset"]
-            partitions[place] = before.but(offset=offset, committed=_committed(exchange))
+            partitions[place] = before.but(
+                offset=part["fetchOffset"],
+                committed=_committed(exchange),
+                is_behind=part.get("currentLeaderEpoch", UNKNOWN) < newest[place],
+            )
     return within, partitions
+
+
+def _newest(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[str, int]:
+    """Give the newest leader epoch of each partition that a reader names; no log tells it."""
+    found: dict[str, int] = {}
+    for exchange in exchanges:
+        for topic in exchange.request["topics"] if exchange.api == "FETCH" else ():
+            for part in topic["partitions"]:
+                place = _place(topic, part, names)
+                epoch = part.get("currentLeaderEpoch", UNKNOWN)
+                found[place] = max(found.get(place, UNKNOWN), epoch)
+    return found
 
 
 def _committed(exchange: Exchange) -> bool:

@@ -3,10 +3,11 @@
 Between two generations such a group is in its coordinator's memory alone. So the coordinator of the model
 is handed what the recorded one was handed, in the same order, and every answer is held against the
 recording. What a request log does not tell happens in the model wherever that explains the next answer: a
-session runs out, a rebalance or the wait for an assignment takes too long, the first generation begins.
+session runs out, a rebalance or the wait for an assignment takes too long, the first generation begins,
+a new coordinator goes on from the log.
 
 A member is called by the name that it got in the recording; that name begins with its client.id or its
-group.instance.id. NOT MODELLED: the first members of a group in a version before 4 of JoinGroup, which
+group.instance.id. NOT MODELLED: a group that is between two generations when the first request comes; the first members of a group in a version before 4 of JoinGroup, which
 are given no name to come back with; which of several members leads after a leader has left (Kafka goes
 by the order of a hash table); other assignors than the first that a member names.
 """
@@ -24,6 +25,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.classic_groups import NO_MEMBER
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.recordings.join_sayings import asked_of, recorded_of, said_of
 from kipviz.recordings.recorded import Exchange
@@ -47,29 +49,40 @@ ROUNDED_MS = 1
 # One request may name several members.
 MOST_MEMBERS = 1_000
 Place = tuple[str, str]
+# Between which times a partition got a leader: its last batch before, its first batch after.
+Election = tuple[int, int]
+OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 class Follower(Part, frozen=True, dict=True):
     """One way in which it may have gone so far.
 
     `coordinators` has the coordinator of each partition, `names` what the model calls a member of a group,
-    `answers` those that were not compared yet.
+    `answers` those that were not compared yet; `terms` counts the leaders that a partition has had.
     """
 
     coordinators: Table[str, GroupCoordinator] = Table.of()
     names: Table[Place, str] = Table.of()
     answers: Table[int, Message] = Table.of()
+    terms: Table[str, int] = Table.of()
 
 
 class Joining:
     """What the members of classic groups asked of one broker, and how it may have answered."""
 
     def __init__(
-        self, exchanges: tuple[Exchange, ...], contexts: list[tuple[int, Context, Any]]
+        self,
+        exchanges: tuple[Exchange, ...],
+        contexts: list[tuple[int, Context, Any]],
+        elections: dict[str, tuple[Election, ...]],
     ) -> None:
-        """Keep the exchanges; `contexts` are times with the context and the roles at that time."""
+        """Keep the exchanges; `contexts` are times with the context and the roles at that time.
+
+        `elections` has for each partition between which times it got a leader.
+        """
         self._exchanges = exchanges
         self._contexts = contexts
+        self._elections = elections
         self._asked = {
             number: tuple(asked_of(exchange))
             for number, exchange in enumerate(exchanges)
@@ -82,8 +95,11 @@ class Joining:
     def _followed(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and say of each answer whether the model can give it."""
         exchanges = self._exchanges
-        waiting = sorted(self._asked, key=lambda n: exchanges[n].received_ms)
-        for number in sorted(self._asked, key=lambda n: exchanges[n].answered_ms):
+        refused = {n: v for n in self._asked for v in self._out_of_office(n)}
+        asked = [n for n in self._asked if n not in refused]
+        waiting = sorted(asked, key=lambda n: exchanges[n].received_ms)
+        yield from refused.values()
+        for number in sorted(asked, key=lambda n: exchanges[n].answered_ms):
             at = exchanges[number].answered_ms
             early = [n for n in waiting if exchanges[n].received_ms < at or n == number]
             late = [
@@ -103,6 +119,30 @@ class Joining:
                 ways |= dict.fromkeys(found)
         for way in ways:
             yield _named(way)
+
+    def _out_of_office(self, number: int) -> Iterator[Asked]:
+        """Accept that a request is refused by who is not in office yet: nothing comes of it."""
+        exchange, askings = self._exchanges[number], self._asked[number]
+        shard, _, coordinator = self._office(Follower(), number)
+        if coordinator is None or not self._elected(shard, number):
+            return
+        for asking in askings:
+            recorded = recorded_of(exchange, asking)
+            message = asking.message(str)
+            for error in OUT_OF_OFFICE:
+                said = said_of(classic_membership.refusal(message, error), {})
+                if said == recorded:
+                    about = f"{asking.group_id} {asking.member_id or asking.named}"
+                    yield Asked(number, exchange.api, about, recorded, (said,))
+
+    def _elected(self, shard: str, number: int) -> tuple[int, ...]:
+        """Give the elections of a partition that may be while a request is under way."""
+        exchange = self._exchanges[number]
+        return tuple(
+            which
+            for which, (begin, end) in enumerate(self._elections.get(shard, ()))
+            if begin <= exchange.answered_ms and exchange.received_ms <= end
+        )
 
     # -- one thing after the other -----------------------------------------------------------------
 
@@ -158,6 +198,16 @@ class Joining:
         first = self._contexts[0][2].get((found.broker, "group_coordinator", shard))
         here = roles.get((found.broker, "group_coordinator", shard))
         return shard, found, None if here is None else (first or here)
+
+    def _loaded(self, shard: str, at_ms: int) -> GroupCoordinator:
+        """Give the coordinator of a partition as the log has it at a time."""
+        found, broker = self._contexts[0][2], self._contexts[0][1].broker
+        for began, _, roles in self._contexts:
+            if began > at_ms:
+                break
+            found = roles
+        loaded: GroupCoordinator = found[broker, "group_coordinator", shard]
+        return loaded
 
     def _carried_out(self, way: Follower, shard: str, done: Effects, on: Context) -> Follower:
         """Do what the coordinator wants: what it writes is replicated at once."""
@@ -236,6 +286,13 @@ class Joining:
         for delay in classic_membership.delays(coordinator):
             done = classic_membership.on_delay(coordinator, delay, on)
             yield self._carried_out(way, shard, done, on)
+        for which in self._elected(shard, number):
+            if which >= way.terms.get(shard, 0) and which:
+                loaded = self._loaded(shard, self._elections[shard][which][0])
+                yield way.but(
+                    coordinators=way.coordinators.set(shard, loaded),
+                    terms=way.terms.set(shard, which + 1),
+                )
         for timer in classic_membership.timers(coordinator, on):
             done = classic_membership.on_timer(coordinator, timer, on)
             yield self._carried_out(way, shard, done, on)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import (
@@ -177,6 +178,10 @@ def test_two_applications_of_one_name_are_refused() -> None:
                 "app-1 takes part in a two-phase commit, which has no time limit: "
                 "leave transaction_timeout_ms as it is"
             ),
+        ),
+        (
+            SPEC.but(settings=BrokerSettings(share_sessions_max=1)),
+            "group.share.max.share.sessions (1) has to be at least group.share.max.size (200)",
         ),
         (
             SPEC.but(applications=(APP.but(instance_id="i1"),)),

@@ -57,6 +57,7 @@ def test_the_recordings_ask_every_kind_of_question_and_for_refusals_too() -> Non
         "INVALID_SHARE_SESSION_EPOCH",
         "INVALID_TRANSACTION_TIMEOUT",
         "NON_EMPTY_GROUP",
+        "SHARE_SESSION_LIMIT_REACHED",
         "SHARE_SESSION_NOT_FOUND",
     }
     of_offsets = {value for each in asked if each.api in OFFSETS for _, value in each.recorded}
@@ -115,6 +116,20 @@ def test_an_answer_with_any_number_changed_is_one_that_the_model_cannot_give(nam
         for answer in changed(exchange.response):
             other = exchange.but(response=answer)
             assert refused(acceptor, number, other), (number, exchange.api, answer)
+
+
+def test_a_log_forgets_only_producers_that_were_silent_for_as_long_as_is_set() -> None:
+    evidence = of_recording(RELEASE / "silent-producer")
+    told = [a for a in Acceptor(evidence).asked() if a.api == "DESCRIBE_PRODUCERS"]
+    assert [len(dict(each.recorded)["producers"]) for each in told] == [2, 1, 0, 2]
+    assert all(each.accepted for each in told)
+    patient = Acceptor(evidence.but(producer_expiry_ms=86_400_000)).asked()
+    assert [a.accepted for a in patient if a.api == "DESCRIBE_PRODUCERS"] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_an_exchange_that_lacks_a_field_is_refused_with_its_number() -> None:

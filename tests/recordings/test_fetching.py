@@ -66,6 +66,13 @@ def test_a_reader_behind_the_end_is_told_that_it_is_out_of_range() -> None:
     assert said(10)[-1][:1] == (("error", "OFFSET_OUT_OF_RANGE"),)
 
 
+def test_a_reader_may_be_fenced_only_if_another_one_knows_a_newer_leader() -> None:
+    fenced = ("error", "FENCED_LEADER_EPOCH")
+    behind = Read("p-0", Reading(0, committed=True, is_behind=True), ())
+    assert fenced in [said[0] for said in answers(LOG, behind, indexed=False)]
+    assert fenced not in [each[0] for each in said(0)]
+
+
 def test_the_recorded_reader_hears_of_aborted_transactions_of_an_open_one_and_of_nothing() -> None:
     asked = [a for a in Acceptor(of_recording(READER)).asked() if a.api == "FETCH"]
     assert all(each.accepted for each in asked)

@@ -10,14 +10,20 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.evidence import Evidence, of_recording
+from kipviz.recordings.evidence import Evidence, elections_of, of_recording
 from kipviz.recordings.joining import JOINING
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from tests.recordings.changed import changed
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
-FOLLOWED = ["classic-members", "classic-static", "group-answers", "older-client-members"]
+FOLLOWED = [
+    "classic-members",
+    "classic-static",
+    "group-answers",
+    "groups-restart",
+    "older-client-members",
+]
 
 
 def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
@@ -58,6 +64,15 @@ def test_the_recordings_have_what_can_become_of_a_member() -> None:
         "UNKNOWN_MEMBER_ID",
         "FENCED_INSTANCE_ID",
     }
+
+
+def test_a_group_goes_on_from_the_log_after_a_restart() -> None:
+    """Who joins then is in the next generation, and who is refused by nobody in office comes again."""
+    evidence = of_recording(RELEASE / "groups-restart")
+    assert len(elections_of(evidence.entries)["__consumer_offsets-7"]) == 2
+    verdicts = Acceptor(evidence).joined()
+    generations = [dict(v.recorded).get("generation", 0) for v in verdicts]
+    assert max(generations) >= 3
 
 
 @pytest.mark.parametrize("name", FOLLOWED)

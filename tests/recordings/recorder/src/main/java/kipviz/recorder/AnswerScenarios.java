@@ -80,7 +80,7 @@ final class AnswerScenarios {
                 few, AnswerScenarios::groups),
             new Scenario("share-answers",
                 "What the leader of a share-partition answers to wrong session epochs and acknowledgements.",
-                Map.of(), AnswerScenarios::shares));
+                Map.of("group.share.max.share.sessions", "1", "group.share.max.size", "1"), AnswerScenarios::shares));
     }
 
     // -- transactions ------------------------------------------------------------------------------
@@ -484,7 +484,9 @@ final class AnswerScenarios {
             one.fetch(7, 0, 3, 3, 4);
             one.fetch(8, 10, 3, 3, 3);
             one.acknowledge(9, 2, 2, 4);
-            new Hand(hand, topic, Uuid.randomUuid().toString()).fetch(1, 10);
+            Hand other = new Hand(hand, topic, Uuid.randomUuid().toString());
+            other.fetch(1, 10);
+            other.fetch(0, 10);
             one.fetch(10, 10);
             one.acknowledge(-1, 3, 3, 1);
             one.acknowledge(11, 2, 2, 1);

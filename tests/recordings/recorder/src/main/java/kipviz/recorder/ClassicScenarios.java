@@ -22,6 +22,7 @@ final class ClassicScenarios {
 
     private static final String ID = "my-txn";
     private static final String GROUP = "my-group-4";
+    private static final String YOUNG_GROUP = "my-group-5";
     private static final int PARTITIONS = 3;
 
     private ClassicScenarios() {
@@ -34,7 +35,39 @@ final class ClassicScenarios {
                 Map.of(), ClassicScenarios::members),
             new Scenario("classic-static",
                 "Members with a group.instance.id: one is started again, one is fenced, one is removed, one never returns.",
-                Map.of(), ClassicScenarios::named));
+                Map.of(), ClassicScenarios::named),
+            new Scenario("groups-restart",
+                "The broker restarts under a group of the classic protocol and one of KIP-848: both go on from the log.",
+                Map.of(), ClassicScenarios::restarted));
+    }
+
+    private static void restarted(Broker broker, Recording recording) throws Exception {
+        start(recording);
+        recording.awaitCoordinators(null, YOUNG_GROUP);
+        Map<String, KafkaConsumer<String, String>> classic = new TreeMap<>();
+        Map<String, KafkaConsumer<String, String>> young = new TreeMap<>();
+        Map<String, String> newer = Map.of("group.id", YOUNG_GROUP, "group.protocol", "consumer",
+            "isolation.level", "read_committed");
+        try {
+            join(broker, recording, classic, "member-1", Map.of());
+            join(broker, recording, classic, "member-2", Map.of());
+            commit(recording, "member-1", classic.get("member-1"), 3);
+            young.put("member-3", Clients.consumer(broker, "member-3", newer));
+            recording.call("member-3", "subscribe", Map.of("topics", List.of("src")),
+                () -> young.get("member-3").subscribe(List.of("src")));
+            share(recording, young);
+            commit(recording, "member-3", young.get("member-3"), 4);
+            recording.call("broker", "restart", Map.of(), broker::restart);
+            share(recording, classic);
+            share(recording, young);
+            commit(recording, "member-2", classic.get("member-2"), 5);
+            commit(recording, "member-3", young.get("member-3"), 6);
+            leave(recording, classic, "member-1");
+            share(recording, classic);
+        } finally {
+            classic.values().forEach(KafkaConsumer::close);
+            young.values().forEach(KafkaConsumer::close);
+        }
     }
 
     private static void members(Broker broker, Recording recording) throws Exception {

@@ -24,7 +24,46 @@ final class ReaderScenarios {
                 Map.of(), ReaderScenarios::reader),
             new Scenario("idempotent",
                 "Two idempotent producers without a transactional id; an operator sees what the log knows of them.",
-                Map.of(), ReaderScenarios::idempotent));
+                Map.of(), ReaderScenarios::idempotent),
+            new Scenario("silent-producer",
+                "A partition forgets producers that were silent; one without a transactional id goes on where it was.",
+                Map.of("producer.id.expiration.ms", "2000", "producer.id.expiration.check.interval.ms", "500"),
+                ReaderScenarios::silent));
+    }
+
+    private static void silent(Broker broker, Recording recording) throws Exception {
+        Clients.topics(recording, "src", "output-A");
+        recording.awaitCoordinators(ID, null);
+        recording.watch(ID);
+        Map<String, Object> settings = Map.of("bootstrap.servers", broker.address, "client.id", "operator");
+        try (Admin operator = Admin.create(settings);
+             KafkaProducer<String, String> plain = Clients.producer(broker, "producer-1", Map.of("linger.ms", "0"));
+             KafkaProducer<String, String> producer = Clients.producer(broker, "app-producer",
+                 Map.of("transactional.id", ID, "linger.ms", "0"))) {
+            recording.call("app-producer", "initTransactions", Map.of(), producer::initTransactions);
+            for (String value : List.of("one", "two")) {
+                send(recording, "producer-1", plain, value);
+                transaction(recording, producer, value + " in a transaction", true);
+            }
+            recording.call("app-producer", "beginTransaction", Map.of(), producer::beginTransaction);
+            send(recording, "app-producer", producer, "left open");
+            known(recording, operator);
+            recording.call("observer", "sleep", Map.of("ms", 5000), () -> Thread.sleep(5000));
+            known(recording, operator);
+            recording.call("app-producer", "commitTransaction", Map.of(), producer::commitTransaction);
+            TransactionScenarios.settle(recording, ID, "CompleteCommit");
+            recording.call("observer", "sleep", Map.of("ms", 5000), () -> Thread.sleep(5000));
+            known(recording, operator);
+            send(recording, "producer-1", plain, "three");
+            transaction(recording, producer, "three in a transaction", true);
+            known(recording, operator);
+        }
+    }
+
+    private static void known(Recording recording, Admin operator) throws Exception {
+        recording.call("operator", "describeProducers", Map.of("partition", "output-A-0"),
+            () -> operator.describeProducers(List.of(OUTPUT)).partitionResult(OUTPUT).get()
+                .activeProducers().size(), found -> found);
     }
 
     private static void reader(Broker broker, Recording recording) throws Exception {
@@ -66,9 +105,7 @@ final class ReaderScenarios {
                 send(recording, "producer-1", one, value);
                 send(recording, "producer-2", other, value + " and one");
             }
-            recording.call("operator", "describeProducers", Map.of("partition", "output-A-0"),
-                () -> operator.describeProducers(List.of(OUTPUT)).partitionResult(OUTPUT).get()
-                    .activeProducers().size(), found -> found);
+            known(recording, operator);
         }
     }
 
