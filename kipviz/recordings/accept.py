@@ -17,14 +17,15 @@ producer had before is in the coordinator's memory: the model is asked with it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
 from kipviz.brokers.partition_log import forget
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import dispatch
-from kipviz.cluster.rebuilt import BROKER, RebuiltModel, spec_of
+from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel, spec_of
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
@@ -106,6 +107,10 @@ class Acceptor:
         self._levels = evidence.levels
         self._configs = evidence.configs
         self._entries = evidence.entries
+        # A merge of logs goes by their times.
+        self._times = [entry.at_ms for entry in self._entries]
+        self._places = {(e.partition, e.batch.base_offset): n for n, e in enumerate(self._entries)}
+        self._terms = _terms(self._entries)
         self._batches = leaders.batches_of(self._entries)
         self._identities = leaders.identities_of(self._entries)
         self._node = evidence.node
@@ -139,19 +144,13 @@ class Acceptor:
         The time of a producer's batch is when it was made, and its request may have been sent much later.
         """
         first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
-        brought = {
-            (one.partition, one.at): True
+        brought = [
+            self._places[one.partition, one.at]
             for exchange in self.exchanges
             for one in self._produced(exchange)
-        }
-        places = ((entry.partition, entry.batch.base_offset) for entry in self._entries)
-        times = [
-            entry.at_ms
-            for entry, place in zip(self._entries, places, strict=True)
-            if place in brought
+            if (one.partition, one.at) in self._places
         ]
-        first = min((first, *times))
-        return sum(entry.at_ms < first for entry in self._entries)
+        return bisect_left(self._times, min((first, *(self._times[at] for at in brought))))
 
     def asked(self) -> tuple[Asked, ...]:
         """Ask for every answer.
@@ -260,10 +259,9 @@ class Acceptor:
 
     def _before(self, one: leaders.Produced, exchange: Exchange) -> Iterator[int]:
         """Give the moment before a batch stood in the log: its time is when its producer made it."""
-        for at, entry in enumerate(self._entries[self._skipped :]):
-            place = (entry.partition, entry.batch.base_offset)
-            if place == (one.partition, one.at) and entry.at_ms <= exchange.answered_ms:
-                yield at
+        at = self._places.get((one.partition, one.at), -1)
+        if at >= self._skipped and self._times[at] <= exchange.answered_ms:
+            yield at - self._skipped
 
     def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
         try:
@@ -275,12 +273,9 @@ class Acceptor:
 
     def moments(self, exchange: Exchange) -> Iterator[int]:
         """Give after how many entries the logs may have stood at some time of an exchange."""
-        for read in range(self._skipped, len(self._entries) + 1):
-            began = self._entries[read - 1].at_ms if read else 0
-            later = read < len(self._entries)
-            ended = self._entries[read].at_ms if later else exchange.answered_ms + 1
-            if began <= exchange.answered_ms and ended >= exchange.received_ms - SLACK_MS:
-                yield read - self._skipped
+        first = bisect_left(self._times, exchange.received_ms - SLACK_MS)
+        last = bisect_right(self._times, exchange.answered_ms)
+        yield from (at - self._skipped for at in range(max(first, self._skipped), last + 1))
 
     def _possible(
         self, moments: tuple[int, ...], exchange: Exchange, question: Question
@@ -317,9 +312,9 @@ class Acceptor:
 
     def _nobody_yet(self, at: int, home: str) -> bool:
         """Say whether nobody may lead a partition: nothing is written yet, or a new leader will."""
-        here = [e.leader_epoch for e in self._entries[: at + self._skipped] if e.partition == home]
-        later = [e.leader_epoch for e in self._entries[at + self._skipped :] if e.partition == home]
-        return not here or (bool(later) and later[0] > here[-1])
+        places, epochs = self._terms.get(home, ([], []))
+        here = bisect_left(places, at + self._skipped)
+        return here == 0 or (here < len(epochs) and epochs[here] > epochs[here - 1])
 
     def _alike(self, at: int, message: Message, exchange: Exchange) -> Iterator[World]:
         """Give the worlds that a log leaves open: feature level, who is loading, what is in memory."""
@@ -401,6 +396,16 @@ class Acceptor:
                 ):
                     return record.producer_epoch
         return -1
+
+
+def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
+    """Give where the entries of each partition stand, and the epochs of the leaders that wrote them."""
+    found: dict[str, tuple[list[int], list[int]]] = {}
+    for at, entry in enumerate(entries):
+        places, epochs = found.setdefault(entry.partition, ([], []))
+        places.append(at)
+        epochs.append(entry.leader_epoch)
+    return found
 
 
 def _said(api: str, message: Message, reply: Message) -> Said:

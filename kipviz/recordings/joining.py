@@ -14,6 +14,7 @@ by the order of a hash table); other assignors than the first that a member name
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any
@@ -82,6 +83,7 @@ class Joining:
         """
         self._exchanges = exchanges
         self._contexts = contexts
+        self._times = [at for at, _, _ in contexts]
         self._elections = elections
         self._asked = {
             number: tuple(asked_of(exchange))
@@ -187,11 +189,7 @@ class Joining:
     def _office(self, way: Follower, number: int) -> tuple[str, Context, GroupCoordinator | None]:
         """Give the coordinator of a request's group; at first it is as the log has it."""
         exchange = self._exchanges[number]
-        found, roles = self._contexts[0][1:]
-        for began, on, at_that_time in self._contexts:
-            if began > exchange.received_ms:
-                break
-            found, roles = on, at_that_time
+        _, found, roles = self._at(exchange.received_ms)
         shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
         if shard in way.coordinators:
             return shard, found, way.coordinators[shard]
@@ -201,13 +199,12 @@ class Joining:
 
     def _loaded(self, shard: str, at_ms: int) -> GroupCoordinator:
         """Give the coordinator of a partition as the log has it at a time."""
-        found, broker = self._contexts[0][2], self._contexts[0][1].broker
-        for began, _, roles in self._contexts:
-            if began > at_ms:
-                break
-            found = roles
-        loaded: GroupCoordinator = found[broker, "group_coordinator", shard]
+        _, on, roles = self._at(at_ms)
+        loaded: GroupCoordinator = roles[on.broker, "group_coordinator", shard]
         return loaded
+
+    def _at(self, at_ms: int) -> tuple[int, Context, Any]:
+        return self._contexts[max(bisect_right(self._times, at_ms) - 1, 0)]
 
     def _carried_out(self, way: Follower, shard: str, done: Effects, on: Context) -> Follower:
         """Do what the coordinator wants: what it writes is replicated at once."""

@@ -14,6 +14,7 @@ nothing; how the most records of a fetch are shared out among its partitions: as
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -100,6 +101,7 @@ class Sharing:
         self._exchanges = exchanges
         self._names = names
         self._contexts = contexts
+        self._times = [at for at, _ in contexts]
         self._configs = configs
         self._told = told_of(exchanges)
         self._requests = dict(self._asked())
@@ -146,12 +148,8 @@ class Sharing:
             return self._contexts[number]
         exchange = self._exchanges[number]
         at_ms = exchange.answered_ms if kind == ANSWERED else exchange.received_ms
-        found = self._contexts[0][1]
-        for began, on in self._contexts:
-            if began > at_ms:
-                break
-            found = on
-        return at_ms, found
+        place = bisect_right(self._times, at_ms) - 1
+        return at_ms, self._contexts[max(place, 0)][1]
 
     def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
         """Give the requests of members in the model's words, with the connection each came on."""
