@@ -3,7 +3,8 @@
 A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out
 those of which there is nothing to tell: no records, and neither a new high watermark nor a new log start.
 Source: FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions.
-A reader that knows an older leader than another one does may be fenced.
+A reader may be fenced if nobody who knows no newer leader is told anything later: which epoch a leader has
+is in no log as long as it writes nothing.
 NOT MODELLED: sizes. How far a read got decides which aborted transactions it tells; a log that is shorter
 than index.interval.bytes has no index, and then it is all of them from the offset on. Of a longer one any
 of the transactions that begin first are accepted.
@@ -34,14 +35,16 @@ NO_LIST = None
 class Reading(Value, frozen=True):
     """Where a reader is in a partition; the marks are those that its session was told last.
 
-    `is_behind` says that it knows an older leader than somebody else who reads there.
+    `leader_epoch` is that of the leader which it knows; `may_be_fenced` says that nobody who knows no newer
+    one was told anything later.
     """
 
     offset: int
     committed: bool
     high_watermark: int = UNKNOWN
     log_start: int = UNKNOWN
-    is_behind: bool = False
+    leader_epoch: int = UNKNOWN
+    may_be_fenced: bool = False
 
 
 class Read(Value, frozen=True):
@@ -58,13 +61,28 @@ class Fetching:
     def __init__(self, exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> None:
         self._names = names
         self._before: dict[int, tuple[bool, dict[str, Reading]]] = {}
-        newest = _newest(exchanges, names)
         sessions: dict[int, dict[str, Reading]] = {}
         for number, exchange in enumerate(exchanges):
             if exchange.api == "FETCH":
-                self._before[number] = _asked(exchange, names, sessions, newest)
+                self._before[number] = _asked(exchange, names, sessions)
                 told = _marked(self._before[number][1], exchange.response, names)
                 sessions[exchange.response.get("sessionId", 0)] = told
+
+        self._find_fenced(exchanges)
+
+    def _find_fenced(self, exchanges: tuple[Exchange, ...]) -> None:
+        """Go back from the last answer: whoever is told something knows a leader that is in office."""
+        served: dict[str, int] = {}
+        for number, (within, partitions) in reversed(self._before.items()):
+            for place, reading in partitions.items():
+                fenced = served.get(place, reading.leader_epoch + 1) > reading.leader_epoch
+                partitions[place] = reading.but(may_be_fenced=fenced)
+            self._before[number] = (within, partitions)
+            for place, part in _told(exchanges[number].response, self._names).items():
+                known = partitions.get(place)
+                if part["errorCode"] == 0 and known is not None:
+                    epoch = known.leader_epoch
+                    served[place] = min(served.get(place, epoch), epoch)
 
     def why_not(self, number: int) -> str:
         """Say why nothing of a fetch is asked."""
@@ -105,7 +123,7 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
         yield whole[:MARKS]
         return
     yield FORGOTTEN
-    if reading.is_behind:
+    if reading.may_be_fenced:
         yield _said("FENCED_LEADER_EPOCH", -1, -1, -1)
     if not log.start_offset <= reading.offset <= log.end_offset:
         yield _said("OFFSET_OUT_OF_RANGE", -1, -1, -1)
@@ -136,7 +154,6 @@ def _asked(
     exchange: Exchange,
     names: Mapping[str, str],
     sessions: Mapping[int, dict[str, Reading]],
-    newest: Mapping[str, int],
 ) -> tuple[bool, dict[str, Reading]]:
     """Give whether a fetch goes on with a session, and its partitions; none of one nobody knows."""
     said = exchange.request
@@ -156,21 +173,9 @@ def _asked(
             partitions[place] = before.but(
                 offset=part["fetchOffset"],
                 committed=_committed(exchange),
-                is_behind=part.get("currentLeaderEpoch", UNKNOWN) < newest[place],
+                leader_epoch=part.get("currentLeaderEpoch", UNKNOWN),
             )
     return within, partitions
-
-
-def _newest(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[str, int]:
-    """Give the newest leader epoch of each partition that a reader names; no log tells it."""
-    found: dict[str, int] = {}
-    for exchange in exchanges:
-        for topic in exchange.request["topics"] if exchange.api == "FETCH" else ():
-            for part in topic["partitions"]:
-                place = _place(topic, part, names)
-                epoch = part.get("currentLeaderEpoch", UNKNOWN)
-                found[place] = max(found.get(place, UNKNOWN), epoch)
-    return found
 
 
 def _committed(exchange: Exchange) -> bool:

@@ -66,11 +66,23 @@ def test_a_reader_behind_the_end_is_told_that_it_is_out_of_range() -> None:
     assert said(10)[-1][:1] == (("error", "OFFSET_OUT_OF_RANGE"),)
 
 
-def test_a_reader_may_be_fenced_only_if_another_one_knows_a_newer_leader() -> None:
+def test_a_reader_may_be_fenced_only_if_nobody_like_it_is_served_later() -> None:
     fenced = ("error", "FENCED_LEADER_EPOCH")
-    behind = Read("p-0", Reading(0, committed=True, is_behind=True), ())
+    behind = Read("p-0", Reading(0, committed=True, may_be_fenced=True), ())
     assert fenced in [said[0] for said in answers(LOG, behind, indexed=False)]
     assert fenced not in [each[0] for each in said(0)]
+    acceptor = Acceptor(of_recording(READER))
+    fetches = [(n, x) for n, x in enumerate(acceptor.exchanges) if x.api == "FETCH"]
+    told = [(n, x) for n, x in fetches if x.response["responses"]]
+    for number, exchange in (told[0], told[-1]):
+        topic = exchange.response["responses"][0]
+        code = topic["partitions"][0].set("errorCode", 74).set("highWatermark", -1)
+        part = code.set("lastStableOffset", -1).set("logStartOffset", -1)
+        part = part.set("abortedTransactions", ()).set("recordsSizeInBytes", 0)
+        response = exchange.response.set("responses", (topic.set("partitions", (part,)),))
+        (verdict,) = acceptor.of(number, exchange.but(response=response))
+        assert verdict.recorded[0] == fenced
+        assert verdict.accepted == (number == told[-1][0])
 
 
 def test_the_recorded_reader_hears_of_aborted_transactions_of_an_open_one_and_of_nothing() -> None:
