@@ -33,7 +33,8 @@ OF_THE_REVIEW: dict[str, set[str]] = {
     "R": {"atomic"},
     "S": IN_MEMORY,
     "X1": {"atomic"},
-    "X3": {STUCK},
+    # A snapshot that the coordinator writes later has none of the marker of which it does not know.
+    "X3": {STUCK, "atomic", "committed stays"},
     "X4": IN_MEMORY,
     "X5": IN_MEMORY,
     "X15": {STUCK},
@@ -56,6 +57,7 @@ OF_OLDER_DESIGNS = {
     "kafka-tv1": {"nothing hangs", "stays in its transaction"},
     "kafka-tv0": {"nothing hangs", "stays in its transaction"} | UNVERIFIED,
     "before-447": {"no zombie of a group"},
+    "kip-447-first-draft": {"no zombie of a group"},
     # The draft: a producer knows its member as it was when it was initialised, which may be none.
     "kip-447-group-id": {"no zombie of a group"},
 }
