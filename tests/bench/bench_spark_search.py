@@ -35,7 +35,7 @@ SPACES = (
     (8_302, "time_out=1"),
     (26_963, "crash_client=1"),
     (68_279, "move_leader=1"),
-    (204_086, "crash_broker=1"),
+    (204_662, "crash_broker=1"),
     (1_000_000, "crash_broker=1,crash_client=1"),
 )
 ROOM = Bounds(states_max=20_000_000)
