@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     447,
@@ -144,6 +144,16 @@ KIP = Kip(
             scenario="kip-447-group-id-only",
             test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
             note="what the middle version still says of the transaction coordinator is the first draft",
+            page="25-kip-447-and-1319",
+        ),
+        Row(
+            "initTransactions(consumer) blocks until the consumer has joined (second draft)",
+            "Called once; from then on the producer asks the consumer who it is.",
+            SIMPLIFIED,
+            handler="designs.group_options.of_the_consumer_it_holds",
+            scenario="kip-447-group-id-only",
+            test="designs/test_group_options.py::test_a_producer_that_holds_the_consumer_cannot_be_told_less",
+            note="it returns with the identity; the first poll() joins",
             page="25-kip-447-and-1319",
         ),
         Row(
