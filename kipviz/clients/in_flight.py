@@ -80,8 +80,8 @@ def next_batch(me: NumberingProducer, partitions: Iterable[str]) -> NumberedBatc
     """Give the batch that is sent next to one of some partitions, with its number.
 
     Of a partition several may be on the way. One that has to be sent again waits until all before
-    it are through, and everything waits behind it. Source:
-    RecordAccumulator.shouldStopDrainBatchesForPartition.
+    it are through, and everything waits behind it and behind one that backs off. Source:
+    RecordAccumulator.shouldStopDrainBatchesForPartition, shouldBackoff.
     """
     for partition in partitions:
         batch = _next_of(me, partition)
@@ -164,7 +164,7 @@ def _next_of(me: NumberingProducer, partition: str) -> NumberedBatch | None:
     own = [b for b in numbered_batches(me) if b.partition == partition]
     batch = next((b for b in own if b.broker < 0), None)
     flying = sum(b.broker >= 0 for b in own)
-    if batch is None or flying >= me.max_in_flight:
+    if batch is None or batch.rests or flying >= me.max_in_flight:
         return None
     if not me.idempotence:
         return batch

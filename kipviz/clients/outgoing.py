@@ -44,7 +44,7 @@ class NumberedBatch(OutgoingBatch, frozen=True):
     `wire` is the sequence that it was last sent with, `flight` its place among those on the wire.
     `reset` says that its sequence was given anew. `serial` is the number by which a transactional
     producer knows it whatever its sequence is, 0 for another one; `retried` says of such a one that it
-    had to be sent again.
+    had to be sent again, `attempts` how often it was refused, `rests` that it backs off.
     """
 
     identity: Identity = (-1, -1)
@@ -53,6 +53,8 @@ class NumberedBatch(OutgoingBatch, frozen=True):
     reset: bool = False
     serial: int = 0
     retried: bool = False
+    attempts: int = 0
+    rests: bool = False
 
     @property
     def number(self) -> int:

@@ -30,6 +30,8 @@ from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.records.batches import DataRecord
 
 S = ProducerState
+# The timer of a batch that backs off, before its number.
+BATCH_BACK_OFF = "the retry back-off of batch"
 
 
 class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
@@ -38,11 +40,13 @@ class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
     `sends` counts the batches that it was given: the number by which an answer is known (the
     correlation id), whatever sequence a batch had when it was sent. `buffer` is how many batches
     buffer.memory has room for, 0 for as many as come; `blocked` is what a send() waits with for room.
+    `backs_off` says that a batch that was refused rests before it is sent again, each time longer.
     """
 
     sends: int = 0
     buffer: int = 0
     blocked: tuple[tuple[str, tuple[DataRecord, ...]], ...] = ()
+    backs_off: bool = False
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -125,7 +129,8 @@ def on_response(me: PipelinedProducer, message: Message) -> PipelinedProducer:
 
 def on_disconnected(me: PipelinedProducer, broker: int) -> PipelinedProducer:
     """Send again what was on a broken connection; with their numbers, leaders recognise batches."""
-    return transactional.on_disconnected(in_flight.on_disconnected(me, broker), broker)
+    lost = [b for b in numbered_batches(me) if b.broker == broker]
+    return transactional.on_disconnected(_refused(me, lost), broker)
 
 
 def expiring(me: PipelinedProducer) -> NumberedBatch | None:
@@ -147,9 +152,47 @@ def expired(me: PipelinedProducer) -> PipelinedProducer:
 
 
 connected = transactional.connected
-timers = transactional.timers
-running = transactional.running
-on_timer = transactional.on_timer
+
+
+# -- the retry back-off of batches (timed clock) ----------------------------------------------------
+
+
+def timers(me: PipelinedProducer) -> tuple[str, ...]:
+    """Give the timers that are set: those of a producer, and one for each batch that backs off."""
+    return (*transactional.timers(me), *_resting(me))
+
+
+def running(me: PipelinedProducer) -> tuple[str, ...]:
+    """Give the timers whose time passes."""
+    return (*transactional.running(me), *_resting(me))
+
+
+def on_timer(me: PipelinedProducer, timer: str) -> PipelinedProducer:
+    """Let a batch go out again, or do what every producer does."""
+    if not timer.startswith(BATCH_BACK_OFF):
+        after: PipelinedProducer = transactional.on_timer(me, timer)
+        return after
+    return replaced(
+        me, [(b, b.but(rests=False)) for b in numbered_batches(me) if _name(b) == timer]
+    )
+
+
+def back_off(me: PipelinedProducer, timer: str, first_ms: int, most_ms: int) -> int:
+    """Give how long a batch rests, in ms: twice as long each time (KIP-580).
+
+    NOT MODELLED: the jitter of 20 %; that a batch does not rest whose leader has changed (KIP-951).
+    """
+    attempts = next(b.attempts for b in numbered_batches(me) if _name(b) == timer)
+    doubled: int = first_ms * 2 ** (attempts - 1)
+    return min(doubled, most_ms)
+
+
+def _resting(me: PipelinedProducer) -> tuple[str, ...]:
+    return tuple(_name(b) for b in numbered_batches(me) if b.rests)
+
+
+def _name(batch: NumberedBatch) -> str:
+    return f"{BATCH_BACK_OFF} {batch.serial}"
 
 
 def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
@@ -163,6 +206,7 @@ def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
         topics=TopicIds(me.topics.looks_up),
         max_in_flight=me.max_in_flight,
         buffer=me.buffer,
+        backs_off=me.backs_off,
     )
 
 
@@ -178,9 +222,17 @@ def _on_produced(me: PipelinedProducer, answer: ProduceResponse) -> PipelinedPro
     if answer.error is Errors.NONE:
         return transactional.prepared_when_flushed(in_flight.acknowledged(me, batch))
     if answer.error in RETRIABLE or in_flight.comes_early(me, batch, answer.error):
-        return in_flight.taken_back(me, (batch,))
+        return _refused(me, [batch])
     me = _failed(me, batch, answer)
     return me if me.state is S.FATAL_ERROR else _closed_up(me, batch)
+
+
+def _refused(me: PipelinedProducer, batches: list[NumberedBatch]) -> PipelinedProducer:
+    """Take batches back that have to be sent again, after a rest if the producer backs off."""
+    if me.backs_off:
+        resting = [b.but(attempts=b.attempts + 1, rests=True) for b in batches]
+        me, batches = replaced(me, list(zip(batches, resting, strict=True))), resting
+    return in_flight.taken_back(me, batches)
 
 
 def _failed(

@@ -88,6 +88,11 @@ def gives_batches_up(spec: ClusterSpec) -> bool:
     return bool(spec.budget.delivery_timeout)
 
 
+def pipelines(spec: ClusterSpec) -> bool:
+    """Say whether a producer with transactions has several batches on the way, and backs off."""
+    return any(a.max_in_flight > 1 for a in spec.applications)
+
+
 def times_calls_out(spec: ClusterSpec) -> bool:
     """Say whether a blocking call of a producer may come back without its result."""
     return bool(spec.budget.max_block)
@@ -274,8 +279,17 @@ DURATIONS: tuple[Duration, ...] = (
         "clients",
         "what was refused for now is asked again, offsets that are not stable yet (KIP-447) too",
         SHIPPED,
-        "CommonClientConfigs; the growth up to retry.backoff.max.ms (KIP-580) is not modelled",
-        _of("retry_backoff_ms", lambda spec: joins(spec) or looks_up(spec)),
+        "CommonClientConfigs; batches that are sent again grow it (KIP-580), other requests do not",
+        _of("retry_backoff_ms", lambda spec: joins(spec) or looks_up(spec) or pipelines(spec)),
+    ),
+    Duration(
+        "retry.backoff.max.ms",
+        1_000,
+        "producer",
+        "a batch that was refused several times is sent again",
+        SHIPPED,
+        "KIP-580; ExponentialBackoff, without its jitter",
+        _of("retry_backoff_max_ms", pipelines),
     ),
     Duration(
         "fetch.max.wait.ms",
@@ -334,6 +348,7 @@ FIELDS: dict[str, str] = {
     "transactional.id.expiration.ms": "transactional_id_expiration_ms",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "transactional_id_scan_ms",
     "retry.backoff.ms": "retry_backoff_ms",
+    "retry.backoff.max.ms": "retry_backoff_max_ms",
     "fetch.max.wait.ms": "fetch_max_wait_ms",
     "max.block.ms": "max_block_ms",
     "metadata.max.idle.ms": "metadata_max_idle_ms",

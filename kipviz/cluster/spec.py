@@ -108,6 +108,7 @@ class Durations(Value, frozen=True):
     heartbeat_interval_ms: int = 3_000
     producer_id_expiration_ms: int = 86_400_000
     producer_id_scan_ms: int = 600_000
+    retry_backoff_max_ms: int = 1_000
 
 
 class PlainSpec(Value, frozen=True):

@@ -33,6 +33,7 @@ from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.kinds import Client, awaits_poll, running
+from kipviz.clients.pipelined_producer import BATCH_BACK_OFF, PipelinedProducer, back_off
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
@@ -49,6 +50,7 @@ from kipviz.cluster.durations import (
     joins_shares,
     looks_up,
     misses_polls,
+    pipelines,
     rests,
     times_calls_out,
 )
@@ -112,7 +114,7 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
 def of_clients(spec: ClusterSpec) -> bool:
     """Say whether a client of a cluster has a timer, or gives up what it asked."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
-    late = times_calls_out(spec) or misses_polls(spec)
+    late = times_calls_out(spec) or misses_polls(spec) or pipelines(spec)
     return told or gives_up(spec) or gives_batches_up(spec) or late
 
 
@@ -332,6 +334,8 @@ def _late(left: int, pause: int) -> int:
 def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
     """Give how long a timer of a client takes that begins now."""
     durations = spec.durations
+    if isinstance(client, PipelinedProducer) and timer.startswith(BATCH_BACK_OFF):
+        return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)
     if timer == group_reading.HEARTBEAT:
         if isinstance(client, Producer | TransactionSession):
             return client.heartbeat_interval_ms

@@ -375,7 +375,9 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
     if a.max_in_flight == 1:
         return made
     fields: tuple[Any, ...] = astuple(made)
-    return PipelinedProducer(*fields).but(max_in_flight=a.max_in_flight, buffer=a.buffer)
+    return PipelinedProducer(*fields).but(
+        max_in_flight=a.max_in_flight, buffer=a.buffer, backs_off=spec.clock.timed
+    )
 
 
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:

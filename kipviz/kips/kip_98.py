@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     98,
@@ -77,8 +77,12 @@ KIP = Kip(
         Row(
             "retry.backoff.ms of producers",
             "A request that was refused goes out again after a while, a batch after a growing one.",
-            OPEN,
-            note="only offsets that wait for a topic's id back off; all else goes out again at once",
+            SIMPLIFIED,
+            handler="clients.pipelined_producer.back_off",
+            test="cluster/test_pipelined_producers.py::"
+            "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
+            note="batches on a timed clock with max_in_flight (KIP-580), without jitter; transactional "
+            "requests go out again at once, except offsets that wait for a topic's id",
         ),
         Row(
             "EndTxnRequest",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.cluster.actions import ClientTimer, CrashBroker, Step, Tick
+from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import BadSpec, ClusterSpec, PlainSpec, SessionSpec
 from kipviz.properties.atomic import Atomic
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.programs import MANY_IN_A_TRANSACTION
+from kipviz.scenarios.script import next_by_itself
 from tests.cluster.invariants import wrong_between, wrong_in
-from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
+from tests.cluster.small_clusters import EVERYTHING, NO_FAULTS, model_of, small_spec, steps_of
 
 LATE = EVERYTHING.but(request_timeout=2, delivery_timeout=2, crash_broker=3, max_block=1)
 
@@ -90,3 +93,25 @@ def test_it_is_for_producers_with_transactions_of_their_own(changes):
         BadSpec, match="max_in_flight of app-1 is for a producer with a transaction"
     ):
         model_of(spec.but(applications=(app.but(**changes),)))
+
+
+def test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while():
+    spec = spec_of(min_insync_replicas=(("output-A", 2),)).but(
+        clock=Clock("timed", tick="next"), budget=NO_FAULTS.but(crash_broker=1)
+    )
+    rests = ClientTimer("app-1/producer", "the retry back-off of batch 1")
+    model = model_of(spec, "kafka")
+    # It has the other replica of the output.
+    world = model.step(model.initial(), CrashBroker(5)).world
+    waits = []
+    while len(waits) < 3:
+        if model.why_not(world, rests) is None:
+            world = model.step(world, rests).world
+        elif "is due in" in str(model.why_not(world, rests)):
+            waits.append(model.why_not(world, rests))
+            while model.why_not(world, rests) is not None:
+                world = model.step(world, Tick()).world
+        else:
+            action = next_by_itself(model, world)
+            world = model.step(world, action or Step("app-1")).world
+    assert waits == [f"it is due in {n} ms: time has to pass first" for n in (100, 200, 400)]

@@ -92,7 +92,8 @@ def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     spec = spec.but(budget=spec.budget.but(request_timeout=1, delivery_timeout=1))
     spec = spec.but(applications=(spec.applications[0].but(protocol="share"),))
     said = {row.setting: (values, row.default_ms) for row, values in occurring(spec)}
-    regular = spec.but(applications=(spec.applications[0].but(share=False, protocol="consumer"),))
+    member = {"share": False, "protocol": "consumer", "max_in_flight": 5}
+    regular = spec.but(applications=(spec.applications[0].but(**member),))
     said |= {row.setting: (values, row.default_ms) for row, values in occurring(regular)}
     classic = spec.but(applications=(spec.applications[0].but(share=False, protocol="classic"),))
     said |= {row.setting: (values, row.default_ms) for row, values in occurring(classic)}
