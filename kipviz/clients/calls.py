@@ -15,7 +15,7 @@ from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
-from kipviz.clients import session_calls, share_holding
+from kipviz.clients import session_calls, share_holding, stagings
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
@@ -246,7 +246,8 @@ def _prepare_transaction(me: Application, line: Line, rules: ClientRules) -> App
     client = _producer(me, line)
     if isinstance(client, TransactionSession):
         return me.with_client(sessions.prepare(client))
-    return me.with_client(transactional.prepare_transaction(client))
+    votes_first = rules.prepare_waits(stagings.unanswered(client))
+    return me.with_client(transactional.prepare_transaction(client, votes_first=votes_first))
 
 
 def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:

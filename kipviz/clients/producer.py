@@ -75,7 +75,7 @@ class Producer(Part, frozen=True, dict=True):
     time, as in Kafka. `done` says that the call the application waits for has ended. `session` names
     the TransactionSession that the producer is bound to (KIP-1310, draft), "" where it has its own.
     `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that
-    prepareTransaction() waits for the batches, `prepared` is what it gave, or what was recovered.
+    prepareTransaction() waits for the batches, and for stagings with `votes_first`, `prepared` is what it gave, or what was recovered.
 
     `finalized` is the level of transaction.version that the last new connection told, `version` the
     one in which the present transaction is carried out: it changes between two transactions only.
@@ -121,6 +121,7 @@ class Producer(Part, frozen=True, dict=True):
     dropped: tuple[TxnShareAcknowledge, ...] = ()
     timed_out: str = ""
     staging_level: int = STAGING_LEVEL
+    votes_first: bool = False
     group_id: str = ""
     network: str = ""
 
@@ -238,12 +239,13 @@ def send_share_acknowledgements(
     return me.but(queue=(*me.queue, request), transaction_started=started)
 
 
-def prepare_transaction(me: Producer) -> Producer:
+def prepare_transaction(me: Producer, *, votes_first: bool = False) -> Producer:
     """Flush, and then accept no more records: from here on both outcomes are possible. Blocks.
 
     No request says so: the coordinator sees an ongoing transaction as before (KIP-939).
     """
-    return prepared_when_flushed(me.but(preparing=True, done=False, error=""))
+    me = me.but(preparing=True, done=False, error="", votes_first=votes_first)
+    return prepared_when_flushed(me)
 
 
 def complete_transaction(me: P, stored: PreparedTxnState) -> P:
@@ -425,7 +427,9 @@ def _on_answer(me: P, message: Message) -> P:
             return _on_error(me, topic_ids.left(request, message), message.refused[0].error)
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=not any(isinstance(m, TxnOffsetCommit) for m in me.queue))
-        case TxnOffsetCommitResponse() | TxnShareAcknowledgeResponse() | TxnHeartbeatResponse():
+        case TxnShareAcknowledgeResponse():
+            return prepared_when_flushed(me)
+        case TxnOffsetCommitResponse() | TxnHeartbeatResponse():
             return me  # nobody waits: the call was over with an error, or it never waits
         case _:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
@@ -525,6 +529,8 @@ def _initialised(me: P, answer: InitProducerIdResponse) -> P:
 def prepared_when_flushed(me: P) -> P:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
     if not me.preparing or me.batches or me.state is not S.IN_TRANSACTION:
+        return me
+    if me.votes_first and stagings.unanswered(me):
         return me
     prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
     return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)

@@ -80,3 +80,7 @@ class ClientRules(Value, frozen=True):
     dropped_staging: Callable[[], bool]
     """Does the consumer have its records back when a staging is refused, or given up with its
     transaction? (KIP-1289 "Records will be re-delivered on next poll()"; finding X26.)"""
+
+    prepare_waits: Callable[[bool], bool]
+    """Does prepareTransaction() wait: (is a staging unanswered)? (KIP-939 prepareTransaction, which
+    flushes; KIP-1289 Follow-up KIP, databases as participants.)"""

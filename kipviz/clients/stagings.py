@@ -31,6 +31,11 @@ def dropping(me: P, *gone: Message) -> P:
     return me.but(dropped=(*me.dropped, *dropped)) if dropped else me
 
 
+def unanswered(me: Producer) -> bool:
+    """Say whether a staging is on the wire, or is to be sent."""
+    return any(isinstance(request, TxnShareAcknowledge) for request in (me.on_wire, *me.queue))
+
+
 def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
     """Give what a staging still has to say to other leaders, as one more request."""
     if not isinstance(wanted, TxnShareAcknowledge) or not isinstance(sent, TxnShareAcknowledge):

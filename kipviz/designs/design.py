@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
-from kipviz.clients.calls import KEEP_PREPARED_TXN
+from kipviz.clients.application import Call
+from kipviz.clients.calls import KEEP_PREPARED_TXN, STAGING
 from kipviz.clients.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.session_config import SESSION
@@ -13,7 +14,7 @@ from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.share_admin_options import RESETS, UPKEEP
-from kipviz.designs.staging_options import SEVERAL
+from kipviz.designs.staging_options import PREPARED, SEVERAL
 from kipviz.designs.two_phase_options import KEPT
 
 
@@ -116,6 +117,9 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
         return any(a.session is not None for a in spec.applications)
     if slot.only_with == RESETS:
         return any(line.call in RESETTING for a in spec.applications for line in a.program)
+    if slot.only_with == PREPARED:
+        calls = [{line.call for line in a.program} for a in spec.applications]
+        return any(Call.PREPARE_TRANSACTION in c and not c.isdisjoint(STAGING) for c in calls)
     if slot.only_with == SEVERAL:
         return any(a.gathers for a in spec.applications)
     if slot.only_with == UPKEEP:

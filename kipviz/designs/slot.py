@@ -31,7 +31,8 @@ class Slot(Value, frozen=True):
 
     `only_with` names what a cluster must have for the question to come up: "session" for a
     TransactionSession, "kept" for a program that keeps a prepared transaction, "heartbeats" for a
-    producer that sends them, "several" for a share consumer that holds records of several partitions;
+    producer that sends them, "several" for a share consumer that holds records of several partitions,
+    "prepared" for a program that stages in a transaction that it prepares;
     "" where it comes up everywhere.
     """
 

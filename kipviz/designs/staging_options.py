@@ -11,6 +11,8 @@ from kipviz.messages.errors import Errors
 
 # What a cluster has in which this comes up: a share consumer that holds records of several partitions.
 SEVERAL = "several"
+# A program that stages acknowledgements in a transaction that it prepares.
+PREPARED = "prepared"
 
 # -- poll_before_staging: may poll() forget what may be in the open transaction? ------------------
 
@@ -62,6 +64,19 @@ def each_for_itself(results: tuple[Errors, ...]) -> bool:
 def all_or_none(results: tuple[Errors, ...]) -> bool:
     """It is ACQUIRED again before the answer goes out."""
     return any(error is not Errors.NONE for error in results)
+
+
+# -- prepare_waits: does prepareTransaction() wait for votes of a share group? ----------------------
+
+
+def for_every_vote(unanswered: bool) -> bool:
+    """It waits for the answers to all stagings, too: what is prepared can be committed."""
+    return unanswered
+
+
+def for_batches_alone(unanswered: bool) -> bool:
+    """It flushes, which is about batches: a staging may be refused after the database has decided."""
+    return False
 
 
 STAGING_SLOTS: tuple[Slot, ...] = (
@@ -116,6 +131,19 @@ STAGING_SLOTS: tuple[Slot, ...] = (
         ),
         only_with=SEVERAL,
     ),
+    Slot(
+        "prepare_waits",
+        "What does prepareTransaction() wait for?",
+        "KIP-939",
+        False,
+        (
+            Option("for_every_vote", for_every_vote, OURS, "KIP-1289 Follow-up KIP, with KIP-939"),
+            Option(
+                "for_batches_alone", for_batches_alone, SHIPPED, "KafkaProducer.prepareTransaction"
+            ),
+        ),
+        only_with=PREPARED,
+    ),
 )
 
 WRITTEN: dict[str, str] = {
@@ -123,4 +151,5 @@ WRITTEN: dict[str, str] = {
     "poll_while_staging": "without_waiting",
     "dropped_staging": "taken_for_staged",
     "stage_parts": "all_or_none",
+    "prepare_waits": "for_batches_alone",
 }

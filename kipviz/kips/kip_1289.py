@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     1289,
@@ -395,8 +395,20 @@ KIP = Kip(
         Row(
             "Follow-up KIP: external databases as participants",
             "Two-phase commit with a database.",
-            OPEN,
-            note="with a regular producer it is KIP-939's; together with a share group it is not there",
+            MODELLED,
+            handler="clients.producer.prepare_transaction",
+            scenario="kip-1289-database",
+            test="studies/test_databases.py::test_no_crash_at_any_step_tears_the_three_apart",
+            note="the text has the title alone: KIP-939's dual write with a staging in it is our inference",
+        ),
+        Row(
+            "Follow-up KIP: prepareTransaction() and a staging under way",
+            "Who is prepared has to be able to commit: the vote has to be answered first.",
+            MODELLED,
+            handler="clients.stagings.unanswered",
+            scenario="kip-1289-database-too-early",
+            test="studies/test_databases.py::test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_for_ever",
+            note="KIP-939 flushes, which is about batches",
         ),
         Row(
             "Corner case 8: the member's epoch",

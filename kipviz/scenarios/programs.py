@@ -217,6 +217,18 @@ DUAL_WRITE: tuple[Line, ...] = (
     Line("producer.completeTransaction(state);", C.COMPLETE_TRANSACTION, then=3, target=STORED),
     Line(CATCH, C.ABORT_TRANSACTION, then=2),
 )
+# The same for a member of a share group: there is no position to seek, the acknowledgements are in the
+# transaction that the database decides on (KIP-1289 Follow-up KIP; our inference).
+SHARE_DUAL_WRITE: tuple[Line, ...] = (
+    *DUAL_WRITE[:2],
+    Line(SHARE_POLL, C.POLL),
+    DUAL_WRITE[4],
+    DUAL_WRITE[5],
+    Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, on_error=10),
+    *DUAL_WRITE[6:9],
+    DUAL_WRITE[9].but(then=2),
+    DUAL_WRITE[10],
+)
 # The same, and the database is told who writes before anything else is done.
 DUAL_WRITE_CLAIMED: tuple[Line, ...] = (
     DUAL_WRITE[0],

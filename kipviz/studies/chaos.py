@@ -54,8 +54,8 @@ def sweep(design: str, story: str = STORY) -> Iterator[Crash]:
         at = trace.jump(steps[step])
         before = _label(trace, steps, step + 1)
         for broker in scenario.spec.brokers:
-            ended = _go_on(at.take(CrashBroker(broker)).take(StartBroker(broker)), model)
-            yield Crash(step, before, broker, *_judged(ended, model))
+            ended = go_on(at.take(CrashBroker(broker)).take(StartBroker(broker)), model)
+            yield Crash(step, before, broker, *judged(ended, model))
 
 
 def _is_staging(event: Any) -> bool:
@@ -70,7 +70,7 @@ def _label(trace: Trace, steps: Any, step: int) -> str:
     return label(before.world, node.action)
 
 
-def _go_on(trace: Trace, model: ClusterModel) -> Trace:
+def go_on(trace: Trace, model: ClusterModel) -> Trace:
     """Let everything go on by itself, and who waits for a person: look-ups and applications."""
     for _ in range(STEPS_MAX):
         while (action := next_by_itself(model, trace.world)) is not None:
@@ -83,7 +83,8 @@ def _go_on(trace: Trace, model: ClusterModel) -> Trace:
     return trace
 
 
-def _judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
+def judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
+    """Say what a run came to: kept, broken, or pending for ever, and why."""
     atomic, pending = (
         prop.finding(state) for prop, state in zip(PROPERTIES, trace.observations, strict=True)
     )

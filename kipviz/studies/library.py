@@ -13,6 +13,7 @@ from kipviz.studies import (
     chaos,
     cost,
     counted,
+    databases,
     producers,
     rolling,
     rollout,
@@ -330,6 +331,15 @@ STUDIES: tuple[Study, ...] = (
         "The commit flow is played, and at each of its steps from the staging to the end each broker "
         "crashes once, in a run of its own; then everything goes on by itself.",
         counting=chaos.table,
+    ),
+    Study(
+        "share database",
+        "Can a share group, an output and a database be one, whoever crashes and when?",
+        "KIP-1289 'Follow-up KIP', databases as participants; KIP-939 dual write (our inference)",
+        "A loop that stages, prepares and lets its database decide is run to its end, and at each of its "
+        "steps the application, or a broker, crashes once, in a run of its own. Also what it takes: a "
+        "prepareTransaction() that waits for the vote, and a vote that outlives the process.",
+        counting=databases.table,
     ),
     Study(
         "rollout",

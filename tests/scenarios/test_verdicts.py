@@ -78,6 +78,11 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-several-partitions": (FINE, OPEN, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-corner-11-one-leader": (FINE, OPEN, FINE, LOST, LOST, LOST, LOST),
     "kip-1289-corner-11-two-leaders": (FINE, OPEN, FINE, LATE, LATE, LATE, IMPOSSIBLE),
+    # The text keeps no prepared transaction.
+    "kip-1289-database": (FINE, STUCK, FINE, *[IMPOSSIBLE] * 4),
+    "kip-1289-database-too-early": (FINE, FINE, FINE, *[IMPOSSIBLE] * 4),
+    "kip-1289-small-database": (FINE,) * 7,
+    "kip-1289-small-database-together": (FINE,) * 7,
     "kip-1289-corner-12": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
     "kip-1289-corner-13": (FINE, STUCK, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-corner-14": (FINE, FINE, FINE, FINE, LATE, FINE, FINE),

@@ -1,0 +1,94 @@
+"""A share group, an output and an external database in one transaction, with a crash at every point.
+
+The draft defers databases to a follow-up KIP; the program is KIP-939's dual write with a staging in
+it: our inference. It is run to its end twice: once so that every message is taken before the application
+goes on, once so that the application goes on wherever it can, with its messages still to be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.cluster.actions import CrashBroker, CrashClient, StartBroker, StartClient, Step
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import next_by_itself
+from kipviz.studies.chaos import BROKEN_WORD, KEPT, STUCK, go_on, judged
+
+APART, TOGETHER = "kip-1289-small-database", "kip-1289-small-database-together"
+PROMPT, HASTY = "messages first", "the application first"
+# More steps than any of these programs takes until nothing is left to do.
+LONGEST = 200
+# what is different, the design, the story.
+RIVALS = (
+    ("waits for the vote, which is in the log (repaired)", "repaired", APART),
+    (
+        "a prepareTransaction() that flushes alone",
+        "repaired+prepare_waits=for_batches_alone",
+        APART,
+    ),
+    ("a vote in memory (findings E and X5)", "finding-X5", TOGETHER),
+)
+
+
+class Death(Value, frozen=True):
+    """One crash: before which step, of whom, and what came of it."""
+
+    step: int
+    before: str
+    who: str
+    outcome: str
+    reason: str
+
+
+def run(model: ClusterModel, schedule: str) -> Trace:
+    """Run a program until nothing is left to do; who goes first is the schedule's to say."""
+    trace = Trace.start(model, PROPERTIES)
+    for _ in range(LONGEST):
+        steps: list[Any] = [a for a in model.enabled(trace.world) if isinstance(a, Step)]
+        if schedule == HASTY and steps:
+            trace = trace.take(steps[0])
+            continue
+        by_itself = next_by_itself(model, trace.world)
+        if by_itself is None and not steps:
+            break
+        trace = trace.take(by_itself if by_itself is not None else steps[0])
+    return trace
+
+
+def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
+    """Crash the application, and every broker, at every step of a run, in a run each."""
+    scenario, chosen = scenario_named(story), design_named(design)
+    model = scenario.model(chosen)
+    trace = run(model, schedule)
+    (name,) = trace.world.applications.keys()
+    line = trace.line
+    for step, number in enumerate(line[:-1]):
+        at = trace.jump(number)
+        before = label(at.world, trace.node(line[step + 1]).action)
+        for who, crash, start in (
+            (name, CrashClient(name), StartClient(name)),
+            *((f"B{b}", CrashBroker(b), StartBroker(b)) for b in scenario.spec.brokers),
+        ):
+            ended = go_on(at.take(crash).take(start), model)
+            yield Death(step, before, who, *judged(ended, model))
+
+
+def table() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Give, rival by rival, in how many of the runs what holds, and the first that does not."""
+    rows = []
+    for words, design, story in RIVALS:
+        for schedule in (PROMPT, HASTY):
+            deaths = tuple(sweep(design, story, schedule))
+            bad = [death for death in deaths if death.outcome != KEPT]
+            first = f"{bad[0].who} before “{bad[0].before}”: {bad[0].reason}" if bad else ""
+            counts = [sum(d.outcome == o for d in deaths) for o in (KEPT, BROKEN_WORD, STUCK)]
+            rows.append((words, schedule, str(len(deaths)), *map(str, counts), first))
+    heads = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, "the first")
+    return heads, tuple(rows)

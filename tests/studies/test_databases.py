@@ -1,0 +1,91 @@
+"""A share group, an output and a database in one transaction: what holds, whoever crashes and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.found import Bounds
+from kipviz.checking.verdicts import judge, property_named
+from kipviz.designs.catalogue import design
+from kipviz.properties.verdict import BROKEN, HOLDS
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.studies import databases
+from kipviz.studies.chaos import BROKEN_WORD, KEPT, STUCK
+from kipviz.studies.databases import APART, HASTY, PROMPT, TOGETHER, run, sweep
+from tests.scenarios.story import committed_outputs, played, states_of
+
+FLUSHES = "repaired+prepare_waits=for_batches_alone"
+PROMISES = ("stores agree", "atomic", "nothing pending for ever")
+
+
+@pytest.mark.parametrize("schedule", [PROMPT, HASTY])
+def test_a_run_ends_with_the_record_in_all_three_places(schedule: str) -> None:
+    trace = run(scenario(APART).model(design("repaired")), schedule)
+    assert committed_outputs(trace.world) == {"src-0@100": 1}
+    app = trace.world.applications["app-1"]
+    assert app.others["database"].rows == ("src-0@100",)
+    assert str(app.others["database"].prepared_txn_state) == "9:0"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", [PROMPT, HASTY])
+def test_no_crash_at_any_step_tears_the_three_apart(schedule: str) -> None:
+    deaths = tuple(sweep("repaired", APART, schedule))
+    assert len(deaths) == 220
+    assert {death.outcome for death in deaths} == {KEPT}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("under", "story", "schedule", "broken", "stuck"),
+    [
+        (FLUSHES, APART, PROMPT, 0, 0),
+        (FLUSHES, APART, HASTY, 3, 16),
+        ("finding-X5", TOGETHER, PROMPT, 18, 0),
+    ],
+)
+def test_what_it_takes_is_a_vote_that_is_answered_before_and_outlives_a_process(
+    under: str, story: str, schedule: str, broken: int, stuck: int
+) -> None:
+    outcomes = [death.outcome for death in sweep(under, story, schedule)]
+    assert (outcomes.count(BROKEN_WORD), outcomes.count(STUCK)) == (broken, stuck)
+
+
+def test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_for_ever() -> None:
+    """A lock that runs out is enough: a two-phase commit has no time limit, and its owner is dead."""
+    asked = tuple(property_named(name) for name in PROMISES)
+    words = {}
+    for under in ("repaired", FLUSHES):
+        judged = judge(APART, under, budget_of("expire_lock=1"), Bounds(), None, asked)
+        assert judged.explored.complete
+        words[under] = [judged.cell(name).words for name in PROMISES]
+    assert words["repaired"] == ["holds", "holds", "holds"]
+    assert words[FLUSHES] == ["holds", "holds", "breaks after 23"]
+
+
+@pytest.mark.slow
+def test_the_table_has_both_schedules_of_every_rival() -> None:
+    heads, rows = databases.table()
+    assert len(rows) == 2 * len(databases.RIVALS)
+    assert all(len(row) == len(heads) for row in rows)
+    assert rows[0][-1] == ""
+
+
+def test_who_decides_before_the_vote_commits_the_output_of_a_record_that_is_free() -> None:
+    trace, _ = played("kip-1289-database-too-early", FLUSHES)
+    found = PROPERTIES[0].finding(trace.observations[0])
+    assert found.status == BROKEN
+    assert "but the record is free to be delivered again" in found.reason
+    assert trace.world.applications["app-1"].others["database"].rows == ("src-0@100",)
+    trace, _ = played("kip-1289-database-too-early", "repaired")
+    assert PROPERTIES[0].finding(trace.observations[0]).status == HOLDS
+    assert trace.world.applications["app-1"].others["database"].rows == ()
+
+
+def test_a_process_that_dies_after_the_decision_is_followed_by_one_that_carries_it_out() -> None:
+    trace, _ = played("kip-1289-database", "repaired")
+    assert committed_outputs(trace.world) == {"src-0@100": 1}
+    assert [s.name for s in states_of(trace, 100)][:2] == ["ACQUIRED", "TX_PENDING"]
+    assert trace.world.applications["app-1"].life == 2
