@@ -303,7 +303,7 @@ KIP = Kip(
             handler="views.proposed_metrics.ProposedMetrics",
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out",
-            note="rates are shown as counts; the histogram as its greatest value",
+            note="rates are shown as counts",
             page="45-kip-1289-review",
         ),
         Row(
@@ -384,12 +384,12 @@ KIP = Kip(
         ),
         Row(
             "Follow-up KIP: TX_PENDING residency time",
-            "A histogram of how long records are pending.",
-            SIMPLIFIED,
-            handler="views.proposed_metrics.ProposedMetrics",
+            "A histogram of how long records are pending, for each share-partition.",
+            MODELLED,
+            handler="views.histogram.words",
             scenario="kip-1289-share-commit",
-            test="views/test_proposed_metrics.py::test_how_long_a_record_was_pending_is_known_when_it_is_resolved",
-            note="the number of them and the longest one",
+            test="views/test_histogram.py::test_the_residency_is_told_share_partition_by_share_partition",
+            note="in steps without a clock, in ms with one",
             page="45-kip-1289-review",
         ),
         Row(

@@ -27,6 +27,7 @@ from kipviz.messages.events import (
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views import histogram
 from kipviz.views.facts import Card, facts
 
 PENDING = "TxnPendingRecordsCount"
@@ -74,7 +75,7 @@ class ProposedMetrics:
         )
         self.counts[METADATA] = 0
         self.latencies: list[tuple[int, int]] = []
-        self.residencies: list[tuple[int, int]] = []
+        self.residencies: dict[str, list[tuple[int, int]]] = {}
         self._staged: dict[str, tuple[int, int]] = {}
         self._asked: dict[tuple[str, int], tuple[int, int]] = {}
         self._partitions: dict[str, int] = {}
@@ -144,15 +145,16 @@ class ProposedMetrics:
                 self.counts[EXPIRED] += event.because == LOCK_RAN_OUT
                 since = self._staged.pop(record, None)
                 if since is not None:
-                    self.residencies.append((self._step - since[0], self._now - since[1]))
+                    took = (self._step - since[0], self._now - since[1])
+                    self.residencies.setdefault(event.partition, []).append(took)
 
     def _told(self) -> Card:
         rows = [(ALERT, *self._alert_words())]
         for name in ABOUT:
             if name == LATENCY:
-                rows.append((name, self._longest(self.latencies, "answered"), "calm"))
+                rows.append((name, self._histogram(self.latencies, "answered"), "calm"))
             elif name == RESIDENCY:
-                rows.append((name, self._longest(self.residencies, "resolved"), "calm"))
+                rows.append((name, self._residency(), "calm"))
             elif name != ALERT:
                 rows.append((name, str(self.counts[name]), self._tone(name)))
         return facts(rows)
@@ -172,12 +174,20 @@ class ProposedMetrics:
         steps = self._step - self._since[0]
         return f"pending since {steps} steps; without a clock nobody can say how long", "pending"
 
-    def _longest(self, durations: list[tuple[int, int]], what: str) -> str:
+    def _residency(self) -> str:
+        """Tell of every share-partition by itself, as the follow-up KIP wants it."""
+        of = self.residencies
+        told = [self._histogram(of[partition], "resolved") for partition in of]
+        if len(told) < 2:
+            return told[0] if told else "none yet"
+        return "; ".join(f"{partition}: {words}" for partition, words in zip(of, told, strict=True))
+
+    def _histogram(self, durations: list[tuple[int, int]], what: str) -> str:
         if not durations:
             return "none yet"
         steps, times = zip(*durations, strict=True)
-        most = f"{max(times)} ms" if self._timed else f"{max(steps)} steps"
-        return f"{len(steps)} {what}, at most {most}"
+        told = histogram.words(times if self._timed else steps, timed=self._timed)
+        return f"{len(steps)} {what}, {told}"
 
 
 def _pending(world: Any) -> int:
