@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,8 +15,12 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TransactionMoved
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.wire.frame import KINDS, bytes_of
+from kipviz.messages.wire.kind import Around
+from kipviz.messages.wire.schema import Field
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play
@@ -23,6 +28,8 @@ from kipviz.scenarios.stories.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=20_000)
+# What the field is called in Kafka's schemas, older and newer ones.
+INSTANCE_ID = frozenset({"GroupInstanceId", "InstanceId"})
 
 # What KIP-1289 lists for the answer, under "Top-level supported errors" and "Per-partition
 # supported errors" (draft of 2026).
@@ -162,3 +169,43 @@ def write_on_a_group() -> str:
     except BadSpec as refused:
         return f"a cluster with such an ACL is refused: {refused}"
     return "a cluster with such an ACL is taken"
+
+
+def static_members() -> str:
+    """Say which requests of a group's members can name a group instance id, by their schemas."""
+    asking = [kind.schema for kind in KINDS.values() if kind.schema.name.endswith("Request")]
+    static = [schema.name for schema in asking if INSTANCE_ID & set(_names(schema.fields))]
+    of_shares = [
+        schema.name
+        for schema in asking
+        if "Share" in schema.name and "MemberId" in set(_names(schema.fields))
+    ]
+    none = [name for name in of_shares if name not in static]
+    return (
+        f"{len(static)} requests here can name an instance id, {', '.join(sorted(static))}; of the "
+        f"{len(of_shares)} in which a share group's member names itself {len(of_shares) - len(none)} "
+        f"can: {', '.join(sorted(none))} can not"
+    )
+
+
+def keys_on_the_wire() -> str:
+    """Say what of a staging and of its answer names an API key, by their bytes."""
+    around = Around(scenario(SMALL).spec.topic_ids)
+    asked = TxnShareAcknowledge("my-txn", SHARE_GROUP, 9, 0, "M1", 2, "src-0", ())
+    answer = TxnShareAcknowledgeResponse(Errors.NONE, "src-0")
+    headers = []
+    for message in (asked, answer):
+        spans = (span.path.split(".") for span in bytes_of(message, around).spans)
+        headers.append([path[1] for path in spans if path[0].endswith("Header") and path[1:]])
+    keys = sorted({KINDS[type(message)].schema.key for message in (asked, answer)})
+    return (
+        f"the request's header is {', '.join(headers[0])}; the answer's is {', '.join(headers[1])}: an "
+        f"answer's key is in no byte, and both have {', '.join(map(str, keys))} here. In Kafka's trunk 93 "
+        "is StreamsGroupTopologyDescriptionUpdate and 94 is UnregisterController"
+    )
+
+
+def _names(fields: tuple[Field, ...]) -> Iterator[str]:
+    for field in fields:
+        yield field.name
+        yield from _names(field.fields)

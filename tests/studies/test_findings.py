@@ -204,8 +204,29 @@ def test_the_permission_that_the_text_asks_for_cannot_be_given() -> None:
 
 
 def test_a_finding_about_the_words_says_so() -> None:
-    told = shown(finding("N"))
+    told = shown(finding("X22"))
     assert (told.verdict, told.run) == (TEXT, None)
+
+
+def test_one_finding_alone_is_about_words_and_nothing_else() -> None:
+    text = [f.name for f in FINDINGS if not (f.promise or f.look or f.counting)]
+    assert text == ["X22"]
+
+
+def test_no_request_of_a_share_groups_member_can_name_an_instance_id() -> None:
+    told = shown(finding("N"))
+    assert told.verdict == COUNTED
+    assert "JoinGroupRequest" in told.reason
+    assert "names itself 0 can: " in told.reason
+    for name in ("ShareGroupHeartbeatRequest", "TxnShareAcknowledgeRequest", "ShareFetchRequest"):
+        assert name in told.reason.partition("names itself")[2]
+
+
+def test_the_key_of_an_answer_is_in_no_byte_of_it() -> None:
+    told = shown(finding("O"))
+    assert told.verdict == COUNTED
+    assert "the request's header is RequestApiKey, RequestApiVersion" in told.reason
+    assert "the answer's is CorrelationId, tagged fields: " in told.reason
 
 
 def test_an_unknown_finding_is_answered_with_those_there_are() -> None:
