@@ -183,8 +183,8 @@ def static_members() -> str:
     none = [name for name in of_shares if name not in static]
     return (
         f"{len(static)} requests here can name an instance id, {', '.join(sorted(static))}; of the "
-        f"{len(of_shares)} in which a share group's member names itself {len(of_shares) - len(none)} "
-        f"can: {', '.join(sorted(none))} can not"
+        f"{len(of_shares)} in which a share group's member names itself, {len(none)} can not: "
+        f"{', '.join(sorted(none))}"
     )
 
 

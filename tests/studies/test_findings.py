@@ -217,7 +217,7 @@ def test_no_request_of_a_share_groups_member_can_name_an_instance_id() -> None:
     told = shown(finding("N"))
     assert told.verdict == COUNTED
     assert "JoinGroupRequest" in told.reason
-    assert "names itself 0 can: " in told.reason
+    assert "of the 4 in which a share group's member names itself, 4 can not: " in told.reason
     for name in ("ShareGroupHeartbeatRequest", "TxnShareAcknowledgeRequest", "ShareFetchRequest"):
         assert name in told.reason.partition("names itself")[2]
 
