@@ -19,6 +19,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
+from kipviz.messages.share_groups import TxnShareAcknowledge, parts_of
 from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.placement import topic_of
@@ -235,6 +236,8 @@ def _topics(m: Any) -> tuple[str, ...]:
         return tuple(m.topics)
     if hasattr(m, "partitions"):
         return tuple(dict.fromkeys(map(topic_of, m.partitions)))
+    if isinstance(m, TxnShareAcknowledge):
+        return tuple(dict.fromkeys(topic_of(part.partition) for part in parts_of(m)))
     return tuple(dict.fromkeys(map(topic_of, (m.partition, *getattr(m, "further", ())))))
 
 

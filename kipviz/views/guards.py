@@ -378,7 +378,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
             yield short_name(result.partition), result.error.name
     if hasattr(message, "error"):
         yield "error", message.error.name
-    for partition, error in getattr(message, "further", ()):
+    for partition, error in getattr(message, "of_each", ())[1:]:
         yield short_name(partition), error.name
     yield from found_out(message)
     app = world.applications.get(host_of(action.source))
