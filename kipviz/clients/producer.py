@@ -528,9 +528,8 @@ def _initialised(me: P, answer: InitProducerIdResponse) -> P:
 
 def prepared_when_flushed(me: P) -> P:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
-    if not me.preparing or me.batches or me.state is not S.IN_TRANSACTION:
-        return me
-    if me.votes_first and stagings.unanswered(me):
+    waits = me.batches or (me.votes_first and stagings.unanswered(me))
+    if not me.preparing or waits or me.state is not S.IN_TRANSACTION:
         return me
     prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
     return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)

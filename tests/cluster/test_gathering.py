@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     ShareFetch,
     TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
     parts_of,
 )
 from kipviz.scenarios import programs
@@ -156,3 +159,28 @@ def test_who_gathers_has_several_partitions_and_says_nothing_of_one_alone():
 def test_the_states_of_three_partitions_lie_in_three_partitions_of_a_topic():
     states = [p.partition for p in PLACEMENTS if p.partition.startswith("__share_group_state")]
     assert len(states) == len(set(states)) == 4  # the fourth is where the group id hashes to
+
+
+def test_who_may_not_read_one_of_the_topics_stages_nothing_and_is_told_so_for_all() -> None:
+    """KIP-1289 lists TOPIC_AUTHORIZATION_FAILED for the whole answer."""
+    read_pay = Acl("app-1", Operation.READ, Resource.TOPIC, "pay")
+    acls = (
+        read_pay,
+        Acl("app-1", Operation.READ, Resource.TOPIC, "src"),
+        Acl("app-1", Operation.WRITE, Resource.TOPIC, "output-A"),
+        Acl("app-1", Operation.READ, Resource.GROUP, "g1"),
+        Acl("app-1", Operation.WRITE, Resource.TRANSACTIONAL_ID, "my-txn"),
+    )
+    together = tuple(
+        p.but(leader=5, others=(3,)) if p.partition == "pay-0" else p
+        for p in SEVERAL.spec.placements
+    )
+    spec = SEVERAL.spec.but(acls=acls, placements=together, budget=SEVERAL.spec.budget.but(acls=1))
+    forbidden = f"the ACL '{read_pay.words}' is deleted"
+    trace, events = run(spec, *FIRST_ROUND, forbidden, "app-1 goes on", "quiet")
+    (request,) = sent(events, TxnShareAcknowledge)
+    assert [part.partition for part in parts_of(request)] == ["src-0", "src-1", "pay-0"]
+    (answer,) = sent(events, TxnShareAcknowledgeResponse)
+    assert answer.error is Errors.TOPIC_AUTHORIZATION_FAILED
+    assert trace.world.applications["app-1"].producer.state_name == "FATAL_ERROR"
+    assert all(not r.calls for r in trace.world.roles.values() if isinstance(r, ShareLeader))
