@@ -39,8 +39,6 @@ from kipviz.messages.message import Message
 from kipviz.messages.metadata import MetadataResponse
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.share_groups import (
-    AcknowledgementBatch,
-    PartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
@@ -215,28 +213,8 @@ def send_offsets(
     return me.but(queue=(*me.queue, *asked, first, request), done=False)
 
 
-def send_share_acknowledgements(
-    me: P,
-    group_id: str,
-    member_id: str,
-    member_epoch: int,
-    partition: str,
-    acknowledgements: tuple[AcknowledgementBatch, ...],
-    further: tuple[PartitionAcknowledgements, ...] = (),
-    *,
-    starts: bool = True,
-) -> P:
-    """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
-
-    Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
-    that a transaction of acknowledgements alone would never send EndTxn (finding X11).
-    """
-    mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
-    request = TxnShareAcknowledge(
-        me.transactional_id, group_id, *mine, *member, partition, acknowledgements, further
-    )
-    started = starts or me.transaction_started
-    return me.but(queue=(*me.queue, request), transaction_started=started)
+# What a share group's member stages, too.
+send_share_acknowledgements = stagings.send_share_acknowledgements
 
 
 def prepare_transaction(me: Producer, *, votes_first: bool = False) -> Producer:

@@ -13,6 +13,8 @@ from kipviz.clients.producer_errors import may_be_asked_again
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    PartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
     joined,
@@ -23,6 +25,30 @@ if TYPE_CHECKING:
     from kipviz.clients.producer import Producer
 
 P = TypeVar("P", bound="Producer")
+
+
+def send_share_acknowledgements(
+    me: P,
+    group_id: str,
+    member_id: str,
+    member_epoch: int,
+    partition: str,
+    acknowledgements: tuple[AcknowledgementBatch, ...],
+    further: tuple[PartitionAcknowledgements, ...] = (),
+    *,
+    starts: bool = True,
+) -> P:
+    """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
+
+    Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
+    that a transaction of acknowledgements alone would never send EndTxn (finding X11).
+    """
+    mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
+    request = TxnShareAcknowledge(
+        me.transactional_id, group_id, *mine, *member, partition, acknowledgements, further
+    )
+    started = starts or me.transaction_started
+    return me.but(queue=(*me.queue, request), transaction_started=started)
 
 
 def dropping(me: P, *gone: Message) -> P:
