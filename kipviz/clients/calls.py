@@ -112,6 +112,8 @@ def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Appli
     producer = transactional.init_transactions(producer, keep_prepared_txn=keep, told_ms=told)
     if isinstance(me.consumer, MemberConsumer):
         producer = producer.but(member_at_init=_member_of(me.consumer))
+    if isinstance(me.consumer, ClassicConsumer) and me.consumer.rejoin and rules.init_joins():
+        me = me.but(consumer=classic.poll(me.consumer).but(listening=True))
     return me.with_client(producer)
 
 

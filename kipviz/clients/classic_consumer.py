@@ -73,7 +73,8 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     `rejoin` says that it has to join again, in poll() and not before. `metadata` is groupMetadata():
     the member and generation of the last assignment, also when it has lost them since. `to_bring` is
     the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
-    `listening` says that onPartitionsAssigned() has not returned yet (KIP-447, first draft). Everything
+    `listening` says that it joins and does not read yet: onPartitionsAssigned() has not returned, or
+    initTransactions(consumer) has not (KIP-447, drafts). Everything
     else is as in a member of KIP-848.
     """
 

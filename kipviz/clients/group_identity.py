@@ -8,7 +8,7 @@ Producer and consumer are objects of one process, so what one has to say to the 
 
 from __future__ import annotations
 
-from kipviz.clients.application import Application
+from kipviz.clients.application import Application, Call
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.classic_consumer import MemberState as S
 from kipviz.clients.producer import Producer
@@ -22,8 +22,10 @@ def settle(me: Application) -> Application:
     Positions are looked up after that: what older generations had pending is decided by then.
     """
     producer, consumer = me.producer, me.consumer
-    if not isinstance(consumer, ClassicConsumer) or not producer.group_id:
+    if not isinstance(consumer, ClassicConsumer):
         return me
+    if not producer.group_id:
+        return _joined(me, consumer)
     if consumer.listening:
         return _returned(me, producer, consumer)
     new = consumer.polling and consumer.state is S.STABLE
@@ -31,6 +33,22 @@ def settle(me: Application) -> Application:
         return me
     producer = init_transactions(producer, consumer.metadata, consumer.owned)
     return me.but(consumer=consumer.but(listening=True)).with_client(producer)
+
+
+def why_it_waits(me: Application) -> str | None:
+    """Say why initTransactions(consumer) has not returned: its consumer has to join first (second draft)."""
+    line, consumer = me.program[me.line], me.consumer
+    joining = isinstance(consumer, ClassicConsumer) and consumer.listening
+    if line.call is not Call.INIT_TRANSACTIONS or not joining:
+        return None
+    return f"{line.call.value}() of {me.name} waits for its consumer, which has not joined yet"
+
+
+def _joined(me: Application, consumer: ClassicConsumer) -> Application:
+    """Let initTransactions(consumer) be done with the consumer when it has joined, or has given up."""
+    if not consumer.listening or (consumer.polling and consumer.state is not S.STABLE):
+        return me
+    return me.but(consumer=consumer.but(listening=False, polling=False))
 
 
 def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str, ...]) -> Producer:

@@ -70,6 +70,10 @@ class ClientRules(Value, frozen=True):
     """In whose name does a producer send offsets: (the consumer's member when it initialised, the
     consumer's member now, the one that the call is given)? (KIP-447, both drafts and what ships.)"""
 
+    init_joins: Callable[[], bool]
+    """Does initTransactions() wait until the consumer has joined its group? (KIP-447, second draft:
+    "blocking call until consumer successfully joins the group".)"""
+
     poll_before_staging: Callable[[tuple[int, ...], tuple[int, ...]], bool]
     """May poll() be called in a transaction whose outputs may be of the batch before it: (offsets of
     the batch, offsets that are staged or acknowledged)? (KIP-1289 pseudo code; finding X24.)"""

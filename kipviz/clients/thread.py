@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kipviz.clients import binding, external_database, share_member, staged_records
+from kipviz.clients import binding, external_database, group_identity, share_member, staged_records
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line, databases_changed
@@ -55,7 +55,7 @@ def why_no_step(me: Application) -> str | None:
     line = me.program[me.line]
     client = client_of(me, line)
     if client.done:
-        return None
+        return group_identity.why_it_waits(me)
     waits = f"{line.call.value}() of {me.name} has not returned yet"
     if client.on_wire is None:
         return waits

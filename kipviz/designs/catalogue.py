@@ -202,10 +202,12 @@ INIT_WITH_CONSUMER = _of_kip_447(
     "kip-447-init-consumer",
     "KIP-447, the version beside it: initTransactions(consumer)",
     "draft",
-    "The producer holds the consumer, and sends offsets in the name of the member that this is now; "
+    "The producer holds the consumer, waits for it to join (classic protocol), and sends offsets in the "
+    "name of the member that it is now; "
     "transaction.timeout.ms is 10 s unless somebody configures it.",
     (("transaction_timeout_ms", 10_000),),
     producer_member="of_the_consumer_it_holds",
+    init_joins="it_joins_first",
     group_metadata_gate="all_brokers_first",
 )
 

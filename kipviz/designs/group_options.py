@@ -117,6 +117,19 @@ def of_nobody(at_init: Member, now: Member, passed: Member) -> Member:
     return ("", -1)
 
 
+# -- init_joins: does initTransactions() wait until the consumer has joined its group? ----------------
+
+
+def it_needs_no_consumer() -> bool:
+    """No: it returns with the producer's identity, and the first poll() joins."""
+    return False
+
+
+def it_joins_first() -> bool:
+    """Yes: it is given the consumer, lets it join, and returns when there is a generation."""
+    return True
+
+
 GROUP_SLOTS: tuple[Slot, ...] = (
     Slot(
         "pending_offset",
@@ -195,6 +208,27 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 "with group id and generation",
             ),
             Option("of_nobody", of_nobody, DRAFT, f"{FIRST_DRAFT}: TxnOffsetCommit is not changed"),
+        ),
+        MEMBERS,
+    ),
+    Slot(
+        "init_joins",
+        "Does initTransactions() wait until the consumer has joined its group?",
+        "KIP-447",
+        False,
+        (
+            Option(
+                "it_needs_no_consumer",
+                it_needs_no_consumer,
+                SHIPPED,
+                "KafkaProducer.initTransactions() has no argument for a consumer",
+            ),
+            Option(
+                "it_joins_first",
+                it_joins_first,
+                DRAFT,
+                "KIP-447, the version compared with it: a blocking call until the consumer has joined",
+            ),
         ),
         MEMBERS,
     ),

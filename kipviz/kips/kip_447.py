@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, Kip, Row
 
 KIP = Kip(
     447,
@@ -149,12 +149,12 @@ KIP = Kip(
         Row(
             "initTransactions(consumer) blocks until the consumer has joined (second draft)",
             "Called once; from then on the producer asks the consumer who it is.",
-            SIMPLIFIED,
-            handler="designs.group_options.of_the_consumer_it_holds",
-            scenario="kip-447-group-id-only",
-            test="designs/test_group_options.py::test_a_producer_that_holds_the_consumer_cannot_be_told_less",
-            note="it returns with the identity; the first poll() joins",
-            page="25-kip-447-and-1319",
+            MODELLED,
+            handler="clients.group_identity.why_it_waits",
+            scenario="kip-447-gate-rolling",
+            test="clients/test_group_identity.py::test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joined",
+            note="by the classic protocol, the only one there was; a member of KIP-848 joins with poll()",
+            page="27-kip-447-drafts",
         ),
         Row(
             "Shrink transactional.timeout (second draft)",

@@ -6,12 +6,14 @@ import pytest
 
 from kipviz.clients import classic_consumer as classic
 from kipviz.clients import producer as transactional
+from kipviz.clients import thread
 from kipviz.clients.application import Application
 from kipviz.clients.binding import settle
 from kipviz.clients.calls import CALLS
 from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.designs.catalogue import design
+from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import OffsetFetch
@@ -148,3 +150,40 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     broken = settle(me.with_client(transactional.on_disconnected(me.producer, 3)), RULES)
     assert transactional.next_request(broken.producer) == ASK
     assert answered(asked(broken), GIVEN).producer.batches == ()
+
+
+def second_draft() -> Application:
+    """A process in initTransactions(consumer), its identity given, its consumer on the way."""
+    rules = design("kip-447-init-consumer").client_rules()
+    names = ("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
+    producer = Producer("app-1/producer", "t")
+    me = Application("app-1", LOOP, "out-0", producer, ClassicConsumer(*names))
+    me = thread.step(me, rules)[0]
+    producer, _ = transactional.sent(me.producer, transactional.next_request(me.producer), 1)
+    return settle(me.with_client(transactional.on_response(producer, GIVEN)), rules)
+
+
+def test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joined() -> None:
+    me = second_draft()
+    assert isinstance(classic.next_request(me.consumer), JoinGroup)
+    assert str(thread.why_no_step(me)).endswith("its consumer, which has not joined yet")
+    joined = me.consumer.but(state=MemberState.STABLE, owned=("src-0",), rejoin=False)
+    me = settle(me.but(consumer=joined), RULES)
+    assert thread.why_no_step(me) is None
+    assert classic.next_request(me.consumer) is None  # it reads in poll() only
+
+
+def test_who_cannot_join_is_not_waited_for() -> None:
+    me = second_draft()
+    thrown = me.consumer.but(
+        polling=False, done=True, error="JoinGroup: GROUP_AUTHORIZATION_FAILED"
+    )
+    assert thread.why_no_step(settle(me.but(consumer=thrown), RULES)) is None
+
+
+def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
+    rules = design("kafka").client_rules()
+    me = second_draft()
+    fresh = me.but(consumer=me.consumer.but(listening=False, polling=False), waiting=False)
+    fresh = fresh.with_client(Producer("app-1/producer", "t"))
+    assert thread.step(fresh, rules)[0].consumer == fresh.consumer

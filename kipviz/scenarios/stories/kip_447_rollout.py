@@ -14,7 +14,7 @@ from kipviz.scenarios.stories.group_setting import (
     spec_of,
     up_to_send,
 )
-from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, begins, classic
+from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, classic
 from kipviz.scenarios.stories.rolling import BROKERS_DIFFER, ONE_BINARY, restarted
 from kipviz.scenarios.stories.setting import GROUP, PLAYGROUND, home
 
@@ -94,6 +94,15 @@ GATE = Scenario(
 
 OLD, NEW = "2.4", "3.5"
 BROKERS = (1, 3, 4, 5)
+
+
+def _begins(name: str) -> tuple[str, ...]:
+    """Give the instructions up to the outputs, whether initTransactions() or poll() joins the group."""
+    goes, delay = f"{name} goes on", f"maybe {FIRST_GENERATION}"
+    first = (goes, "quiet", delay, "quiet", goes)
+    return (*first, goes, "quiet", delay, "quiet", goes, goes, goes, "quiet")
+
+
 ROLLING = Scenario(
     "kip-447-gate-rolling",
     "Brokers first: what a client does that is newer than its brokers",
@@ -110,9 +119,10 @@ ROLLING = Scenario(
     (
         Beat(
             "app-1 reads and writes",
-            "C1 joins by the classic protocol. InitProducerId, AddPartitionsToTxn and Produce go out in the "
+            "In the draft initTransactions(consumer) lets C1 join, and returns when there is a generation; "
+            "else the first poll() does. InitProducerId, AddPartitionsToTxn and Produce go out in the "
             "versions that brokers of 2.4 know.",
-            begins("app-1"),
+            _begins("app-1"),
         ),
         Beat(
             "The client itself refuses",
@@ -138,7 +148,7 @@ ROLLING = Scenario(
             (
                 "the session of C1.1 in * runs out at B4",
                 "app-1 starts",
-                *begins("app-1"),
+                *_begins("app-1"),
                 "app-1 goes on",
                 "quiet",
                 "app-1 goes on",
