@@ -6,7 +6,8 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-GoOn = Callable[[int, int], bool]
+# It takes whatever a search tells of its progress.
+GoOn = Callable[..., bool]
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def until_interrupted() -> Iterator[GoOn]:
             raise KeyboardInterrupt
         interrupted.append(number)
 
-    def go_on(states: int, depth: int) -> bool:
+    def go_on(*_: object) -> bool:
         return not interrupted
 
     try:

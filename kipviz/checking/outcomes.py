@@ -167,14 +167,22 @@ def of_seeds(
     Raises:
         ValueError: if scenario, design or profile are unknown, or a seed is no whole number.
     """
-    found = seeded((Task(scenario, design, faults, seed) for seed in seeds), go_on)
+    whole = True
+
+    def goes_on(done: int) -> bool:
+        nonlocal whole
+        whole = go_on(done)
+        return whole
+
+    found = seeded((Task(scenario, design, faults, seed) for seed in seeds), goes_on)
     groups = []
     for ended, made in found.items():
         task, steps = min(made, key=lambda pair: (pair[1], pair[0].seed))
         groups.append(Group(ended, len(made), steps, task))
     count = sum(group.count for group in groups)
     budget = model_of(groups[0].task).spec.budget if groups and groups[0].task else FaultBudget()
-    return Outcomes(scenario, design, budget, _sorted(groups), f"{count:,} seeded runs, {faults}")
+    sentence = f"{count:,} seeded runs, {faults}{'' if whole else ', stopped before the others'}"
+    return Outcomes(scenario, design, budget, _sorted(groups), sentence)
 
 
 def of_all(

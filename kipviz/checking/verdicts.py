@@ -89,12 +89,20 @@ class Judged(Value, frozen=True):
         raise ValueError(f"no property {name!r} was asked; there are {asked}")
 
     @property
+    def cut_short(self) -> str:
+        """What else than a bound ended the search before it was through: an interrupt, an error; or nothing."""
+        stopped = self.explored.stopped
+        return "" if stopped.startswith("the bound") else stopped
+
+    @property
     def where(self) -> str:
         """What the verdict is about: scenario, faults and how much of it was searched."""
         faults = budget_words(self.budget) or "no fault"
         states = f"{self.explored.states:,} states"
         if not self.explored.complete:
             states = f"{states} to depth {self.explored.depth}, not complete"
+            if self.cut_short:
+                states = f"{states} ({self.cut_short})"
         return f"{self.scenario}, {faults}, {states}"
 
 

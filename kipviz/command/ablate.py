@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count, names
-from kipviz.command.output import Progress, answer
+from kipviz.command.output import Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
     from kipviz.checking.ablation import Ablated
@@ -50,14 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.views.review import ablation_page
 
     try:
-        with Progress() as progress:
+        with Progress() as progress, until_interrupted(progress.designs) as go_on:
             searched = ablate(
                 arguments.scenario,
                 arguments.design,
                 arguments.rules or RULES,
                 tuple(arguments.faults or BUDGETS),
                 Bounds(states_max=arguments.states_max),
-                progress.designs,
+                go_on,
                 pairs=not arguments.alone,
                 runs=arguments.runs,
                 profile=arguments.profile,

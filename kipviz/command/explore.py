@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, count, names
-from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -119,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = _on_spark(arguments, model, bounds, progress)
         else:
             search = _search(arguments, model)
-            with _until_interrupted(progress) as go_on:
+            with until_interrupted(progress.states) as go_on:
                 found = search.run(bounds, go_on)
             _keep(arguments, search, found)
         examples = [_told(arguments, model, each) for each in found.counterexamples]
@@ -168,15 +166,6 @@ def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (*clock, *arguments.set)
 
 
-@contextmanager
-def _until_interrupted(progress: Progress) -> Iterator[Callable[[int, int], bool]]:
-    """Tell the progress, and let the first ^C end the search in order."""
-    from kipviz.checking.interrupted import until_interrupted
-
-    with until_interrupted() as go_on:
-        yield lambda states, depth: progress.states(states, depth) and go_on(states, depth)
-
-
 def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
     from pathlib import Path
 
@@ -214,7 +203,7 @@ def _on_spark(
     with explaining():
         reductions = [reduction(name) for name in arguments.reduce]
         spark = spark_for(arguments.master)  # takes ^C for itself when it starts
-        with _until_interrupted(progress) as go_on:
+        with until_interrupted(progress.states) as go_on:
             return search(
                 model,
                 bounds,
@@ -251,11 +240,8 @@ def _told(
 def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[Decision, ...]:
     from kipviz.checking.saves import decisions
 
-    def told(design: str, states: int, depth: int) -> bool:
-        progress.say(f"{design}: {states:,} states, depth {depth}")
-        return True
-
-    return decisions(broken, bounds, told)
+    with until_interrupted(progress.designs) as go_on:
+        return decisions(broken, bounds, go_on)
 
 
 def _document(decision: Decision) -> dict[str, object]:

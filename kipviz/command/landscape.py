@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.axes import LOCK, TIMEOUT, Axis
 from kipviz.command.arguments import add_json, count, names
-from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -74,23 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
         searched.FAULTS if arguments.faults is None else arguments.faults,
         tuple(arguments.fixed),
     )
-    interrupted: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    bounds = Bounds(states_max=arguments.states_max)
     try:
-        with Progress() as progress:
-            spots = tuple(
-                searched.landscape(
-                    question,
-                    Bounds(states_max=arguments.states_max),
-                    lambda name, states, depth: (
-                        progress.designs(name, states, depth) and not interrupted
-                    ),
-                )
-            )
+        with Progress() as progress, until_interrupted(progress.designs) as go_on:
+            spots = tuple(searched.landscape(question, bounds, go_on))
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
-    finally:
-        signal.signal(signal.SIGINT, before)
     found = searched.Landscape(question, spots)
     if arguments.save is not None:
         cell = _cell(arguments.open)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.refused import Refused
 
 HELP = "group finished runs by outcome: of many seeds, or of every interleaving"
@@ -42,25 +43,18 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.views.review import outcomes_page
 
     check_place(arguments.save)
+    names = (arguments.scenario, arguments.design)
     try:
         with Progress() as progress:
             if arguments.seeds is None:
-                found = of_all(
-                    arguments.scenario,
-                    arguments.design,
-                    budget_of(arguments.faults),
-                    Bounds(states_max=arguments.states_max),
-                    progress.states,
-                )
+                budget, bounds = budget_of(arguments.faults), Bounds(arguments.states_max)
+                with until_interrupted(progress.states) as go_on:
+                    found = of_all(*names, budget, bounds, go_on)
             else:
-
-                def told(done: int) -> bool:
-                    progress.runs(done, arguments.seeds)
-                    return True
-
-                faults = arguments.faults or "calm"
+                told = partial(progress.runs, there_are=arguments.seeds)
                 seeds = range(arguments.seeds)
-                found = of_seeds(arguments.scenario, arguments.design, faults, seeds, told)
+                with until_interrupted(told) as go_on:
+                    found = of_seeds(*names, arguments.faults or "calm", seeds, go_on)
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
     if arguments.save is not None:

@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -82,6 +83,40 @@ class Progress:
         if self._wide:
             print(file=sys.stderr, flush=True)
             self._wide = 0
+
+
+class GoingOn:
+    """What a search asks whether it shall go on; `stopped` says that it was told not to."""
+
+    def __init__(self, tell: Callable[..., object], go_on: Callable[..., bool]) -> None:
+        self._tell = tell
+        self._go_on = go_on
+        self.stopped = False
+
+    def __call__(self, *told: object) -> bool:
+        """Tell of the progress; give False once somebody has interrupted."""
+        self._tell(*told)
+        self.stopped = self.stopped or not self._go_on()
+        return not self.stopped
+
+
+@contextmanager
+def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
+    """Let the first ^C end the work in order, so that what was found so far is told."""
+    from kipviz.checking.interrupted import until_interrupted as ending
+
+    with ending() as go_on:
+        yield GoingOn(tell, go_on)
+
+
+def check_whole(path: str | None, going: GoingOn) -> None:
+    """Refuse to write over a file what was interrupted.
+
+    Raises:
+        Refused: if it was, and there is a file to be written.
+    """
+    if going.stopped and path is not None:
+        raise Refused(f"interrupted before everything was judged: {path} stays as it is")
 
 
 def check_place(path: str | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.output import Progress, answer, write_whole
+from kipviz.command.output import Progress, answer, until_interrupted, write_whole
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
-    with Progress() as progress:
+    with Progress() as progress, until_interrupted(progress.designs) as go_on:
         bounds = Bounds(states_max=arguments.states_max)
-        rows = verdict_table(scenario.name, designs, budget, bounds, progress.designs)
+        rows = verdict_table(scenario.name, designs, budget, bounds, go_on)
     write_whole(str(folder / "review.md"), review(rows))
     files = ["review.md", *_stories(folder, rows)]
     verdicts = [_verdict(row) for row in rows]

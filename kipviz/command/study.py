@@ -6,7 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
-from kipviz.command.output import Progress, answer, check_place, write_whole
+from kipviz.command.output import (
+    Progress,
+    answer,
+    check_place,
+    check_whole,
+    until_interrupted,
+    write_whole,
+)
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -59,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with telling.refusing():
         chosen = study(arguments.study)
-    with Progress() as progress:
-        found = answered(chosen, progress=progress.states)
+    with Progress() as progress, until_interrupted(progress.states) as go_on:
+        found = answered(chosen, progress=go_on)
     answer(_document(found), study_page(found).splitlines(), as_json=arguments.json)
     return 0
 
@@ -72,8 +79,13 @@ def _findings(arguments: argparse.Namespace) -> int:
     from kipviz.views.review import findings_page, link_of
 
     check_place(arguments.into)
-    with Progress() as progress:
-        told = tuple(shown_all(ALL, progress.states))
+    told = []
+    with Progress() as progress, until_interrupted(progress.states) as go_on:
+        for each in shown_all(ALL, go_on):
+            if go_on.stopped:
+                break
+            told.append(each)
+    check_whole(arguments.into, go_on)
     document = {
         "findings": [
             {

@@ -94,7 +94,8 @@ def search(
 
     Args:
         model: any model whose classes the workers can import.
-        bounds: when to stop although it is not through; `memory_max` is the machine's affair.
+        bounds: when to stop although it is not through; `memory_max` is refused, because the states are
+            in Spark's processes, whose memory its own settings bound.
         progress: called with (states, depth) before each level, and from another thread whenever
             tasks of it end; when it gives False the search stops and what was found is kept.
         reductions: as for `checking.explore`.
@@ -111,6 +112,11 @@ def search(
         SparkUnavailable: there is no Spark to run on.
     """
     check_partitions(partitions)
+    if bounds.memory_max:
+        raise ValueError(
+            "memory_max bounds a search in one process; on Spark the states are in Spark's processes: set "
+            "spark.driver.memory and spark.executor.memory, or states_max."
+        )
     if resume and folder is None:
         raise ValueError("A search is resumed from the folder that keeps its levels: name it.")
     reductions = tuple(reductions)

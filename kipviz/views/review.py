@@ -50,6 +50,7 @@ def study_page(found: Answer) -> str:
         f"{plain(study.observable)} Source: {plain(study.source)}.",
         table(found.heads, found.rows),
         plain(found.sentence) if found.judged else "",
+        *_cut_short(found.judged),
     ]
     for judged in found.judged:
         parts += [story(judged, cell) for cell in judged.cells if cell.verdict == BREAKS]
@@ -153,10 +154,19 @@ def review(judged: Sequence[Judged]) -> str:
         f"{plain(scenario.sentence)} Source: {plain(scenario.clause)}. Faults: {plain(faults)}.",
         table(("design", *names, "searched"), rows),
         plain(HONEST),
+        *_cut_short(judged),
     ]
     for row in judged:
         parts += [story(row, cell) for cell in row.cells if cell.verdict == BREAKS]
     return "\n\n".join(parts) + "\n"
+
+
+def _cut_short(judged: Sequence[Judged]) -> list[str]:
+    return [
+        plain(f"The search of {row.design} was not complete ({row.cut_short}).")
+        for row in judged
+        if row.cut_short
+    ]
 
 
 def story(judged: Judged, cell: Cell) -> str:

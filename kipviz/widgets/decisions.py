@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.checking import runs
 from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.found import Bounds
+from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.saves import Decision, decisions, under
 from kipviz.checking.task import Task, Verdict
 from kipviz.designs.catalogue import design as design_named
@@ -52,9 +53,13 @@ class Saves(MarkdownPage):
 
 
 def saves_of(broken: Breaking, *, search: bool) -> Saves:
-    """Try every decision on a run; a search gives up after 20,000 states."""
+    """Try every decision on a run; a search gives up after 20,000 states.
+
+    Who interrupts it has every decision tried on this course, and those behind it are not searched.
+    """
     bounds = Bounds(states_max=STATES_MAX) if search else None
-    return Saves(broken, decisions(broken, bounds))
+    with until_interrupted() as go_on:
+        return Saves(broken, decisions(broken, bounds, go_on))
 
 
 def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False) -> Saves:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
+from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
@@ -83,13 +84,16 @@ def study(name: str) -> Study:
     Raises:
         UnknownStudy: if there is none of that name.
     """
-    return Study(answer(study_named(name)))
+    with until_interrupted() as go_on:
+        return Study(answer(study_named(name), progress=go_on))
 
 
 def verdicts(
     scenario: str, designs: Sequence[str], faults: str = "", states_max: int = 200_000
 ) -> Verdicts:
     """Search several designs exhaustively and put every property beside every design.
+
+    Who interrupts it gets the rows so far, and the page says which designs were left.
 
     Args:
         scenario: a scenario's name; `kip-1289-small` is made for this.
@@ -103,5 +107,7 @@ def verdicts(
     if isinstance(designs, str):
         raise ValueError(f"designs is a list of names, such as [{designs!r}], not one text")  # noqa: TRY004  every bad word is a ValueError
     bounds = Bounds(states_max=states_max)
-    rows = verdict_table(scenario, tuple(designs), budget_of(faults), bounds)
-    return Verdicts(rows, review(rows))
+    with until_interrupted() as go_on:
+        rows = verdict_table(scenario, tuple(designs), budget_of(faults), bounds, go_on)
+    left = ", ".join(designs[len(rows) :])
+    return Verdicts(rows, review(rows) + (f"\nStopped before {left}.\n" if left else ""))

@@ -10,11 +10,14 @@ from kipviz.checking.ablation import BUDGETS, RULES, STATES_MAX, Ablated
 from kipviz.checking.breaking import breaking
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
+from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.runs import replay
 from kipviz.views.review import ablation_page, outcomes_page, told
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
+
+STOPPED = "Stopped: the last row was not searched to its end, and those behind it not at all."
 
 
 class Outcomes(MarkdownPage):
@@ -53,6 +56,8 @@ def outcomes(
 ) -> Outcomes:
     """Group finished runs by outcome: of every interleaving, or of so many seeds.
 
+    Who interrupts it gets what was counted so far, and the sentence says that it is not all.
+
     Args:
         scenario: a scenario's name; without seeds a small one, such as `kip-1289-small`.
         design: a design's name.
@@ -63,14 +68,15 @@ def outcomes(
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
-    if seeds is None:
-        bounds = Bounds(states_max=states_max)
-        return Outcomes(counted.of_all(scenario, design, budget_of(faults), bounds))
     if isinstance(seeds, int):
         if seeds < 1:
             raise ValueError(f"seeds is a number of runs from 1, not {seeds!r}")
         seeds = range(seeds)
-    return Outcomes(counted.of_seeds(scenario, design, faults or "calm", seeds))
+    with until_interrupted() as go_on:
+        if seeds is None:
+            bounds = Bounds(states_max=states_max)
+            return Outcomes(counted.of_all(scenario, design, budget_of(faults), bounds, go_on))
+        return Outcomes(counted.of_seeds(scenario, design, faults or "calm", seeds, go_on))
 
 
 class Ablation(MarkdownPage):
@@ -80,9 +86,10 @@ class Ablation(MarkdownPage):
         rows: what broke first without some rules; the first row has all of them.
     """
 
-    def __init__(self, rows: tuple[Ablated, ...]) -> None:
-        """Keep what was searched."""
+    def __init__(self, rows: tuple[Ablated, ...], *, whole: bool = True) -> None:
+        """Keep what was searched; it was not `whole` if somebody stopped it."""
         self.rows = rows
+        self._whole = whole
 
     def open(self, *rules: str) -> Stepper:
         """Open what breaks first without these rules, where it breaks.
@@ -105,7 +112,7 @@ class Ablation(MarkdownPage):
 
     def page(self) -> str:
         """Give the page in Markdown."""
-        return ablation_page(self.rows)
+        return ablation_page(self.rows) + ("" if self._whole else f"\n{STOPPED}\n")
 
 
 def ablate(
@@ -121,6 +128,8 @@ def ablate(
 ) -> Ablation:
     """Switch off Kafka's own rules, alone and in pairs, and find what breaks first.
 
+    Who interrupts it gets the rows so far, and the page says that they are not all.
+
     Args:
         scenario: a scenario's name.
         design: the design that has all rules.
@@ -135,14 +144,16 @@ def ablate(
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
     bounds = Bounds(states_max=states_max)
-    searched = ablation.ablate(
-        scenario,
-        design,
-        tuple(rules),
-        tuple(faults),
-        bounds,
-        pairs=pairs,
-        runs=runs,
-        profile=profile,
-    )
-    return Ablation(tuple(searched))
+    with until_interrupted() as go_on:
+        searched = ablation.ablate(
+            scenario,
+            design,
+            tuple(rules),
+            tuple(faults),
+            bounds,
+            go_on,
+            pairs=pairs,
+            runs=runs,
+            profile=profile,
+        )
+        return Ablation(tuple(searched), whole=go_on())

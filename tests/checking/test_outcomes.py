@@ -57,7 +57,7 @@ def test_a_run_that_is_cut_off_is_no_finished_one() -> None:
 
 def test_counting_can_be_stopped_and_keeps_what_was_counted() -> None:
     found = of_seeds(TWO, "repaired", "calm", range(50), lambda done: done < 2)
-    assert found.sentence == "2 seeded runs, calm"
+    assert found.sentence == "2 seeded runs, calm, stopped before the others"
 
 
 # -- rules switched off -------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+"""The first ^C ends a search in order: what was found so far is told, by every command that searches."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from kipviz.command.output import Progress
+
+
+@pytest.fixture
+def interrupting(monkeypatch):
+    """Press ^C once, where a progress is told for the so-manieth time."""
+
+    def after(name: str, times: int) -> None:
+        told = getattr(Progress, name)
+        count = 0
+
+        def tell(self, *words, **named):
+            nonlocal count
+            count += 1
+            if count == times:
+                signal.raise_signal(signal.SIGINT)
+            return told(self, *words, **named)
+
+        monkeypatch.setattr(Progress, name, tell)
+
+    return after
+
+
+def test_an_ablation_gives_the_rows_so_far(kipviz, interrupting):
+    interrupting("designs", 4)
+    done = kipviz("ablate", "kip-1289-small", "--faults", "", "--alone", "--json")
+    assert done.status == 0
+    rows = done.document["rows"]
+    assert rows[0]["held"] == [{"faults": "", "states": 664, "complete": True}]
+    assert 1 < len(rows) < 8
+    assert not rows[-1]["held"][-1]["complete"]
+
+
+def test_outcomes_of_every_interleaving_say_that_they_are_not_all(kipviz, interrupting):
+    interrupting("states", 3)
+    found = kipviz("outcomes", "kip-1289-small", "--design", "repaired", "--json").document
+    assert "not complete (cancelled)" in found["sentence"]
+
+
+def test_outcomes_of_seeds_say_that_they_are_not_all(kipviz, interrupting):
+    interrupting("runs", 4)
+    words = ("outcomes", "kip-1289-two-members", "--design", "repaired", "--seeds", "30", "--json")
+    assert kipviz(*words).document["sentence"] == "3 seeded runs, calm, stopped before the others"
+
+
+def test_a_landscape_gives_the_cells_so_far(kipviz, interrupting):
+    interrupting("designs", 3)
+    found = kipviz("landscape", "--states-max", "300", "--json")
+    assert len(found.document["cells"]) >= 1
+    assert found.status in {0, 1}
+
+
+def test_a_study_gives_the_rivals_so_far(kipviz, interrupting):
+    whole = kipviz("study", "B8", "--json").document["rows"]
+    interrupting("states", 2)
+    cut = kipviz("study", "B8", "--json").document["rows"]
+    assert 1 <= len(cut) <= len(whole)
+    assert cut[-1] != whole[len(cut) - 1]
+
+
+def test_a_ledger_that_is_interrupted_tells_what_was_judged(kipviz, interrupting):
+    interrupting("states", 6)
+    entries = kipviz("ledger", "--json").document["claims"]
+    assert entries
+    assert all(entry["complete"] for entry in entries)
+
+
+@pytest.mark.parametrize("words", [("ledger",), ("study", "findings")])
+def test_a_page_is_not_written_over_by_half_of_it(words, refused, interrupting, tmp_path):
+    page = tmp_path / "PAGE.md"
+    page.write_text("whole")
+    interrupting("states", 2)
+    said = refused(*words, "--into", str(page))
+    assert "interrupted before everything was judged" in said
+    assert page.read_text() == "whole"
+
+
+def test_who_interrupts_twice_means_it(kipviz, monkeypatch):
+    def tell(self, states, depth):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "states", tell)
+    assert kipviz("explore", "kip-1289-small", "--design", "repaired").status == 130
