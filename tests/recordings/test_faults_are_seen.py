@@ -1,0 +1,131 @@
+"""A model with a fault could not have given the recorded answers: the recordings tell the two apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipviz.brokers import (
+    classic_group,
+    share_sessions,
+)
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.share_partition import Session
+from kipviz.cluster import dispatch
+from kipviz.messages.classic_groups import HeartbeatResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.recordings import joining
+from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.evidence import of_recording
+
+RELEASE = Path(__file__).parent / "kafka-4.4.0"
+Patch = pytest.MonkeyPatch
+
+
+def handler(kind: type, change: Callable[[Any, Any], Any]) -> Callable[[Patch], None]:
+    """Give a fault: a handler sees another request than the one that came."""
+    real = dispatch.HANDLERS[kind]
+
+    def faulty(me: Any, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
+        return real(me, change(me, request), reply_to, on)
+
+    return lambda patch: patch.setitem(dispatch.HANDLERS, kind, faulty)
+
+
+def of_the_present_epoch(me: Any, request: Any) -> Any:
+    """Take whoever asks for the producer of now."""
+    known = me.transactions.get(request.transactional_id)
+    if known is None:
+        return request
+    return request.but(producer_id=known.producer_id, producer_epoch=known.producer_epoch)
+
+
+def of_the_present_member(me: Any, request: Any) -> Any:
+    """Take whoever asks for a member of the present epoch."""
+    shares = isinstance(request, ShareGroupHeartbeat)
+    groups = me.share_groups if shares else me.groups
+    group = groups.get(request.group_id)
+    member = group.members.get(request.member_id) if group is not None else None
+    if member is None or request.member_epoch < 0:
+        return request
+    return request.but(member_epoch=member.epoch)
+
+
+def every_heartbeat_is_well(patch: Patch) -> None:
+    def faulty(me: Any, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
+        return Effects(me, replies=(Reply(reply_to, HeartbeatResponse(Errors.NONE)),))
+
+    patch.setitem(joining.HANDLERS, "HEARTBEAT", faulty)
+
+
+def everybody_may_commit(patch: Patch) -> None:
+    patch.setattr(classic_group, "commit_error", lambda *_, **__: Errors.NONE)
+
+
+def nobody_counts_sessions(patch: Patch) -> None:
+    def faulty(me: Any, request: Any, reply_to: ReplyTo, on: Context) -> Any:
+        who = (request.group_id, request.member_id)
+        session = Session(max(request.session_epoch, 0) + 1, reply_to.source)
+        return me.but(sessions=me.sessions.set(who, session)), Errors.NONE
+
+    patch.setattr(share_sessions, "after", faulty)
+
+
+def a_rebalance_waits_for_nobody(patch: Patch) -> None:
+    patch.setattr(classic_group.ClassicGroup, "all_joined", property(lambda _: True))
+
+
+def nobody_remembers_the_epoch_before(patch: Patch) -> None:
+    patch.setattr(Acceptor, "_epoch_before", lambda *_: -1)
+
+
+@pytest.mark.parametrize(
+    ("name", "api", "fault"),
+    [
+        ("transaction-answers", "END_TXN", handler(EndTxn, of_the_present_epoch)),
+        ("transaction-answers", "INIT_PRODUCER_ID", nobody_remembers_the_epoch_before),
+        (
+            "transaction-answers",
+            "INIT_PRODUCER_ID",
+            handler(InitProducerId, lambda _, r: r.but(producer_id=-1, producer_epoch=-1)),
+        ),
+        (
+            "transaction-answers",
+            "ADD_PARTITIONS_TO_TXN",
+            handler(AddPartitionsToTxn, of_the_present_epoch),
+        ),
+        (
+            "transaction-answers",
+            "ADD_PARTITIONS_TO_TXN",
+            handler(AddPartitionsToTxn, lambda _, r: r.but(verify_only=False)),
+        ),
+        (
+            "group-answers",
+            "CONSUMER_GROUP_HEARTBEAT",
+            handler(ConsumerGroupHeartbeat, of_the_present_member),
+        ),
+        (
+            "group-answers",
+            "SHARE_GROUP_HEARTBEAT",
+            handler(ShareGroupHeartbeat, of_the_present_member),
+        ),
+        ("group-answers", "OFFSET_COMMIT", everybody_may_commit),
+        ("group-answers", "HEARTBEAT", every_heartbeat_is_well),
+        ("classic-members", "JOIN_GROUP", a_rebalance_waits_for_nobody),
+        ("share-answers", "SHARE_ACKNOWLEDGE", nobody_counts_sessions),
+    ],
+    ids=lambda each: each if isinstance(each, str) else getattr(each, "__name__", "fault"),
+)
+def test_a_model_with_a_fault_is_refused(
+    name: str, api: str, fault: Callable[[Patch], None], monkeypatch: Patch
+) -> None:
+    evidence = of_recording(RELEASE / name)
+    fault(monkeypatch)
+    refused = [each.api for each in Acceptor(evidence).asked() if not each.accepted]
+    assert api in refused
