@@ -20,6 +20,7 @@ API = (
         f"{SESSION}.TransactionSession",
         SHARE,
         f"{TESTS}::test_session_lifecycle",
+        page=PAGE,
     ),
     Row(
         "2.1 resume()",
@@ -27,6 +28,7 @@ API = (
         MODELLED,
         f"{SESSION}.resume",
         test=f"{TESTS}::test_session_resume",
+        page=PAGE,
     ),
     Row(
         "2.1 prepareTransaction, completeTransaction",
@@ -64,6 +66,7 @@ API = (
         f"{SESSION}.TransactionSession",
         "kip-1310-streams-session",
         "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        page=PAGE,
     ),
     Row(
         "2.1 addShareAcksToTransaction",
@@ -80,6 +83,7 @@ API = (
         f"{SESSION}.heartbeat",
         "kip-1310-heartbeat",
         f"{TESTS}::test_heartbeat_logic",
+        page=PAGE,
     ),
     Row(
         "2.1 close()",
@@ -99,6 +103,7 @@ API = (
         "cluster.session_config.parse",
         test="cluster/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
         note="bootstrap.servers, security.* and client.id are checked, and say nothing to the model",
+        page=SECOND_PAGE,
     ),
     Row(
         "2.3 KafkaProducer(configs, session)",
@@ -107,6 +112,7 @@ API = (
         f"{BINDING}.why_not_now",
         SHARE,
         f"{TESTS}::test_producer_fencing",
+        page=PAGE,
     ),
     Row(
         "2.1 thread-safe",
@@ -139,6 +145,8 @@ API = (
         MODELLED,
         "clients.share_consumer.acknowledge_transactionally",
         SHARE,
+        "scenarios/test_sessions.py::test_a_late_vote_is_refused_with_the_epoch_that_is_over",
+        page=PAGE,
     ),
 )
 EXTRACTION = (
@@ -148,6 +156,7 @@ EXTRACTION = (
         MODELLED,
         f"{SESSION}.STATES",
         test=f"{TESTS}::test_the_state_mapping_is_the_pages",
+        page=PAGE,
     ),
     Row(
         "3.2 Responsibilities",
@@ -159,16 +168,22 @@ EXTRACTION = (
 )
 
 
+A_PAIR = (
+    "scenarios/test_sessions.py::test_a_pair_has_one_cluster_one_order_of_beats_and_one_outcome"
+)
+
+
 def _pair(clause: str, says: str, name: str, handler: str = f"{BINDING}.settle") -> tuple[Row, Row]:
     """Give the rows of a use case as the draft and as today's producer has it."""
     return (
-        Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session", page=PAGE),
+        Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session", A_PAIR, page=PAGE),
         Row(
             f"{clause}, before",
             "The same with today's producer, for comparison.",
             MODELLED,
             "clients.producer.Producer",
             f"kip-1310-{name}-producer",
+            A_PAIR,
             page=PAGE,
         ),
     )
@@ -323,8 +338,29 @@ TEST_PLAN = (
         "kip-1310-heartbeat",
         f"{CLIENT}::test_heartbeat_logic",
         note="a third of the session time-out is the interval of KIP-1309: our inference",
+        page=PAGE,
     ),
 )
+STORIES, TWO_PHASE = (
+    "scenarios/test_sessions.py::test_",
+    "scenarios/test_session_two_phase.py::test_",
+)
+A_CRASH = f"{TWO_PHASE}which_recovery_of_a_session_survives_a_crash_at_every_point"
+TESTS_OF = {
+    "two-senders": f"{STORIES}a_batch_of_a_second_producer_is_refused_or_taken_for_a_repetition",
+    "silent-loss": f"{STORIES}a_batch_of_a_second_producer_is_refused_or_taken_for_a_repetition",
+    "unsent-batch": f"{STORIES}an_unsent_batch_starts_a_transaction_that_nobody_began",
+    "next-epoch": f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
+    "late-vote": f"{STORIES}a_late_vote_is_refused_with_the_epoch_that_is_over",
+    "live-writer": f"{STORIES}a_resumed_session_commits_what_no_checkpoint_has",
+    "unnamed-partition": "scenarios/test_session_versions.py::"
+    "test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_committed",
+    "complete": f"{TWO_PHASE}a_resumed_session_completes_what_the_database_decided_or_is_not_allowed_to",
+    "empty-commit": f"{TWO_PHASE}the_pages_order_commits_a_transaction_whose_record_is_in_no_log",
+    **dict.fromkeys(
+        (f"small-{way}" for way in ("resumes", "keeps", "undoes", "commits", "swapped")), A_CRASH
+    ),
+}
 ON_SECOND_PAGE = ("complete", "small-", "empty-commit", "unnamed-partition")
 LEFT_OPEN = tuple(
     Row(
@@ -333,6 +369,7 @@ LEFT_OPEN = tuple(
         MODELLED,
         handler,
         f"kip-1310-{story}",
+        TESTS_OF[story],
         page=SECOND_PAGE if story.startswith(ON_SECOND_PAGE) else PAGE,
         note="our inference",
     )
@@ -437,6 +474,8 @@ KIP = Kip(
             MODELLED,
             f"{BINDING}.settle",
             SHARE,
+            A_PAIR,
+            PAGE,
         ),
         Row(
             "4.2 today",
@@ -444,6 +483,8 @@ KIP = Kip(
             MODELLED,
             "clients.producer.send_share_acknowledgements",
             "kip-1310-share-producer",
+            A_PAIR,
+            PAGE,
         ),
         *ARCHITECTURE,
         *TEST_PLAN,
