@@ -3,7 +3,7 @@
 WHERE IN KAFKA: ClassicGroup, ClassicGroupMember, ClassicGroupState. KIPS: KIP-62, KIP-345, KIP-394.
 DURABILITY: none. A generation with its assignment is in the log (`GroupMetadataRecord`), and a new
   coordinator goes on from the last one; members that were joining have to join again.
-NOT MODELLED: several assignors and the vote on one (INCONSISTENT_GROUP_PROTOCOL), several topics,
+NOT MODELLED: several topics in a subscription,
   group.max.size, members of KIP-848 in the same group and the migration between the two protocols.
 """
 
@@ -16,7 +16,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.classic_groups import Assigned, Subscribed
 from kipviz.messages.errors import Errors
-from kipviz.records.classic_groups import GroupMetadataRecord, MemberMetadata, Subscription
+from kipviz.records.classic_groups import RANGE, GroupMetadataRecord, MemberMetadata, Subscription
 
 
 class GroupState(StrEnum):
@@ -55,6 +55,7 @@ class ClassicMember(Value, frozen=True):
     syncing: ReplyTo | None = None
     is_new: bool = False
     instance_id: str = ""
+    protocols: tuple[str, ...] = (RANGE,)
 
     @property
     def waits(self) -> bool:
@@ -67,7 +68,7 @@ class ClassicGroup(Part, frozen=True, dict=True):
 
     `pending` are ids that were given out and not come back with (KIP-394), `unsynced` the members of
     the generation that have not asked for their assignment. `growing` says that somebody joined while
-    the group's first generation is awaited.
+    the group's first generation is awaited. `protocol` is the assignor of the present generation.
     """
 
     state: GroupState = S.EMPTY
@@ -78,6 +79,7 @@ class ClassicGroup(Part, frozen=True, dict=True):
     pending: tuple[str, ...] = ()
     unsynced: tuple[str, ...] = ()
     growing: bool = False
+    protocol: str = RANGE
 
     @property
     def all_joined(self) -> bool:
@@ -139,7 +141,35 @@ def next_generation(group: ClassicGroup) -> ClassicGroup:
     """Begin the next generation: with members it waits for their assignment, without it is empty."""
     there = bool(len(group.members))
     after = to(group, S.COMPLETING_REBALANCE if there else S.EMPTY)
-    return after.but(generation=group.generation + 1, unsynced=(), growing=False)
+    chosen = voted(group) if there else group.protocol
+    return after.but(generation=group.generation + 1, unsynced=(), growing=False, protocol=chosen)
+
+
+def common(group: ClassicGroup) -> tuple[str, ...]:
+    """Give the assignors that every member knows."""
+    known = [m.protocols for m in group.members.values()]
+    return tuple(p for p in known[0] if all(p in each for each in known)) if known else ()
+
+
+def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:
+    """Say whether somebody with these assignors can be in the group with those who are in it now.
+
+    Source: ClassicGroup.supportsProtocols.
+    """
+    if not len(group.members):
+        return bool(protocols)
+    return any(each in protocols for each in common(group))
+
+
+def voted(group: ClassicGroup) -> str:
+    """Give the assignor of the next generation: every member votes for the first one that all know.
+
+    Of several with as many votes it is the one that the first member likes best (in Kafka the order of a
+    hash table). Source: ClassicGroup.selectProtocol.
+    """
+    all_know = common(group)
+    votes = [next(p for p in m.protocols if p in all_know) for m in group.members.values()]
+    return max(all_know, key=votes.count)
 
 
 def roster(group: ClassicGroup) -> tuple[Subscribed, ...]:
@@ -220,17 +250,22 @@ def recorded(
             m.subscription,
             m.assigned if given is None else to_each.get(name, ()),
             m.instance_id,
+            m.protocols,
         )
         for name, m in group.members.items()
     )
-    return GroupMetadataRecord(group_id, group.generation, group.leader, members)
+    return GroupMetadataRecord(group_id, group.generation, group.leader, members, group.protocol)
 
 
 def loaded(record: GroupMetadataRecord) -> ClassicGroup:
     """Give a group as a new coordinator finds it: stable, whatever went on, or empty."""
     members = {
         m.member_id: ClassicMember(
-            m.client_id, m.subscription, m.assigned, instance_id=m.instance_id
+            m.client_id,
+            m.subscription,
+            m.assigned,
+            instance_id=m.instance_id,
+            protocols=m.protocols,
         )
         for m in record.members
     }
@@ -239,4 +274,5 @@ def loaded(record: GroupMetadataRecord) -> ClassicGroup:
         generation=record.generation,
         leader=record.leader,
         members=Table.of(members),
+        protocol=record.protocol,
     )

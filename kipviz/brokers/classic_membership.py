@@ -82,8 +82,8 @@ def on_join_group(
     """Take a consumer into the next generation of its group.
 
     WHEN: a consumer comes, or comes again because the group rebalances.
-    CHECKS: a name that it was given before is a member's or was given out; of a static member only
-      the newest is one.
+    CHECKS: it knows an assignor that all members know; a name that it was given before is a member's or
+      was given out; of a static member only the newest is one.
     DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
       no member behind (KIP-394). A member that comes, or the leader, or a member with another
       subscription begins a rebalance; it ends when everybody has joined, or when the time is over.
@@ -95,6 +95,8 @@ def on_join_group(
     if me.loading:
         return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     group = me.classic_groups.get(request.group_id)
+    if group is not None and not classic_group.supports(group, request.protocols):
+        return _refused(me, request, reply_to, Errors.INCONSISTENT_GROUP_PROTOCOL)
     if request.member_id == NO_MEMBER:
         return _first_time(me, group, request, reply_to, on)
     if group is None:
@@ -104,7 +106,9 @@ def on_join_group(
     error = classic_group.member_error(group, request.member_id, request.instance_id)
     if error is not Errors.NONE:
         return _refused(me, request, reply_to, error)
-    same = group.members[request.member_id].subscription == request.subscription
+    known = group.members[request.member_id]
+    said = (request.subscription, request.protocols)
+    same = (known.subscription, known.protocols) == said
     stays = group.state is S.COMPLETING_REBALANCE or (
         group.state is S.STABLE and group.leader != request.member_id
     )
@@ -141,7 +145,7 @@ def on_sync_group(
     group = group.but(unsynced=tuple(each for each in group.unsynced if each != name))
     member = group.members[name]
     if group.state is S.STABLE:
-        answer = Reply(reply_to, SyncGroupResponse(Errors.NONE, member.assigned))
+        answer = Reply(reply_to, SyncGroupResponse(Errors.NONE, member.assigned, group.protocol))
         return _effects(me, request.group_id, Done(group, (answer,)), on)
     group = group.but(members=group.members.set(name, member.but(syncing=reply_to)))
     if name != group.leader:
@@ -170,7 +174,7 @@ def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> E
     for name, member in group.members.items():
         partitions = given.get(name, ())
         if member.syncing is not None:
-            answer = SyncGroupResponse(Errors.NONE, partitions)
+            answer = SyncGroupResponse(Errors.NONE, partitions, group.protocol)
             replies.append(Reply(member.syncing, answer))
         members = members.set(name, member.but(assigned=partitions, syncing=None))
         if member.assigned != partitions:
@@ -392,6 +396,7 @@ def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
         joining=reply_to,
         is_new=True,
         instance_id=request.instance_id,
+        protocols=request.protocols,
     )
     group = group.but(growing=group.growing or group.is_first)
     return _rebalanced(classic_group.with_member(group, request.member_id, member), on)
@@ -400,7 +405,9 @@ def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
 def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
     """Let a member join again. Source: updateMemberThenRebalanceOrCompleteJoin."""
     member = group.members[request.member_id]
-    member = member.but(subscription=request.subscription, joining=reply_to)
+    member = member.but(
+        subscription=request.subscription, joining=reply_to, protocols=request.protocols
+    )
     return _rebalanced(classic_group.with_member(group, request.member_id, member), on)
 
 
@@ -420,6 +427,7 @@ def _taken_over(
     if old.syncing is not None:
         replies += (Reply(old.syncing, SyncGroupResponse(fenced)),)
     member = old.but(subscription=request.subscription, joining=reply_to, syncing=None)
+    member = member.but(protocols=request.protocols)
     leader = name if group.leader == before else group.leader
     unsynced = tuple(name if each == before else each for each in group.unsynced)
     group = group.but(
@@ -511,7 +519,8 @@ def _out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
 def _joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
     """Tell a member of the generation that it is in; the leader is told who else is."""
     members = classic_group.roster(group) if group.leader == name else ()
-    return JoinGroupResponse(Errors.NONE, name, group.generation, group.leader, members)
+    told = (name, group.generation, group.leader, members)
+    return JoinGroupResponse(Errors.NONE, *told, protocol=group.protocol)
 
 
 # -- what is carried out ----------------------------------------------------------------------------

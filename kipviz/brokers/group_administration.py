@@ -47,8 +47,8 @@ from kipviz.records.placement import topic_of
 # States of a group of KIP-848 that the other kinds do not have (ConsumerGroup.ConsumerGroupState).
 ASSIGNING, RECONCILING, DEAD = "Assigning", "Reconciling", "Dead"
 CONSUMER_TYPE, SHARE_TYPE = "consumer", "share"
-# What a coordinator says as the assignor of a group, of which there is one for each protocol here.
-UNIFORM, RANGE = "uniform", "range"
+# What a coordinator says as the assignor of a group of KIP-848, of which there is one here.
+UNIFORM = "uniform"
 
 
 # -- handlers ----------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def on_describe_groups(
         for name, member in group.members.items()
     )
     answer = DescribeGroupsResponse(
-        Errors.NONE, group_id, group.state.value, RANGE if stable else "", members
+        Errors.NONE, group_id, group.state.value, group.protocol if stable else "", members
     )
     return Effects(me, replies=(Reply(reply_to, answer),))
 

@@ -1,12 +1,12 @@
 """A consumer of the classic protocol: it stops, joins, is told its share by the leader, and reads on.
 
 WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator,
-  AbstractCoordinator, RangeAssignor. KIPS: KIP-62 (heartbeats in the background), KIP-345 (static
+  AbstractCoordinator. KIPS: KIP-62 (heartbeats in the background), KIP-429 (cooperative), KIP-345 (static
   members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
 DURABILITY: none; the next life of the process is another member, but for a static one's name.
-NOT MODELLED: other assignors than range and the cooperative protocol, automatic commits,
-  fetching ahead of poll(); one request at a time is on the wire. The leader knows the
-  partitions of the topic as they were when it was made.
+NOT MODELLED: other assignors than range and cooperative-sticky, automatic commits, fetching ahead of
+  poll(), or while a JoinGroup waits, as a cooperative consumer does with what it keeps: one request at a
+  time is on the wire. The leader knows the partitions of the topic as they were when it was made.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kipviz.clients import group_reading
+from kipviz.clients.assignors import assigned
 from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
 from kipviz.core.table import Table
@@ -39,7 +40,12 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord, FetchResponse
-from kipviz.records.classic_groups import NO_GENERATION, Subscription
+from kipviz.records.classic_groups import (
+    COOPERATIVE_STICKY,
+    NO_GENERATION,
+    RANGE,
+    Subscription,
+)
 
 # What says that the member is none any more; only a wrong generation leaves it its name.
 OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
@@ -74,7 +80,8 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     the member and generation of the last assignment, also when it has lost them since. `to_bring` is
     the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
     `listening` says that it joins and does not read yet: onPartitionsAssigned() has not returned, or
-    initTransactions(consumer) has not (KIP-447, drafts). Everything
+    initTransactions(consumer) has not (KIP-447, drafts). `assignors` are those that it knows, `chosen` is
+    that of its generation. Everything
     else is as in a member of KIP-848.
     """
 
@@ -107,6 +114,13 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     committing: tuple[GroupOffset, ...] = ()
     instance_id: str = ""
     listening: bool = False
+    assignors: tuple[str, ...] = (RANGE,)
+    chosen: str = RANGE
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether it keeps its partitions while it joins: all of its assignors have to allow that."""
+        return all(each == COOPERATIVE_STICKY for each in self.assignors)
 
     @property
     def position(self) -> int:
@@ -178,10 +192,11 @@ def next_request(me: ClassicConsumer) -> Message | None:
         return me.leaving
     if me.polling and me.state is S.PREPARING_REBALANCE and not me.backing_off:
         subscription = Subscription(me.topic, me.owned, me.generation)
-        return JoinGroup(me.group_id, me.member_id, me.client_id, subscription, me.instance_id)
+        joins = (me.member_id, me.client_id, subscription, me.instance_id)
+        return JoinGroup(me.group_id, *joins, me.assignors)
     if me.state is S.COMPLETING_REBALANCE:
         who = (me.generation, me.member_id)
-        return SyncGroup(me.group_id, *who, me.to_bring, me.instance_id)
+        return SyncGroup(me.group_id, *who, me.to_bring, me.instance_id, me.chosen)
     if me.state is not S.STABLE:
         return None
     if me.beat:
@@ -250,6 +265,7 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
         me.topic_partitions,
         offset_fetch_version=me.offset_fetch_version,
         instance_id=me.instance_id,
+        assignors=me.assignors,
     )
 
 
@@ -282,27 +298,6 @@ def on_timer(me: ClassicConsumer, timer: str) -> ClassicConsumer:
     return me.but(beat=True) if timer == HEARTBEAT else group_reading.on_timer(me, timer)
 
 
-# -- the leader -----------------------------------------------------------------------------------
-
-
-def ranges(
-    topic_partitions: tuple[str, ...], members: tuple[tuple[str, str], ...]
-) -> tuple[Assigned, ...]:
-    """Give each member a range of a topic's partitions, the first ones one more if it does not come out.
-
-    `members` are (member id, group.instance.id); they stand in the order of their instance ids or
-    ids, static ones first. Source: RangeAssignor, AbstractPartitionAssignor.MemberInfo.compareTo.
-    """
-    in_order = sorted(members, key=lambda m: (0, m[1]) if m[1] else (1, m[0]))
-    each, more = divmod(len(topic_partitions), len(in_order))
-    given, start = [], 0
-    for at, (name, _) in enumerate(in_order):
-        end = start + each + (1 if at < more else 0)
-        given.append(Assigned(name, topic_partitions[start:end]))
-        start = end
-    return tuple(given)
-
-
 # -- pieces -----------------------------------------------------------------------------------------
 
 
@@ -314,7 +309,12 @@ def _goodbye(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def _prepared(me: ClassicConsumer) -> ClassicConsumer:
-    """Stop: an eager consumer gives up all it has before it joins (onPartitionsRevoked, -Lost)."""
+    """Stop: an eager consumer gives up all it has before it joins (onPartitionsRevoked, -Lost).
+
+    A cooperative one keeps it, unless it has lost its generation or its name.
+    """
+    if me.cooperative and me.generation != NO_GENERATION and me.member_id != NO_MEMBER:
+        return _to(me, S.PREPARING_REBALANCE).but(resting=(), beat=False, rejoin=True, to_bring=())
     return _to(me, S.PREPARING_REBALANCE).but(
         owned=(), positions=Table.of(), resting=(), beat=False, rejoin=True, to_bring=()
     )
@@ -349,10 +349,12 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
         case Errors.NONE:
             made: tuple[Assigned, ...] = ()
             if answer.leader == answer.member_id and not answer.skip_assignment:
-                members = tuple((m.member_id, m.instance_id) for m in answer.members)
-                made = ranges(me.topic_partitions, members)
+                made = assigned(answer.protocol, me.topic_partitions, answer.members)
             return _to(me, S.COMPLETING_REBALANCE).but(
-                member_id=answer.member_id, generation=answer.generation, to_bring=made
+                member_id=answer.member_id,
+                generation=answer.generation,
+                to_bring=made,
+                chosen=answer.protocol,
             )
         case Errors.MEMBER_ID_REQUIRED:
             return me.but(member_id=answer.member_id, generation=NO_GENERATION)
@@ -369,12 +371,17 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
         return me
     error = answer.error
     if error is Errors.NONE:
-        return _to(me, S.STABLE).but(
+        gone = tuple(p for p in me.owned if p not in answer.partitions)
+        kept = Table.of({p: at for p, at in me.positions.items() if p in answer.partitions})
+        me = _to(me, S.STABLE).but(
             owned=answer.partitions,
+            positions=kept,
             metadata=(me.member_id, me.generation),
-            rejoin=False,
+            rejoin=bool(gone),
             to_bring=(),
         )
+        # Only a cooperative consumer had anything left to give up; now it has, and says so by joining.
+        return _prepared(me) if gone and me.polling else me
     if error is Errors.REBALANCE_IN_PROGRESS:
         return _prepared(me)
     if error in OUT:

@@ -25,6 +25,7 @@ from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.releases import NAMES, release
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
+from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
@@ -152,6 +153,7 @@ class ApplicationSpec(Value, frozen=True):
     Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
     `auto_offset_reset` is what the consumer of a regular group does without a
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
+    `assignors` are the partition.assignment.strategy of a consumer of the classic protocol.
     """
 
     name: str
@@ -187,6 +189,7 @@ class ApplicationSpec(Value, frozen=True):
     max_in_flight: int = 1
     buffer: int = 0
     auto_offset_reset: str = ""
+    assignors: tuple[str, ...] = (RANGE,)
 
 
 class Remade(Value, frozen=True):
@@ -513,6 +516,11 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         raise BadSpec(
             f"auto.offset.reset of {name} is {', '.join(RESETS)}, or '' for earliest at once, of a consumer "
             f"that is in a regular group before the run; {reset!r} is not allowed there"
+    known = (RANGE, COOPERATIVE_STICKY)
+    if not application.assignors or any(each not in known for each in application.assignors):
+        raise BadSpec(
+            f"the assignors of {name} are one or both of {', '.join(known)}, not "
+            f"{', '.join(application.assignors) or 'none'}"
         )
     if application.instance_id and application.protocol not in (CLASSIC, MODERN):
         raise BadSpec(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     62,
@@ -75,11 +75,19 @@ KIP = Kip(
             "The leader's assignment",
             "One consumer, not the broker, says who gets what.",
             SIMPLIFIED,
-            handler="clients.classic_consumer.ranges",
+            handler="clients.assignors.ranges",
             scenario="kip-62-rebalance",
             test="clients/test_classic_consumer.py::test_the_leader_gives_ranges_in_the_order_of_ids",
-            note="range alone, for one topic; INCONSISTENT_GROUP_PROTOCOL cannot come up",
+            note="range and cooperative-sticky, for one topic",
             page="26-classic-groups",
+        ),
+        Row(
+            "Assignors: the vote, INCONSISTENT_GROUP_PROTOCOL",
+            "The members vote for one that all of them know; who knows none of these is not let in.",
+            MODELLED,
+            handler="brokers.classic_group.voted",
+            scenario="kip-429-cooperative",
+            test="clients/test_assignors.py::test_who_knows_no_assignor_that_all_know_is_not_let_in",
         ),
         Row(
             "Eager rebalancing",
@@ -118,10 +126,13 @@ KIP = Kip(
             page="26-classic-groups",
         ),
         Row(
-            "Cooperative rebalancing (KIP-429), other assignors",
-            "Members keep what they will get back.",
-            OPEN,
-            note="eager only",
+            "Cooperative rebalancing (KIP-429)",
+            "Members keep what they will get back: what moves is given up in one generation, and given in the next.",
+            SIMPLIFIED,
+            handler="clients.assignors.cooperative",
+            scenario="kip-429-cooperative",
+            test="clients/test_assignors.py::test_what_moves_is_given_up_first_and_given_in_the_next_generation",
+            note="nothing is fetched while a JoinGroup waits; of assignors there are range and cooperative-sticky",
         ),
     ),
 )

@@ -7,7 +7,7 @@ from typing import ClassVar
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.records.classic_groups import NO_GENERATION, Subscription
+from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
 
 # Who has no id yet (JoinGroupRequest.UNKNOWN_MEMBER_ID).
 NO_MEMBER = ""
@@ -32,7 +32,8 @@ class JoinGroup(Message, frozen=True):
     """A consumer wants to be in the next generation of its group.
 
     `client_id` is its client.id, which is in the header of the request: a new member's id is made of
-    it. `instance_id` is its group.instance.id, "" for none. NOT MODELLED: other assignors than range.
+    it. `instance_id` is its group.instance.id, "" for none. `protocols` are the assignors that it knows,
+    the one that it likes best first.
     """
 
     API_KEY: ClassVar[int] = 11
@@ -42,6 +43,7 @@ class JoinGroup(Message, frozen=True):
     client_id: str
     subscription: Subscription
     instance_id: str = ""
+    protocols: tuple[str, ...] = (RANGE,)
 
 
 class JoinGroupResponse(Message, frozen=True):
@@ -59,6 +61,7 @@ class JoinGroupResponse(Message, frozen=True):
     leader: str = ""
     members: tuple[Subscribed, ...] = ()
     skip_assignment: bool = False
+    protocol: str = RANGE
 
 
 class SyncGroup(Message, frozen=True):
@@ -71,6 +74,7 @@ class SyncGroup(Message, frozen=True):
     member_id: str
     assignments: tuple[Assigned, ...] = ()
     instance_id: str = ""
+    protocol: str = RANGE
 
 
 class SyncGroupResponse(Message, frozen=True):
@@ -81,6 +85,7 @@ class SyncGroupResponse(Message, frozen=True):
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     partitions: tuple[str, ...] = ()
+    protocol: str = RANGE
 
 
 class Heartbeat(Message, frozen=True):

@@ -10,6 +10,9 @@ from kipviz.core.values import Value
 
 # Who has no generation (JoinGroupRequest.UNKNOWN_GENERATION_ID).
 NO_GENERATION = -1
+# The assignors of consumers (partition.assignment.strategy): with the first everything is given up before
+# a rebalance, with the second only what goes to somebody else (KIP-429).
+RANGE, COOPERATIVE_STICKY = "range", "cooperative-sticky"
 
 
 class Subscription(Value, frozen=True):
@@ -32,6 +35,7 @@ class MemberMetadata(Value, frozen=True):
     subscription: Subscription
     assigned: tuple[str, ...] = ()
     instance_id: str = ""
+    protocols: tuple[str, ...] = (RANGE,)
 
 
 class GroupMetadataRecord(Value, frozen=True):
@@ -41,3 +45,4 @@ class GroupMetadataRecord(Value, frozen=True):
     generation: int
     leader: str = ""
     members: tuple[MemberMetadata, ...] = ()
+    protocol: str = RANGE

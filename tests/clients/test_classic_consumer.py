@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import classic_consumer as classic
-from kipviz.clients.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState, ranges
+from kipviz.clients.assignors import ranges
+from kipviz.clients.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState
 from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
 from kipviz.messages.classic_groups import (
     Assigned,

@@ -15,7 +15,7 @@ from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
 
-PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
+PROTOCOL_TYPE = "consumer"
 # The version of what consumers tell each other.
 CONSUMER_PROTOCOL = 3
 SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS = 45_000, 300_000
@@ -241,14 +241,16 @@ def _join(m: model.JoinGroup, around: Around) -> Struct:
     return {
         "GroupId": m.group_id,
         "MemberId": m.member_id,
-        "Protocols": ({"Name": PROTOCOL, "Metadata": subscription_bytes(m.subscription)},),
+        "Protocols": tuple(
+            {"Name": each, "Metadata": subscription_bytes(m.subscription)} for each in m.protocols
+        ),
         **_instance(m),
     }
 
 
 def _joined(m: model.JoinGroupResponse, around: Around) -> Struct:
     there = m.generation != NO_GENERATION
-    protocol = {"ProtocolType": PROTOCOL_TYPE, "ProtocolName": PROTOCOL} if there else {}
+    protocol = {"ProtocolType": PROTOCOL_TYPE, "ProtocolName": m.protocol} if there else {}
     return {
         "ErrorCode": m.error,
         "GenerationId": m.generation,
@@ -272,6 +274,7 @@ def _sync(m: model.SyncGroup, around: Around) -> Struct:
         "GroupId": m.group_id,
         "GenerationId": m.generation,
         "MemberId": m.member_id,
+        "ProtocolName": m.protocol,
         "Assignments": tuple(
             {"MemberId": each.member_id, "Assignment": assignment_bytes(each.partitions)}
             for each in m.assignments
@@ -286,7 +289,7 @@ def _synced(m: model.SyncGroupResponse, around: Around) -> Struct:
     return {
         "ErrorCode": m.error,
         "ProtocolType": PROTOCOL_TYPE,
-        "ProtocolName": PROTOCOL,
+        "ProtocolName": m.protocol,
         "Assignment": assignment_bytes(m.partitions),
     }
 
@@ -343,7 +346,6 @@ KINDS: dict[type[Message], Kind] = {
         _sync,
         {
             "SyncGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
-            "SyncGroupRequest.ProtocolName": (PROTOCOL, "partition.assignment.strategy"),
         },
         _ASSIGNED,
     ),

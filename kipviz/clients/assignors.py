@@ -1,0 +1,84 @@
+"""How the leader of a classic group assigns: in ranges, or as its members have it already.
+
+WHERE IN KAFKA: RangeAssignor, CooperativeStickyAssignor, AbstractStickyAssignor. KIPS: KIP-429.
+"""
+
+from __future__ import annotations
+
+from kipviz.messages.classic_groups import Assigned, Subscribed
+from kipviz.records.classic_groups import COOPERATIVE_STICKY
+
+
+def assigned(
+    protocol: str, topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
+) -> tuple[Assigned, ...]:
+    """Give the assignment that the assignor of a generation makes."""
+    if protocol == COOPERATIVE_STICKY:
+        return cooperative(topic_partitions, members)
+    return ranges(topic_partitions, tuple((m.member_id, m.instance_id) for m in members))
+
+
+def ranges(
+    topic_partitions: tuple[str, ...], members: tuple[tuple[str, str], ...]
+) -> tuple[Assigned, ...]:
+    """Give each member a range of a topic's partitions, the first ones one more if it does not come out.
+
+    `members` are (member id, group.instance.id); they stand in the order of their instance ids or
+    ids, static ones first. Source: RangeAssignor, AbstractPartitionAssignor.MemberInfo.compareTo.
+    """
+    in_order = sorted(members, key=lambda m: (0, m[1]) if m[1] else (1, m[0]))
+    each, more = divmod(len(topic_partitions), len(in_order))
+    given, start = [], 0
+    for at, (name, _) in enumerate(in_order):
+        end = start + each + (1 if at < more else 0)
+        given.append(Assigned(name, topic_partitions[start:end]))
+        start = end
+    return tuple(given)
+
+
+def cooperative(
+    topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
+) -> tuple[Assigned, ...]:
+    """Give each member what it is to have, but nothing that another one has still to give up.
+
+    Who loses a partition joins once more when it has given it up; then it goes to its next owner.
+    Source: CooperativeStickyAssignor.assign, adjustAssignment.
+    """
+    owned = {m.member_id: m.subscription.owned for m in members}
+    target = sticky(topic_partitions, members)
+    moving = [p for name, had in owned.items() for p in had if p not in target[name]]
+    return tuple(
+        Assigned(name, tuple(p for p in mine if p in owned[name] or p not in moving))
+        for name, mine in target.items()
+    )
+
+
+def sticky(
+    topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
+) -> dict[str, tuple[str, ...]]:
+    """Give each member as many partitions as any other, and as many of its own as that allows.
+
+    What a member of an older generation says that it owns does not count: somebody else may have it.
+    Source: AbstractStickyAssignor.ConstrainedAssignmentBuilder.
+    """
+    least, more = divmod(len(topic_partitions), len(members))
+    newest = max(m.subscription.generation for m in members)
+    kept: dict[str, tuple[str, ...]] = {}
+    taken: tuple[str, ...] = ()
+    for member in sorted(members, key=lambda m: (-len(m.subscription.owned), m.member_id)):
+        claimed = member.subscription.owned if member.subscription.generation == newest else ()
+        mine = tuple(p for p in topic_partitions if p in claimed and p not in taken)
+        kept[member.member_id] = mine[: least + 1] if more else mine[:least]
+        more -= len(kept[member.member_id]) > least
+        taken += kept[member.member_id]
+    left = [p for p in topic_partitions if p not in taken]
+    in_order = sorted(kept)
+    for name in in_order:
+        while len(kept[name]) < least:
+            kept[name] += (left.pop(0),)
+    for name in (name for name in in_order if len(kept[name]) == least):
+        kept[name] += tuple(left[:1])
+        left = left[1:]
+    return {
+        m.member_id: tuple(sorted(kept[m.member_id], key=topic_partitions.index)) for m in members
+    }
