@@ -516,6 +516,7 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         raise BadSpec(
             f"auto.offset.reset of {name} is {', '.join(RESETS)}, or '' for earliest at once, of a consumer "
             f"that is in a regular group before the run; {reset!r} is not allowed there"
+        )
     known = (RANGE, COOPERATIVE_STICKY)
     if not application.assignors or any(each not in known for each in application.assignors):
         raise BadSpec(
