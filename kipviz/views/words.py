@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.clients.application import Application, Call
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -215,7 +216,7 @@ def _opening(before: World, action: ClusterAction) -> str:
             where = f"{partition_of(before, key)}@{lock}"
             return f"The acquisition lock of {where} runs out on Broker {broker}."
         case TimeOutCall(application=name):
-            return f"max.block.ms is over for a call of {name}; what it asked for goes on."
+            return _out_of_time(before.applications[name])
         case TimeOutTransaction(broker=broker, transactional_id=name):
             return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
         case RunOut() | DelayOver() | ClientTimer():
@@ -264,6 +265,12 @@ def _operated(action: Operated) -> str:
             return f"An operator creates an ACL: {acl.words}."
         case DeleteAcls(acl=acl):
             return f"An operator deletes the ACL '{acl.words}'. What was let in before stays in."
+
+
+def _out_of_time(app: Application) -> str:
+    if app.program[app.line].call is Call.SEND:
+        return f"max.block.ms is over: send() returns to {app.name}, its records are in no buffer."
+    return f"max.block.ms is over for a call of {app.name}; what it asked for goes on."
 
 
 def _limit(

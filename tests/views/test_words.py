@@ -144,6 +144,16 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
     assert actor(action, here) in ("app-1", "B1", "B3", "B5", "")
 
 
+def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
+    trace = nodes(played("kip-98-buffer-full", "kafka")[0])
+    at = next(n for n, node in enumerate(trace) if node.action == TimeOutCall("app-1"))
+    said = tell(trace[at - 1].world, TimeOutCall("app-1"), ())
+    assert (
+        said.sentence
+        == "max.block.ms is over: send() returns to app-1, its records are in no buffer."
+    )
+
+
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     accidents = [action for action in ACTIONS if action.KIND in FAULTS]
     rules = [
