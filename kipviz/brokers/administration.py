@@ -31,6 +31,7 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.errors import Errors
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import topic_of
 from kipviz.records.transaction_state import TransactionState
 
@@ -121,7 +122,7 @@ def on_describe_producers(
     Clause: KIP-664 "DescribeProducers"; ReplicaManager.activeProducerState.
     """
     producers = on.log(request.partition).producers
-    active = tuple(_active(pid, producers[pid]) for pid in sorted(producers))
+    active = tuple(_active(pid, producers[pid], on.now_ms) for pid in sorted(producers))
     answer = DescribeProducersResponse(Errors.NONE, request.partition, active)
     return Effects(me, replies=(Reply(reply_to, answer),))
 
@@ -131,7 +132,7 @@ def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bo
     return known.state is TransactionState.EMPTY or began >= duration_ms
 
 
-def _active(producer_id: int, entry: ProducerEntry) -> ActiveProducer:
+def _active(producer_id: int, entry: ProducerEntry, now_ms: int) -> ActiveProducer:
     last_sequence = entry.batches[-1].last if entry.batches else -1
     return ActiveProducer(
         producer_id,
@@ -140,4 +141,7 @@ def _active(producer_id: int, entry: ProducerEntry) -> ActiveProducer:
         entry.coordinator_epoch,
         entry.transaction_first_offset,
         entry.last_timestamp_ms,
+        -1
+        if NO_TIMESTAMP in (now_ms, entry.last_timestamp_ms)
+        else now_ms - entry.last_timestamp_ms,
     )

@@ -7,8 +7,8 @@ WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHa
 KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932.
 DURABILITY: none; an answer is what a broker knew when it was asked.
 NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
-  call (it asks again as long as a broker says to come back), the time of a producer's last record:
-  find-hanging takes every open transaction for old enough.
+  call (it asks again as long as a broker says to come back), the operator's own clock; that find-hanging
+  always has a --max-transaction-timeout (15 minutes): without one every open transaction is old enough.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ class Admin(Part, frozen=True, dict=True):
     coordinators said of `listings`. `candidates` are the producers whose open transaction in
     `partition` abortTransaction() may end: after describeProducers() every open one, after
     find-hanging those that nobody else will end. `finding` says that these are still being found.
+    `silent_for_ms` is its --max-transaction-timeout: it looks at what is silent for longer.
     `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
     `groups` are those of the last list, `group` is the regular group that was described last; `removing`
     says that all of its members are to be taken out.
@@ -128,6 +129,7 @@ class Admin(Part, frozen=True, dict=True):
     groups: tuple[GroupListing, ...] = ()
     group: GroupDescription | None = None
     removing: bool = False
+    silent_for_ms: int = -1
 
 
 class Filters(Value, frozen=True):
@@ -269,14 +271,42 @@ def describe_producers(me: Admin, partition: str) -> Admin:
     return asked.but(partition=partition, producers=(), candidates=())
 
 
-def find_hanging(me: Admin, partition: str) -> Admin:
+class Hanging(Value, frozen=True):
+    """Where find-hanging looks, and for how long a producer has to be silent; -1 is no matter."""
+
+    partition: str
+    silent_for_ms: int = -1
+
+
+MINUTE_MS = 60_000
+MAX_TIMEOUT = "max-transaction-timeout="
+
+
+def hanging_of(text: str) -> Hanging:
+    """Read what find-hanging is asked: "out-0 max-transaction-timeout=15", in minutes.
+
+    Raises:
+        ValueError: a word that is neither.
+    """
+    partition, _, limit = text.partition(" ")
+    minutes = limit.removeprefix(MAX_TIMEOUT)
+    if limit and (not limit.startswith(MAX_TIMEOUT) or not minutes.isdecimal()):
+        raise ValueError(
+            f"{limit!r} is no limit of find-hanging: {MAX_TIMEOUT}15 is one, in minutes"
+        )
+    return Hanging(partition, int(minutes) * MINUTE_MS if limit else -1)
+
+
+def find_hanging(me: Admin, target: str) -> Admin:
     """Find the open transactions of a partition that nobody will end. Blocks.
 
-    First the producers of the partition, then the names of those with an open transaction, then
+    With a limit it looks only at those whose producer has written nothing for longer: what may still be
+    under way is not worth a question. First the producers of the partition, then the names of those with an open transaction, then
     what their coordinators know of them. Source: FindHangingTransactionsCommand.
     """
-    asked = describe_producers(me, partition)
-    return asked.but(listings=(), descriptions=(), finding=True)
+    wanted = hanging_of(target)
+    asked = describe_producers(me, wanted.partition)
+    return asked.but(listings=(), descriptions=(), finding=True, silent_for_ms=wanted.silent_for_ms)
 
 
 def abort_transaction(me: Admin, partition: str) -> Admin:
@@ -514,6 +544,8 @@ def _next_of_finding(me: Admin, answer: Message) -> Admin:
     if not me.finding:
         return me.but(done=True)
     open_here = _open(me.producers)
+    if me.silent_for_ms >= 0:
+        open_here = tuple(p for p in open_here if p.silent_ms > me.silent_for_ms)
     if isinstance(answer, DescribeProducersResponse) and open_here:
         wanted = Filters(producer_ids=tuple(p.producer_id for p in open_here))
         return me.but(queue=_to_every_broker(me, wanted))

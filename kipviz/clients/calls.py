@@ -446,6 +446,7 @@ KEEP_PREPARED_TXN = "keepPreparedTxn"
 # How the target of a call is read, where it is more than a name.
 TARGETS: dict[Call, Callable[[str], object]] = {
     **READ_BY_OPERATORS,
+    C.FIND_HANGING: administering.hanging_of,
     C.RESUME: session_calls.resume_target,
     C.RESUME_TRANSACTION: session_calls.resume_target,
 }

@@ -11,7 +11,7 @@ from kipviz.brokers.settings import (
     BrokerSettings,
     GroupConfig,
 )
-from kipviz.clients.admin import Filters
+from kipviz.clients.admin import Filters, Hanging
 from kipviz.clients.application import Line
 from kipviz.clients.calls import ADMIN, CALLS, STAGING, TARGETS
 from kipviz.clients.consumer import RESETS
@@ -548,6 +548,11 @@ def _check_admin(spec: ClusterSpec, application: ApplicationSpec) -> None:
             raise BadSpec(f"{application.name}: {wrong}") from wrong
         if isinstance(wanted, Filters):
             _check_duration(spec, application.name, wanted)
+        if isinstance(wanted, Hanging) and wanted.silent_for_ms >= 0 and not spec.clock.stamps:
+            raise BadSpec(
+                f"{application.name} looks for producers that are silent for long, which takes times in "
+                "records (clock=timed, stamps=true)"
+            )
 
 
 def _check_duration(spec: ClusterSpec, name: str, wanted: Filters) -> None:

@@ -46,7 +46,8 @@ KIP = Kip(
             "clients.admin.find_hanging",
             "kip-664-hanging",
             "clients/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
-            note="every open transaction is taken for old enough",
+            note="without --max-transaction-timeout every open transaction is old enough; with one it takes "
+            "times in records (stamps)",
         ),
         Row(
             "abortTransaction",

@@ -102,7 +102,8 @@ class ActiveProducer(Value, frozen=True):
     """What a log knows of a producer; -1 where it has nothing to say.
 
     `start_offset` is where its open transaction begins, `last_timestamp_ms` when its last batch or marker
-    was written, where records carry their time.
+    was written, where records carry their time; `silent_ms` is how long ago that was, for an operator's tool
+    that in Kafka takes the difference to its own clock.
     """
 
     producer_id: int
@@ -111,6 +112,7 @@ class ActiveProducer(Value, frozen=True):
     coordinator_epoch: int
     start_offset: int
     last_timestamp_ms: int = NO_TIMESTAMP
+    silent_ms: int = -1
 
 
 class DescribeProducersResponse(Message, frozen=True):

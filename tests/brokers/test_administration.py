@@ -212,10 +212,12 @@ def test_where_records_carry_their_time_an_operator_is_told_it():
     leader = Desk(partition_leader, PartitionLeader("out-0", 0), leaders={"out-0": 1})
     sent = Batch(0, (DataRecord("x"),), 4, 1, 0, transactional=True, max_timestamp_ms=31_000)
     ended = Batch(1, (), 4, 1, transactional=True, control=ABORT, max_timestamp_ms=90_000)
+    leader.now_ms = 100_000
     heard = []
     for batch in (sent, ended):
         leader.logs["out-0"] = append(leader.logs["out-0"], batch)
         request = DescribeProducers("out-0")
         answer = asked.on_describe_producers(leader.role, request, to, leader.on)
-        heard += [p.last_timestamp_ms for p in answer.replies[0].message.producers]
-    assert heard == [31_000, 90_000], "a marker is heard of, too"
+        told = answer.replies[0].message.producers
+        heard += [(p.last_timestamp_ms, p.silent_ms) for p in told]
+    assert heard == [(31_000, 69_000), (90_000, 10_000)], "a marker is heard of, too"

@@ -238,3 +238,20 @@ def test_an_answer_to_what_was_on_a_broken_connection_changes_nothing():
     me, _ = admin.sent(me, admin.next_request(me), 1)
     me = admin.on_disconnected(me, 1)
     assert admin.on_response(me, described("out-0")) == me
+
+
+def test_find_hanging_asks_after_nobody_who_wrote_a_moment_ago():
+    """FindHangingTransactionsCommand.collectCandidateOpenTransactions: longer than the limit, not as long."""
+    asks = "out-0 max-transaction-timeout=15"
+    for silent_ms, goes_on in ((-1, False), (900_000, False), (900_001, True)):
+        _, me = told(admin.find_hanging(ME, asks), producers(OPEN.but(silent_ms=silent_ms)))
+        assert (me.done, bool(me.queue)) == (not goes_on, goes_on)
+    _, me = told(admin.find_hanging(ME, "out-0"), producers(OPEN))
+    assert me.queue, "without a limit every open transaction is looked at"
+
+
+@pytest.mark.parametrize("text", ["out-0 15", "out-0 max-transaction-timeout=soon"])
+def test_a_limit_of_find_hanging_is_a_number_of_minutes(text):
+    with pytest.raises(ValueError, match="max-transaction-timeout=15 is one, in minutes"):
+        admin.hanging_of(text)
+    assert admin.hanging_of("out-0") == admin.Hanging("out-0")

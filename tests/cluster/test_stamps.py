@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import explore
+from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import ClusterAction, Tick
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import OLDEST_MS, BadSpec, check
@@ -28,6 +29,7 @@ S = TransactionState
 TIMED = ("clock=timed", "tick=next")
 STAMPED = (*TIMED, "stamps=true")
 LONG = "kip-994-who-takes-long"
+FIND = (Line("kafka-transactions.sh find-hanging", Call.FIND_HANGING, target="output-A-0"),)
 
 
 def model_of(story: str, faults: str, *settings: str, name: str = "") -> ClusterModel:
@@ -206,3 +208,14 @@ def test_records_carry_their_time_with_a_timed_clock_only():
         check(known.but(clock=known.clock.but(stamps=True)))
     with pytest.raises(BadChange, match="stamps is true or false, not 'yes'"):
         changed(known, design("repaired"), ("clock=timed", "stamps=yes"))
+
+
+def test_who_asks_for_long_silence_needs_times_in_records():
+    known = scenario("kip-664-hanging").spec
+    lines = [line.but(target=f"{line.target} max-transaction-timeout=1") for line in FIND]
+    operator = next(a for a in known.applications if a.admin)
+    others = tuple(a for a in known.applications if not a.admin)
+    asking = known.but(applications=(*others, operator.but(program=tuple(lines))))
+    with pytest.raises(BadSpec, match=r"takes times in records \(clock=timed, stamps=true\)"):
+        check(asking)
+    check(asking.but(clock=asking.clock.but(kind="timed", stamps=True)))
