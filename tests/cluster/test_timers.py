@@ -264,6 +264,19 @@ def test_three_silent_intervals_after_the_last_heartbeat_are_too_many() -> None:
     assert at(interval) == (5_000, 5_000)
 
 
+def test_a_heartbeat_that_is_taken_begins_the_silence_anew() -> None:
+    model = model_of(BEATING, "run_out=1", "delay_max_ms=0")
+
+    def silence(world: World) -> tuple[int, int]:
+        return at(running(world, timers.TIMER, "the liveness")[0])
+
+    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the liveness"))
+    busy = {"takes": lambda a: a.KIND != "application"}  # the application thread is at work
+    still = go(model, world, lambda w: silence(w) == (10_000, 10_000), **busy)
+    heard = go(model, still, lambda w: silence(w) == (15_000, 15_000), **busy, most=5)
+    assert len(running(heard, timers.TIMER, "the liveness")) == 1
+
+
 def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_scan() -> None:
     spec = small_spec("share", budget=budget_of("run_out=1,move_leader=1"))
     settings = spec.settings.but(transactional_ids_expire=True)
@@ -282,6 +295,7 @@ def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_s
     )
     (action,) = (a for a in model.enabled(still) if isinstance(a, RunOut))
     assert action.timer == "transactional.id txn-1"
+    assert deadlines.action_of(still, running(still, timers.EXPIRY)[0]) == action
     assert Tick() in model.enabled(still), "the scan may come up to an hour later"
     home = still.image.home_of("__transaction_state", "txn-1")
     move = next(a for a in model.enabled(still) if getattr(a, "partition", "") == home)
@@ -312,6 +326,8 @@ def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -
     (batch,) = running(world, timers.BATCH)
     assert at(batch) == (120_000, 120_000)
     assert "it is due in" in str(model.why_not(world, ExpireBatch(str(batch.place[0]))))
+    for deadline in world.deadlines:
+        assert deadlines.deadline_of(world, deadlines.action_of(world, deadline)) == deadline
 
 
 def test_without_a_bound_for_pauses_a_client_may_be_late_and_a_broker_may_not() -> None:

@@ -144,3 +144,17 @@ def test_the_inter_broker_protocol_goes_up_once() -> None:
     again = UpgradeFeature("inter_broker_protocol", 1)
     world = model.step(world, again).world
     assert model.why_not(world, again) == "inter.broker.protocol.version goes up once, to 1"
+
+
+def test_a_timer_that_is_not_set_is_refused_with_those_that_are() -> None:
+    model = group()
+    key = next(k for k in model.initial().roles if k[1] == "group_coordinator")
+    why = model.why_not(model.initial(), RunOut(*key, "t"))
+    assert why == "no timer 't' is set there; set are: none"
+
+
+def test_two_hosts_are_cut_apart_once() -> None:
+    model = group(budget=BUDGET.but(cut=2))
+    cut = next(a for a in model.enabled(model.initial()) if isinstance(a, Cut))
+    world = model.step(model.initial(), cut).world
+    assert model.why_not(world, cut) == f"{cut.one} and {cut.other} are cut apart already"
