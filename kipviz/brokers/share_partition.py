@@ -30,9 +30,10 @@ from kipviz.records.share_group_state import RecordState
 S = RecordState
 READS = ("load", "refresh")
 
-# Why a record is given up, as the header __dlq.errors.message says it.
-REJECTED = "the client rejected it"
-TOO_OFTEN = "the delivery count limit is reached"
+# Why a record is given up, in the words that Kafka 4.4.0 puts into the header __dlq.errors.message; the
+# last one is of a draft and has none.
+REJECTED = "Offset rejected by client."
+TOO_OFTEN = "Offset delivery count exceeded the threshold."
 ANOTHER_REFUSED = "another partition of the same request was refused"
 
 

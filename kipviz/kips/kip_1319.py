@@ -69,6 +69,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-tv1",
             test="clients/test_topic_ids.py::test_below_transaction_version_2_the_id_is_looked_up_and_not_sent",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: error handling",

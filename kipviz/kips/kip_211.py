@@ -48,6 +48,7 @@ KIP = Kip(
             handler="brokers.group_administration.on_delete_groups",
             scenario="kip-229-deleted-in-flight",
             test="brokers/test_group_administration.py::test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction",
+            page="26-classic-groups",
         ),
     ),
 )

@@ -55,6 +55,7 @@ KIP = Kip(
             handler="brokers.classic_membership.on_leave_group",
             scenario="kip-345-removed",
             test="brokers/test_group_administration.py::test_several_members_go_in_one_request_and_the_group_rebalances_once",
+            page="26-classic-groups",
         ),
     ),
 )

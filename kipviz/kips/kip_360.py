@@ -40,6 +40,7 @@ KIP = Kip(
             scenario="kip-360-nobody-asks",
             test="clients/test_older_transaction_versions.py::"
             "test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody",
+            page="20-kip-890",
             note="found by reading the client of 4.4.0; no issue is known to us",
         ),
         Row(

@@ -70,6 +70,7 @@ KIP = Kip(
             handler="clients.classic_consumer.on_missed_poll",
             scenario="kip-62-polls-too-late",
             test="clients/test_late_polls.py::test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_its_name",
+            page="26-classic-groups",
         ),
         Row(
             "The leader's assignment",
@@ -88,6 +89,7 @@ KIP = Kip(
             handler="brokers.classic_group.voted",
             scenario="kip-429-cooperative",
             test="clients/test_assignors.py::test_who_knows_no_assignor_that_all_know_is_not_let_in",
+            page="26-classic-groups",
         ),
         Row(
             "Eager rebalancing",
@@ -132,6 +134,7 @@ KIP = Kip(
             handler="clients.assignors.cooperative",
             scenario="kip-429-cooperative",
             test="clients/test_assignors.py::test_what_moves_is_given_up_first_and_given_in_the_next_generation",
+            page="26-classic-groups",
             note="nothing is fetched while a JoinGroup waits; of assignors there are range and cooperative-sticky",
         ),
     ),

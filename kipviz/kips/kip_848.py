@@ -71,6 +71,7 @@ KIP = Kip(
             handler="clients.group_consumer.on_missed_poll",
             scenario="kip-848-polls-too-late",
             test="clients/test_late_polls.py::test_a_member_of_kip_848_says_epoch_minus_1_and_does_not_wait_for_the_answer",
+            page="26-classic-groups",
         ),
         Row(
             "ListGroups, DescribeGroups, ConsumerGroupDescribe",
@@ -79,6 +80,7 @@ KIP = Kip(
             handler="brokers.group_administration.on_consumer_group_describe",
             scenario="kip-345-removed",
             test="brokers/test_group_administration.py::test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be",
+            page="26-classic-groups",
             note="one group in a request; from the newest state, replicated or not",
         ),
         Row(
@@ -88,6 +90,7 @@ KIP = Kip(
             handler="brokers.static_members.instance_error",
             scenario="kip-848-static",
             test="brokers/test_static_members.py::test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch",
+            page="26-classic-groups",
         ),
         Row(
             "Regular expressions, client-side assignors, racks",

@@ -233,6 +233,7 @@ KIP = Kip(
             scenario="kip-98-in-flight-transaction",
             test="cluster/test_pipelined_producers.py::"
             "test_whatever_goes_wrong_each_record_is_committed_once_and_in_order",
+            page="10-kip-98-transactions",
             note="with max_in_flight; otherwise a producer has one batch of a partition on the wire",
         ),
         Row(
@@ -294,6 +295,7 @@ KIP = Kip(
             scenario="kip-98-silent-for-a-day",
             test="brokers/test_producer_expiry.py::"
             "test_a_batch_that_comes_again_after_that_is_in_the_log_twice",
+            page="10-kip-98-transactions",
             note="where a spec lets them (producer_ids_expire); brokers of 4.4 never say UNKNOWN_PRODUCER_ID",
         ),
         Row(
@@ -313,6 +315,7 @@ KIP = Kip(
             scenario="kip-98-buffer-full",
             test="clients/test_max_block.py::"
             "test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws",
+            page="10-kip-98-transactions",
             note="with buffer, in batches; a producer without it has room for all that comes",
         ),
         Row(

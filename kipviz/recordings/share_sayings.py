@@ -26,8 +26,6 @@ from kipviz.recordings.sayings import Said, error_name, error_named
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
-# The header of a dead letter that says why it is one.
-REASON = "__dlq.errors.message"
 
 
 class Told(Value, frozen=True):
@@ -40,13 +38,12 @@ class Told(Value, frozen=True):
 
 
 def same_copies(batch: Batch, message: Produce) -> bool:
-    """Say whether a batch holds the copies of a request; the reason is in words of one's own."""
-    return tuple(_letter(r) for r in batch.records) == tuple(_letter(r) for r in message.records)
+    """Say whether a batch holds the copies of a request, with the same headers."""
+    return tuple(map(_letter, batch.records)) == tuple(map(_letter, message.records))
 
 
 def _letter(record: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
-    headers = tuple(each for each in record.headers if each[0] != REASON)
-    return record.value, headers
+    return record.value, record.headers
 
 
 def message_of(

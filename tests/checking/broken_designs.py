@@ -58,11 +58,12 @@ BROKEN: tuple[Breaks, ...] = (
     Breaks("kip-1310-lazy-epoch", "kip-1310-next-epoch", "", "atomic"),
     Breaks("kip-1310-many-senders", "kip-1310-silent-loss", "", "atomic"),
 )
-# Of these no break is known; what the three drafts among them cost is work, no promise.
+# Of these no break is known; what the four drafts among them cost is work, no promise.
 SOUND = (
     "kafka",
     "kip-939",
     "repaired",
+    "kip-447-first-draft",
     "kip-447-group-id",
     "kip-447-init-consumer",
     "kip-1310-counting-on",
