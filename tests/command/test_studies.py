@@ -111,7 +111,7 @@ def test_the_findings_of_the_review_are_written_as_a_page(kipviz, tmp_path, monk
     assert done.status == 0
     told = {each["finding"]: each for each in done.document["findings"]}
     assert (told["A"]["slots"], told["A"]["verdict"]) == ("participant=nowhere", "breaks")
-    assert told["N"]["verdict"] == "text only"
+    assert told["N"]["verdict"] == "counted"
     text = page.read_text()
     assert text.startswith("# The findings of our review of KIP-1289, each shown alone")
     assert told["X1"]["link"] in text
