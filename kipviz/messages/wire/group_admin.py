@@ -11,12 +11,16 @@ from kipviz.messages.wire.classic_groups import (
     subscription_bytes,
 )
 from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.described_groups import (
+    GROUPS_TO_DESCRIBE,
+    HELD,
+    NO_OPERATIONS,
+    described_groups,
+)
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import Subscription
 
-MESSAGE = Field("ErrorMessage", "string", default="null", nullable="0+")
-NO_OPERATIONS = "-2147483648"
 # What a member of KIP-848 is, and not one of the classic protocol in such a group (KIP-1099).
 CONSUMER_MEMBER = 1
 
@@ -93,23 +97,7 @@ DESCRIBE_GROUPS_RESPONSE = Schema(
 )
 
 CONSUMER_GROUP_DESCRIBE_REQUEST = Schema(
-    "ConsumerGroupDescribeRequest",
-    69,
-    "0-1",
-    "0+",
-    (Field("GroupIds", "[]string"), Field("IncludeAuthorizedOperations", "bool")),
-)
-
-_HELD = (
-    Field(
-        "TopicPartitions",
-        "[]TopicPartitions",
-        fields=(
-            Field("TopicId", "uuid"),
-            Field("TopicName", "string"),
-            Field("Partitions", "[]int32"),
-        ),
-    ),
+    "ConsumerGroupDescribeRequest", 69, "0-1", "0+", GROUPS_TO_DESCRIBE
 )
 
 CONSUMER_GROUP_DESCRIBE_RESPONSE = Schema(
@@ -117,39 +105,20 @@ CONSUMER_GROUP_DESCRIBE_RESPONSE = Schema(
     69,
     "0-1",
     "0+",
-    (
-        Field("ThrottleTimeMs", "int32"),
-        Field(
-            "Groups",
-            "[]DescribedGroup",
-            fields=(
-                Field("ErrorCode", "int16"),
-                MESSAGE,
-                Field("GroupId", "string"),
-                Field("GroupState", "string"),
-                Field("GroupEpoch", "int32"),
-                Field("AssignmentEpoch", "int32"),
-                Field("AssignorName", "string"),
-                Field(
-                    "Members",
-                    "[]Member",
-                    fields=(
-                        Field("MemberId", "string"),
-                        Field("InstanceId", "string", default="null", nullable="0+"),
-                        Field("RackId", "string", default="null", nullable="0+"),
-                        Field("MemberEpoch", "int32"),
-                        Field("ClientId", "string"),
-                        Field("ClientHost", "string"),
-                        Field("SubscribedTopicNames", "[]string"),
-                        Field("SubscribedTopicRegex", "string", default="null", nullable="0+"),
-                        Field("Assignment", "Assignment", fields=_HELD),
-                        Field("TargetAssignment", "Assignment", fields=_HELD),
-                        Field("MemberType", "int8", "1+", default="-1"),
-                    ),
-                ),
-                Field("AuthorizedOperations", "int32", default=NO_OPERATIONS),
-            ),
-        ),
+    described_groups(
+        (
+            Field("MemberId", "string"),
+            Field("InstanceId", "string", default="null", nullable="0+"),
+            Field("RackId", "string", default="null", nullable="0+"),
+            Field("MemberEpoch", "int32"),
+            Field("ClientId", "string"),
+            Field("ClientHost", "string"),
+            Field("SubscribedTopicNames", "[]string"),
+            Field("SubscribedTopicRegex", "string", default="null", nullable="0+"),
+            Field("Assignment", "Assignment", fields=HELD),
+            Field("TargetAssignment", "Assignment", fields=HELD),
+            Field("MemberType", "int8", "1+", default="-1"),
+        )
     ),
 )
 

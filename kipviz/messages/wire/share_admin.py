@@ -5,18 +5,18 @@ from __future__ import annotations
 from kipviz.messages import share_admin as model
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.described_groups import (
+    GROUPS_TO_DESCRIBE,
+    HELD,
+    MESSAGE,
+    described_groups,
+)
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
-MESSAGE = Field("ErrorMessage", "string", default="null", nullable="0+")
-
 SHARE_GROUP_DESCRIBE_REQUEST = Schema(
-    "ShareGroupDescribeRequest",
-    77,
-    "1",
-    "0+",
-    (Field("GroupIds", "[]string"), Field("IncludeAuthorizedOperations", "bool")),
+    "ShareGroupDescribeRequest", 77, "1", "0+", GROUPS_TO_DESCRIBE
 )
 
 SHARE_GROUP_DESCRIBE_RESPONSE = Schema(
@@ -24,49 +24,16 @@ SHARE_GROUP_DESCRIBE_RESPONSE = Schema(
     77,
     "1",
     "0+",
-    (
-        Field("ThrottleTimeMs", "int32"),
-        Field(
-            "Groups",
-            "[]DescribedGroup",
-            fields=(
-                Field("ErrorCode", "int16"),
-                MESSAGE,
-                Field("GroupId", "string"),
-                Field("GroupState", "string"),
-                Field("GroupEpoch", "int32"),
-                Field("AssignmentEpoch", "int32"),
-                Field("AssignorName", "string"),
-                Field(
-                    "Members",
-                    "[]Member",
-                    fields=(
-                        Field("MemberId", "string"),
-                        Field("RackId", "string", default="null", nullable="0+"),
-                        Field("MemberEpoch", "int32"),
-                        Field("ClientId", "string"),
-                        Field("ClientHost", "string"),
-                        Field("SubscribedTopicNames", "[]string"),
-                        Field(
-                            "Assignment",
-                            "Assignment",
-                            fields=(
-                                Field(
-                                    "TopicPartitions",
-                                    "[]TopicPartitions",
-                                    fields=(
-                                        Field("TopicId", "uuid"),
-                                        Field("TopicName", "string"),
-                                        Field("Partitions", "[]int32"),
-                                    ),
-                                ),
-                            ),
-                        ),
-                    ),
-                ),
-                Field("AuthorizedOperations", "int32", default="-2147483648"),
-            ),
-        ),
+    described_groups(
+        (
+            Field("MemberId", "string"),
+            Field("RackId", "string", default="null", nullable="0+"),
+            Field("MemberEpoch", "int32"),
+            Field("ClientId", "string"),
+            Field("ClientHost", "string"),
+            Field("SubscribedTopicNames", "[]string"),
+            Field("Assignment", "Assignment", fields=HELD),
+        )
     ),
 )
 
