@@ -279,8 +279,13 @@ def _matches(pattern: str, name: str) -> bool:
     return pattern == name
 
 
-def refusal(acls: tuple[Acl, ...] | None, source: str, message: Message) -> Errors:
+def refusal(
+    acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
+) -> Errors:
     """Give the error with which a request is refused, or NONE. Without ACLs everything is allowed.
+
+    `nameless` are topics that the request says by ids which nobody knows: nobody can be refused
+    them, and they have an error of their own (KIP-1319 "Topic ID resolution").
 
     Clause: KIP-11; KafkaApis asks before any role does.
     """
@@ -288,7 +293,7 @@ def refusal(acls: tuple[Acl, ...] | None, source: str, message: Message) -> Erro
         return Errors.NONE
     for need in needs_of(message):
         names = () if need.hides else NAMES[need.resource](message)
-        lacking = _lacking(acls, source, need, names)
+        lacking = _lacking(acls, source, need, _named(names, need, nameless))
         if lacking and need.operation is Op.IDEMPOTENT_WRITE and _writes_somewhere(acls, source):
             continue
         if lacking and (not need.each or lacking == names):
@@ -296,7 +301,9 @@ def refusal(acls: tuple[Acl, ...] | None, source: str, message: Message) -> Erro
     return Errors.NONE
 
 
-def kept_out(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tuple[str, ...]:
+def kept_out(
+    acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """Give the topics of a request that its sender may not use, where the others are served.
 
     Clause: KIP-11; AuthHelper.filterByAuthorized.
@@ -304,7 +311,8 @@ def kept_out(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tup
     if acls is None:
         return ()
     asked = (need for need in needs_of(message) if need.each)
-    found = (_lacking(acls, source, need, NAMES[need.resource](message)) for need in asked)
+    named = ((need, _named(NAMES[need.resource](message), need, nameless)) for need in asked)
+    found = (_lacking(acls, source, need, names) for need, names in named)
     return tuple(name for names in found for name in names)
 
 
@@ -318,6 +326,13 @@ def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -
     write = Need(Op.WRITE, R.TOPIC)
     lacking = _lacking(acls, source, write, NAMES[R.TOPIC](message))
     return tuple(p for p in message.partitions if topic_of(p) not in lacking)
+
+
+def _named(names: tuple[str, ...], need: Need, nameless: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the topics that no name was found for."""
+    if need.resource is not Resource.TOPIC:
+        return names
+    return tuple(name for name in names if name not in nameless)
 
 
 def _lacking(

@@ -22,6 +22,7 @@ from kipviz.brokers import (
     enlistment,
     group_membership,
     group_retention,
+    offset_topics,
     partition_log,
     share_administration,
     share_membership,
@@ -47,7 +48,6 @@ from kipviz.messages.groups import (
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
-    RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
@@ -57,8 +57,6 @@ from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of
 
 ROLE = "group_coordinator"
-# The first version of TxnOffsetCommit that names topics by id, and has errors of its own (KIP-1319).
-BY_ID = 6
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
@@ -137,9 +135,10 @@ def on_offset_commit(
       so, and counts if it is later in the log. ANSWERS: when the records are replicated.
     Clause: KIP-848 "OffsetCommit"; OffsetMetadataManager.commitOffset.
     """
-    lost = _not_there(request.offsets, {}, on)
-    if lost and len(lost) == len(request.offsets):
-        return _said(me, reply_to, lost[0].error)
+    alone = offset_topics.answer_alone(request, on.image)
+    if alone is not None:
+        return Effects(me, replies=(Reply(reply_to, alone),))
+    lost = offset_topics.unresolved(request, on.image)
     if me.loading:
         return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
@@ -172,9 +171,9 @@ def on_txn_offset_commit(
         refused = on.rules.group_metadata_gate(on.image.features.inter_broker_protocol)
         if refused is not Errors.NONE:
             return _answer(me, reply_to, refused)
-    lost = unresolved(request, on)
-    if len(lost) == len(request.offsets) and lost:
-        return _answer(me, reply_to, lost[0].error)
+    alone = offset_topics.answer_alone(request, on.image)
+    if alone is not None:
+        return Effects(me, replies=(Reply(reply_to, alone),))
     if me.loading:
         return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     identity = (request.producer_id, request.producer_epoch)
@@ -274,7 +273,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     request = waiting.request
     assert isinstance(request, TxnOffsetCommit)
     log = on.log(me.shard)
-    lost = unresolved(request, on)
+    lost = offset_topics.unresolved(request, on.image)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
     error = on.rules.zombie_offsets(
@@ -359,38 +358,13 @@ def _member_error(
     return Errors.NONE if known_epoch == epoch else Errors.STALE_MEMBER_EPOCH
 
 
-def unresolved(request: TxnOffsetCommit, on: Context) -> tuple[RefusedOffset, ...]:
-    """Give the partitions that are not there, in Kafka's order: by id or name, then by index.
-
-    A version 6 that says no ids means those that the topics have. Clause: KIP-1319 "Topic ID
-    resolution"; KafkaApis.handleTxnOffsetCommitRequest. NOT MODELLED: authorization stands between the
-    two there, and before both here.
-    """
-    said = dict(request.topic_ids) if request.version >= BY_ID else {}
-    return _not_there(request.offsets, said, on)
-
-
-def _not_there(
-    offsets: tuple[GroupOffset, ...], said: dict[str, str], on: Context
-) -> tuple[RefusedOffset, ...]:
-    known = {topic_of(partition): True for partition in on.image.leaders}
-    found = []
-    for offset in offsets:
-        topic = topic_of(offset.partition)
-        if topic in said and said[topic] != on.image.topic_ids.get(topic):
-            found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_ID))
-        elif topic not in known or offset.partition not in on.image.leaders:
-            found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_OR_PARTITION))
-    return tuple(found)
-
-
 def spoken_in(version: int, error: Errors) -> Errors:
     """Give an error in the words of a version: up to 5 there is but one for a wrong epoch.
 
     Clause: KIP-1319 "Error mapping".
     """
     newer = (Errors.GROUP_ID_NOT_FOUND, Errors.STALE_MEMBER_EPOCH)
-    return Errors.ILLEGAL_GENERATION if version < BY_ID and error in newer else error
+    return Errors.ILLEGAL_GENERATION if version < offset_topics.BY_ID and error in newer else error
 
 
 def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:

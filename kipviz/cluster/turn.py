@@ -7,7 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from kipviz.brokers import share_calls
+from kipviz.brokers import offset_topics, share_calls
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.context import (
     NOBODY,
@@ -261,15 +261,17 @@ class Turn:
             self._reply(Reply(reply_to, refused))
             return
         if self.image.acls is not None and host_of(source) in self.applications:
-            error = refusal(self.image.acls, source, message)
+            nameless = offset_topics.unknown_ids(message, self.image)
+            error = refusal(self.image.acls, source, message, nameless)
             if error is not Errors.NONE:
                 self._reply(Reply(reply_to, self._refusal(source, message, error)))
                 return
-            message = self._admitted(source, broker, envelope)
+            message = self._admitted(source, broker, envelope, nameless)
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
         if role is None:
-            self._reply(Reply(reply_to, dispatch.not_here(message)))
+            alone = offset_topics.answer_alone(message, self.image)
+            self._reply(Reply(reply_to, alone or dispatch.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
 
@@ -292,9 +294,11 @@ class Turn:
         app = dispatch.client_response(self.applications[name], source, answer)
         self.applications = self.applications.set(name, binding.settle(app, self.client_rules))
 
-    def _admitted(self, source: str, broker: int, envelope: Envelope) -> Message:
+    def _admitted(
+        self, source: str, broker: int, envelope: Envelope, nameless: tuple[str, ...]
+    ) -> Message:
         """Give what of a request is served, and note on the connection which topics are refused."""
-        topics = kept_out(self.image.acls, source, envelope.message)
+        topics = kept_out(self.image.acls, source, envelope.message, nameless)
         if not topics:
             return envelope.message
         connection = self.connections[source, broker]

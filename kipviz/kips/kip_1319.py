@@ -21,11 +21,10 @@ KIP = Kip(
         Row(
             "Broker-Side: topic ID resolution",
             "UNKNOWN_TOPIC_ID, then what may not be read, then the partition.",
-            SIMPLIFIED,
-            handler="brokers.group_coordinator.unresolved",
+            MODELLED,
+            handler="brokers.offset_topics.unresolved",
             scenario="kip-1319-remade",
-            test="brokers/test_offset_topics.py::test_an_id_is_resolved_before_a_partition_is_looked_for",
-            note="authorization is asked before either",
+            test="cluster/test_rights_by_id.py::test_the_id_is_resolved_then_the_right_is_asked_for_then_the_partition",
             page="25-kip-447-and-1319",
         ),
         Row(

@@ -1,0 +1,76 @@
+"""Which topics a request with offsets means: ids are resolved first, then rights, then partitions.
+
+WHO: every broker's front desk, before the group coordinator is asked.
+WHERE IN KAFKA: KafkaApis.handleTxnOffsetCommitRequest and handleOffsetCommitRequest.
+KIPS: KIP-1319 "Topic ID resolution", KIP-848 (OffsetCommit version 10).
+DURABILITY: nothing is kept.
+NOT MODELLED: OffsetCommit and OffsetFetch say no ids here. Where a coordinator refuses all that was
+  left to it, its error stands for the partitions that are not there, too.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Image
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import (
+    OffsetCommit,
+    OffsetCommitResponse,
+    RefusedOffset,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.records.placement import topic_of
+
+# The first version of TxnOffsetCommit that names topics by id, and has errors of its own (KIP-1319).
+BY_ID = 6
+
+
+def unknown_ids(request: Message, image: Image) -> tuple[str, ...]:
+    """Give the topics of a request that no name is found for: no right can be asked of them.
+
+    A version 6 that says no ids means those that the topics have. Clause: KIP-1319 "Topic ID
+    resolution": UNKNOWN_TOPIC_ID comes before TOPIC_AUTHORIZATION_FAILED.
+    """
+    if not isinstance(request, TxnOffsetCommit) or request.version < BY_ID:
+        return ()
+    return tuple(t for t, said in request.topic_ids if said != image.topic_ids.get(t))
+
+
+def unresolved(request: OffsetCommit | TxnOffsetCommit, image: Image) -> tuple[RefusedOffset, ...]:
+    """Give the partitions that are not there, in Kafka's order: by id or name, then by index.
+
+    Whether a topic may be read stands between the two: what may not be is taken out of the request
+    before it is handed on (`cluster.partly`), and what no id is known of is not asked about there.
+    Clause: KIP-1319 "Topic ID resolution"; KafkaApis.handleTxnOffsetCommitRequest.
+    """
+    nameless = unknown_ids(request, image)
+    known = {topic_of(partition): True for partition in image.leaders}
+    found = []
+    for offset in request.offsets:
+        topic = topic_of(offset.partition)
+        if topic in nameless:
+            found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_ID))
+        elif topic not in known or offset.partition not in image.leaders:
+            found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_OR_PARTITION))
+    return tuple(found)
+
+
+def answer_alone(request: Message, image: Image) -> Message | None:
+    """Give the answer to a request of which nothing is left for a coordinator, or None.
+
+    Any broker gives it, coordinator or not. Each partition has its own error: all of them are errors
+    to ask again after, and the one that has to wait for a back-off stands for the whole.
+    Clause: KafkaApis.handleTxnOffsetCommitRequest, handleOffsetCommitRequest.
+    """
+    if not isinstance(request, OffsetCommit | TxnOffsetCommit):
+        return None
+    lost = unresolved(request, image)
+    if not lost or len(lost) < len(request.offsets):
+        return None
+    nameless = any(each.error is Errors.UNKNOWN_TOPIC_ID for each in lost)
+    error = Errors.UNKNOWN_TOPIC_ID if nameless else Errors.UNKNOWN_TOPIC_OR_PARTITION
+    refused = tuple(each for each in lost if each.error is not error)
+    if isinstance(request, OffsetCommit):
+        return OffsetCommitResponse(error, refused)
+    return TxnOffsetCommitResponse(error, refused)
