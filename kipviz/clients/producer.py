@@ -6,7 +6,7 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and
-  Metadata, compression; that no batch goes out while a transactional request is on the wire, and
+  Metadata (but for topic ids, where `topic_ids` asks), compression; that no batch goes out while a transactional request is on the wire, and
   that under transaction version 2 an abort goes on with a batch whose connection broke until
   delivery.timeout.ms: `pipelined_producer` has both, and several batches of a partition in flight.
 """

@@ -5,7 +5,7 @@ WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, Sh
 KIPS: KIP-932. A consumer that gathers asks each of its partitions in turn, one ShareFetch for each, and
   comes back with the records of all that had some.
 DURABILITY: none.
-NOT MODELLED: several partitions in one ShareFetch of such a consumer; its explicit mode.
+NOT MODELLED: records of several partitions in one answer, which Kafka has; explicit mode.
 """
 
 from __future__ import annotations

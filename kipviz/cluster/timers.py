@@ -11,7 +11,7 @@ still: by as much as the clock's `pause_max_ms` allows.
 Where an operator asks, it is counted how long ago each transaction began, up to an hour: that is no timer,
 it has a place among the deadlines because it passes as they do.
 NOT MODELLED: of several requests on one connection the time of the second one counts from the answer
-to the first; back-offs do not grow; all clients have the same durations. max.poll.interval.ms counts
+to the first; only back-offs of batches grow; all clients have the same durations. max.poll.interval.ms counts
 from when poll() came back, not from when it was called.
 """
 

@@ -332,6 +332,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_loaded",
             scenario="kip-1289-binary-downgrade",
             test="scenarios/test_rolling.py::test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice",
+            page="45-kip-1289-review",
         ),
         Row(
             "Feature Gating: share.version >= 2",
@@ -409,6 +410,7 @@ KIP = Kip(
             scenario="kip-1289-database-too-early",
             test="studies/test_databases.py::test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_for_ever",
             note="KIP-939 flushes, which is about batches",
+            page="45-kip-1289-review",
         ),
         Row(
             "Corner case 8: the member's epoch",

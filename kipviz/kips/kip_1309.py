@@ -66,6 +66,7 @@ KIP = Kip(
             "kip-1309-prepared",
             BROKER + "whether_a_two_phase_commit_is_watched_is_a_question_of_design",
             note="that two-phase commits are exempt is our inference",
+            page="60-kip-939-two-phase-commit",
         ),
         Row(
             "transaction.session.timeout.ms",

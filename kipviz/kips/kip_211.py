@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.group_retention.on_timer",
             scenario="kip-211-forgotten",
             test="brokers/test_group_retention.py::test_of_an_empty_group_everything_is_forgotten_and_of_offsets_alone_they_are",
-            note="at any moment of an untimed clock; offsets of one group expire together",
+            note="at any moment, on a timed clock too; offsets of one group expire together",
             page="26-classic-groups",
         ),
         Row(

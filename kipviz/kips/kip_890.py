@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.partition_leader.on_produce",
             scenario="kip-1289-group-commit",
             test="brokers/test_partition_leader.py::test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Part 2: epoch bump with the decision",
@@ -24,6 +25,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Verification guard",
@@ -112,6 +114,7 @@ KIP = Kip(
             handler="cluster.dispatch.broker_response",
             scenario="kip-890-rolling",
             test="scenarios/test_rolling.py::test_a_late_batch_hangs_until_leader_and_coordinator_both_verify",
+            page="20-kip-890",
         ),
         Row(
             "Part 2: Upgrade, broker by broker",
@@ -128,6 +131,7 @@ KIP = Kip(
             handler="brokers.replication.marker_error",
             scenario="kip-890-late-marker",
             test="scenarios/test_late_and_restored.py::test_a_late_marker_commits_what_is_to_be_aborted_below_version_2_only",
+            page="20-kip-890",
         ),
         Row(
             "Part 2: abort of nothing",

@@ -16,6 +16,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
             test="brokers/test_share_partition_leader.py::test_two_members_never_hold_the_same_record",
+            page="40-kip-1289",
         ),
         Row(
             "Acknowledgement types",
@@ -45,6 +46,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_write",
             scenario="kip-1289-share-commit",
             test="brokers/test_share_coordinator.py::test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state",
+            page="40-kip-1289",
         ),
         Row(
             "State epoch and leader epoch",
@@ -140,10 +142,13 @@ KIP = Kip(
         Row(
             "Log retention",
             "No share-partition starts before its log does; what a member holds stays until its lock ends.",
-            SIMPLIFIED,
+            MODELLED,
             handler="brokers.share_partition_leader.on_log_start_moved",
-            test="conformance/test_share_groups.py::test_19_the_log_may_begin_behind_everything_that_is_held",
-            note="no action of a run deletes records of a source: the handler is tested by itself",
+            scenario="kip-1289-small-deleted",
+            test="cluster/test_deleted_records.py::"
+            "test_a_record_that_is_deleted_while_a_member_holds_it_goes_when_its_lock_ends",
+            note="delete_records of a budget takes a batch at a time, as retention or DeleteRecords",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "KIP-1222: RENEW",
@@ -169,6 +174,7 @@ KIP = Kip(
             scenario="kip-932-reset",
             test="brokers/test_share_administration.py::test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it",
             note="the end is looked up at once, without ListOffsets",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "commitAsync(), acknowledgement callback, close()",
@@ -235,6 +241,7 @@ KIP = Kip(
             handler="brokers.share_administration.on_describe_share_group_offsets",
             scenario="kip-932-reset",
             test="brokers/test_share_administration.py::test_without_partitions_all_that_the_group_has_are_described",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "DeleteShareGroupOffsets",
@@ -250,6 +257,7 @@ KIP = Kip(
             handler="brokers.share_administration.on_delete_groups",
             scenario="kip-932-delete-group",
             test="brokers/test_share_administration.py::test_a_group_is_deleted_after_its_states",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "State epoch of a group that is made again",
@@ -265,7 +273,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.share_administration.on_share_group_describe",
             test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
-            note="one group a request; ListGroups is not there",
+            note="one group in a request",
         ),
         Row(
             "Share-group state topic: pruning and cold snapshots",
@@ -283,7 +291,8 @@ KIP = Kip(
             scenario="kip-932-several-partitions",
             test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
             page="30-kip-932-share-groups",
-            note="one answer has records of one partition; the client asks one broker after the other",
+            note="one answer has records of one partition; the client asks one broker after the other, and "
+            "where it gathers its poll() comes back with what all of them have (KIP-1289: gathers)",
         ),
     ),
 )

@@ -92,6 +92,7 @@ KIP = Kip(
             "kip-939-still-writing",
             STORES + "keeping_a_transaction_does_not_keep_its_writer_out_of_it",
             note="draft; what the text does not say of batches follows from Kafka's checks: our inference",
+            page="60-kip-939-two-phase-commit",
         ),
         Row(
             "Epoch bump when a kept transaction is complete",
@@ -174,6 +175,7 @@ KIP = Kip(
             "clients/test_shared_database.py::"
             "test_whom_kafka_has_fenced_the_database_refuses_if_it_knows_its_writer",
             note="our inference",
+            page="60-kip-939-two-phase-commit",
         ),
         Row(
             "A writer that the database does not refuse",
@@ -184,6 +186,7 @@ KIP = Kip(
             "clients/test_shared_database.py::"
             "test_a_database_that_does_not_know_its_writer_commits_what_kafka_has_aborted",
             note="our inference",
+            page="60-kip-939-two-phase-commit",
         ),
         Row(
             "ACL operation TWO_PHASE_COMMIT",

@@ -134,7 +134,8 @@ KIP = Kip(
             scenario="kip-98-stuck-lso",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
             page="10-kip-98-transactions",
-            note="the 10 s scan is one action",
+            note="each is found for itself, not by one scan: untimed at any moment, on a timed clock at most "
+            "the scan's interval late",
         ),
         Row(
             "Idempotent producer: sequences",
@@ -178,6 +179,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_add_offsets",
             scenario="kip-890-late-commit",
             test="brokers/test_older_transaction_versions.py::test_a_groups_offsets_are_added_by_the_group_id",
+            page="20-kip-890",
         ),
         Row(
             "Producer fencing",
@@ -254,6 +256,7 @@ KIP = Kip(
             scenario="kip-98-in-flight-without",
             test="clients/test_plain_producer.py::"
             "test_without_idempotence_it_asks_for_nothing_and_numbers_nothing",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Sequences of a producer that a log does not know",
@@ -263,6 +266,7 @@ KIP = Kip(
             scenario="kip-98-in-flight-unknown",
             test="clients/test_plain_producer.py::"
             "test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Retention, DeleteRecords (KIP-107)",
@@ -327,6 +331,7 @@ KIP = Kip(
             scenario="kip-1319-remade",
             test="clients/test_max_block.py::"
             "test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "max.block.ms: another call",
@@ -344,6 +349,7 @@ KIP = Kip(
             handler="brokers.replication.marker_error",
             scenario="kip-98-zombie-coordinator",
             test="scenarios/test_late_and_restored.py::test_markers_of_the_coordinator_before_are_refused",
+            page="10-kip-98-transactions",
         ),
     ),
 )

@@ -137,14 +137,14 @@ def _epoch(make: Callable[[str, int], Value]) -> Callable[[Fields, str], Value]:
 
 
 def _subscription(fields: Fields, group: str, member: str) -> Value:
-    fields.nullable_string("the instance")
+    instance = fields.nullable_string("the instance")
     fields.nullable_string("the rack")
     topics = _client_and_topics(fields)
     fields.nullable_string("the regular expression")
     fields.number(4, "the rebalance time-out")
     fields.nullable_string("the assignor")
     _end(fields, "the subscription")
-    return SubscriptionRecord(group, member, topics)
+    return SubscriptionRecord(group, member, topics, instance or "")
 
 
 def _share_subscription(fields: Fields, group: str, member: str) -> Value:

@@ -244,6 +244,7 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
         said["memberEpoch"],
         _subscribed(said),
         None if owned is None else tuple(sorted(partitions_of(owned, names))),
+        instance_id=said["instanceId"] or "",
     )
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import partition_log as logs
+from kipviz.brokers import share_acquiring
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import SharePartition
 from kipviz.cluster.actions import DeleteRecords, MoveLeader
@@ -157,3 +158,25 @@ def test_what_holds_in_every_world_holds_when_records_are_deleted(flow, replicat
         for step, (before, action, outcome) in enumerate(steps_of(model_of(spec), seed, 150)):
             wrong = wrong_in(outcome.world) + wrong_between(before, outcome.world)
             assert not wrong, (seed, step, action, wrong)
+
+
+def test_a_record_that_is_deleted_while_a_member_holds_it_goes_when_its_lock_ends():
+    """It stays ACQUIRED behind the start of its log; its lock ends, and it is ARCHIVED, not AVAILABLE."""
+    budget = FaultBudget(delete_records=1, expire_lock=1)
+    model = model_of(small_spec("share", program=SHARE_LOOP, max_records=1, budget=budget))
+    trace = Trace.start(model, ())
+    for instruction in ("app-1 goes on", "quiet") * 4:
+        trace = follow(trace, model, instruction, "")
+    trace = trace.take(DeleteRecords("src-0"))
+    (share,) = shares_of(trace.world)
+    held = share.records.get(FIRST_OFFSET)
+    assert (share.start_offset, held.state) == (FIRST_OFFSET + 1, RecordState.ACQUIRED)
+    trace = follow(trace, model, "the lock of src-0@100 runs out", "")
+    trace = follow(trace, model, "quiet", "")
+    (share,) = shares_of(trace.world)
+    assert share_acquiring.next_fetch_offset(share) == FIRST_OFFSET + 1
+    events = (e for node in trace.line for e in trace.node(node).events)
+    moves = [
+        e.after.name for e in events if isinstance(e, RecordsMoved) and e.first == FIRST_OFFSET
+    ]
+    assert moves == ["ACQUIRED", "ARCHIVED"]

@@ -132,6 +132,20 @@ def test_a_log_forgets_only_producers_that_were_silent_for_as_long_as_is_set() -
     ]
 
 
+def test_a_static_member_s_name_is_asked_with() -> None:
+    """Nobody in the recorded group has the name, so none of its members can have spoken in it."""
+    acceptor = acceptor_of(RELEASE / "members")
+    number, exchange = next(
+        (n, x)
+        for n, x in enumerate(acceptor.exchanges)
+        if x.api == "CONSUMER_GROUP_HEARTBEAT" and x.request["memberEpoch"] > 0
+    )
+    assert not refused(acceptor, number, exchange)
+    assert refused(
+        acceptor, number, exchange.but(request=exchange.request.set("instanceId", "one"))
+    )
+
+
 def test_an_exchange_that_lacks_a_field_is_refused_with_its_number() -> None:
     acceptor = acceptor_of(RELEASE / "commit-and-abort")
     number, exchange = next(

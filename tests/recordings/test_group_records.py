@@ -65,6 +65,11 @@ RECORDS = [
         NULL + NULL + CLIENT + array(short("a"), short("b")) + NULL + i(4, 300) + NULL + NO_TAGS,
         SubscriptionRecord("g", "m", "a,b"),
     ),
+    (
+        5,
+        short("one") + NULL + CLIENT + array(short("a")) + NULL + i(4, 300) + NULL + NO_TAGS,
+        SubscriptionRecord("g", "m", "a", "one"),
+    ),
     (6, i(4, 8) + TIMESTAMP, TargetEpochRecord("g", 8)),
     (7, array(topic(1)) + NO_TAGS, TargetRecord("g", "m", (f"{NAME}-1",))),
     (
@@ -137,5 +142,5 @@ def test_names_of_topics_are_put_in_where_they_are_known():
     states = RECORDS[-1][2]
     assert dict(topics_told(states)) == {NAME: "a"}
     assert named(states, {}).initialized == ("a-0",)
-    member = RECORDS[4][2]
+    member = RECORDS[5][2]
     assert named(member, {NAME: "src"}).revoking == (("src-3", 0),)
