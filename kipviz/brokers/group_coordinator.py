@@ -135,10 +135,10 @@ def on_offset_commit(
       so, and counts if it is later in the log. ANSWERS: when the records are replicated.
     Clause: KIP-848 "OffsetCommit"; OffsetMetadataManager.commitOffset.
     """
-    alone = offset_topics.answer_alone(request, on.image)
+    alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),))
-    lost = offset_topics.unresolved(request, on.image)
+    lost = offset_topics.unresolved(request, on.image, on.rules)
     if me.loading:
         return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
@@ -171,7 +171,7 @@ def on_txn_offset_commit(
         refused = on.rules.group_metadata_gate(on.image.features.inter_broker_protocol)
         if refused is not Errors.NONE:
             return _answer(me, reply_to, refused)
-    alone = offset_topics.answer_alone(request, on.image)
+    alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),))
     if me.loading:
@@ -273,7 +273,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     request = waiting.request
     assert isinstance(request, TxnOffsetCommit)
     log = on.log(me.shard)
-    lost = offset_topics.unresolved(request, on.image)
+    lost = offset_topics.unresolved(request, on.image, on.rules)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
     error = on.rules.zombie_offsets(

@@ -11,6 +11,7 @@ NOT MODELLED: OffsetCommit and OffsetFetch say no ids here. Where a coordinator 
 from __future__ import annotations
 
 from kipviz.brokers.context import Image
+from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -26,25 +27,30 @@ from kipviz.records.placement import topic_of
 BY_ID = 6
 
 
-def unknown_ids(request: Message, image: Image) -> tuple[str, ...]:
+def unknown_ids(request: Message, image: Image, rules: BrokerRules) -> tuple[str, ...]:
     """Give the topics of a request that no name is found for: no right can be asked of them.
 
     A version 6 that says no ids means those that the topics have. Clause: KIP-1319 "Topic ID
-    resolution": UNKNOWN_TOPIC_ID comes before TOPIC_AUTHORIZATION_FAILED.
+    resolution": UNKNOWN_TOPIC_ID comes before TOPIC_AUTHORIZATION_FAILED. With names beside the ids
+    (rejected) there is a name to go by.
     """
     if not isinstance(request, TxnOffsetCommit) or request.version < BY_ID:
+        return ()
+    if rules.name_beside_id():
         return ()
     return tuple(t for t, said in request.topic_ids if said != image.topic_ids.get(t))
 
 
-def unresolved(request: OffsetCommit | TxnOffsetCommit, image: Image) -> tuple[RefusedOffset, ...]:
+def unresolved(
+    request: OffsetCommit | TxnOffsetCommit, image: Image, rules: BrokerRules
+) -> tuple[RefusedOffset, ...]:
     """Give the partitions that are not there, in Kafka's order: by id or name, then by index.
 
     Whether a topic may be read stands between the two: what may not be is taken out of the request
     before it is handed on (`cluster.partly`), and what no id is known of is not asked about there.
     Clause: KIP-1319 "Topic ID resolution"; KafkaApis.handleTxnOffsetCommitRequest.
     """
-    nameless = unknown_ids(request, image)
+    nameless = unknown_ids(request, image, rules)
     known = {topic_of(partition): True for partition in image.leaders}
     found = []
     for offset in request.offsets:
@@ -56,7 +62,7 @@ def unresolved(request: OffsetCommit | TxnOffsetCommit, image: Image) -> tuple[R
     return tuple(found)
 
 
-def answer_alone(request: Message, image: Image) -> Message | None:
+def answer_alone(request: Message, image: Image, rules: BrokerRules) -> Message | None:
     """Give the answer to a request of which nothing is left for a coordinator, or None.
 
     Any broker gives it, coordinator or not. Each partition has its own error: all of them are errors
@@ -65,7 +71,7 @@ def answer_alone(request: Message, image: Image) -> Message | None:
     """
     if not isinstance(request, OffsetCommit | TxnOffsetCommit):
         return None
-    lost = unresolved(request, image)
+    lost = unresolved(request, image, rules)
     if not lost or len(lost) < len(request.offsets):
         return None
     nameless = any(each.error is Errors.UNKNOWN_TOPIC_ID for each in lost)

@@ -118,6 +118,10 @@ class BrokerRules(Value, frozen=True):
     another producer has been given now: is it aborted, and is it waited for? (KIP-447, first draft
     "InitProducerId".)"""
 
+    name_beside_id: Callable[[], bool]
+    """Does TxnOffsetCommit have a name beside each id, and is that looked for when nobody knows the
+    id? (KIP-1319, Rejected Alternatives: names alongside ids.)"""
+
     zombie_offsets: Callable[[Errors], Errors]
     """Is a TxnOffsetCommit held against the group's members: (what is wrong with its member)?
     (KIP-447 "Fence zombie".)"""

@@ -261,7 +261,7 @@ class Turn:
             self._reply(Reply(reply_to, refused))
             return
         if self.image.acls is not None and host_of(source) in self.applications:
-            nameless = offset_topics.unknown_ids(message, self.image)
+            nameless = offset_topics.unknown_ids(message, self.image, self._broker_rules)
             error = refusal(self.image.acls, source, message, nameless)
             if error is not Errors.NONE:
                 self._reply(Reply(reply_to, self._refusal(source, message, error)))
@@ -270,7 +270,7 @@ class Turn:
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
         if role is None:
-            alone = offset_topics.answer_alone(message, self.image)
+            alone = offset_topics.answer_alone(message, self.image, self._broker_rules)
             self._reply(Reply(reply_to, alone or dispatch.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))

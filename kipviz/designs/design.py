@@ -10,7 +10,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster.session_config import SESSION
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.values import Value
-from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS
+from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.share_admin_options import RESETS, UPKEEP
@@ -126,6 +126,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
         return spec.settings.state_upkeep
     if slot.only_with == GROUP_IDS:
         return spec.transactional_group_id
+    if slot.only_with == REMADE:
+        return bool(spec.remade) and spec.look_up_topics
     if slot.only_with == GATED:
         return not spec.inter_broker_protocol
     if slot.only_with == MEMBERS:

@@ -15,6 +15,8 @@ MEMBERS = "members"
 GATED = "gated"
 # Or producers that are configured with their group's id.
 GROUP_IDS = "group ids"
+# Or topics that are made again under their names, and producers that know their ids.
+REMADE = "remade"
 FIRST_DRAFT = "KIP-447, first draft (page of June 2019; what a later diff takes out)"
 FIRST_STABLE = 7
 
@@ -92,6 +94,19 @@ def it_is_aborted() -> tuple[bool, bool]:
 def it_has_to_time_out() -> tuple[bool, bool]:
     """The new owner has to wait until it is complete, at the latest by its time-out."""
     return False, True
+
+
+# -- name_beside_id: is a topic whose id nobody knows looked for by a name beside it? ---------------
+
+
+def ids_alone() -> bool:
+    """No: a version has names or ids, never both, and what nobody knows is UNKNOWN_TOPIC_ID."""
+    return False
+
+
+def names_too() -> bool:
+    """Yes: the offset goes to the topic that has the name now."""
+    return True
 
 
 # -- producer_member: in whose name does a producer send offsets? ---------------------------------
@@ -274,6 +289,23 @@ GROUP_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         GROUP_IDS,
+    ),
+    Slot(
+        "name_beside_id",
+        "Is a topic whose id nobody knows looked for by a name beside the id?",
+        "KIP-1319",
+        True,
+        (
+            Option("ids_alone", ids_alone, SHIPPED, "TxnOffsetCommit version 6, Kafka 4.4"),
+            Option(
+                "names_too",
+                names_too,
+                OURS,
+                "KIP-1319, Rejected Alternatives: keeping topic names alongside topic ids; the KIP "
+                "says redundant and ambiguous, not which of the two counts",
+            ),
+        ),
+        REMADE,
     ),
 )
 

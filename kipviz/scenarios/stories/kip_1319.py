@@ -346,4 +346,56 @@ BELOW_2 = Scenario(
     checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
 )
 
-STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE, BELOW_2)
+NAMES_TOO = "kafka+name_beside_id=names_too"
+
+BOTH = Scenario(
+    "kip-1319-both",
+    "A name beside each id: the alternative that was rejected",
+    "What if version 6 had kept the names, for brokers that do not know an id? src is made again while a "
+    "transaction is open, and then the two disagree. That the name counts is our inference: the KIP "
+    "only says that both would be redundant and ambiguous.",
+    "KIP-1319, Rejected Alternatives: Keeping Topic Names Alongside Topic IDs in v6",
+    _spec(6),
+    _remade(
+        6,
+        Beat(
+            "sendOffsetsToTransaction(): the old id, and the name src",
+            "With ids alone Broker 4 answers UNKNOWN_TOPIC_ID. With a name beside it there is something "
+            "to go on with.",
+            (GOES, "quiet"),
+        ),
+        Beat(
+            "app-1 commits, if it gets that far",
+            "With names, too: offset 4 of a topic of which nobody has read e, f, g and h. With ids alone "
+            "the call waits, and nothing is lost.",
+            (f"maybe {GOES}", "quiet", f"maybe {GOES}", "quiet", f"maybe {GOES}"),
+        ),
+    ),
+    LANES,
+    (NAMES_TOO, "kafka"),
+    Question(
+        4,
+        "The id says the topic that is gone, the name says the one that is there. What becomes of e to h?",
+        (
+            Choice(
+                "the id keeps them safe",
+                False,
+                "Only if it is all that counts: then the request is refused.",
+            ),
+            Choice(
+                "they are lost, as by name alone",
+                True,
+                "Right: an id protects only where nothing else can be believed.",
+            ),
+            Choice("they are read twice", False, "The group goes on behind them."),
+        ),
+    ),
+    watch=(
+        Watch(4, "The answer: NONE under the alternative, UNKNOWN_TOPIC_ID as shipped."),
+        Watch(5, "The verdict 'atomic' breaks when the marker makes the offset the group's."),
+        Watch(5, "The bytes on screen are those of the shipped version 6, which has no names."),
+    ),
+    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+)
+
+STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE, BELOW_2, BOTH)
