@@ -26,7 +26,8 @@ class BrokerSettings(Value, frozen=True):
     its log: share.coordinator.state.topic.prune.interval.ms and
     share.coordinator.cold.partition.snapshot.interval.ms, five minutes and longer than most stories.
     `producer_ids_expire` lets producer.id.expiration.ms run out, a day without a batch of a producer.
-    `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions.
+    `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
+    `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies.
     """
 
     delivery_count_limit: int = 5
@@ -45,6 +46,7 @@ class BrokerSettings(Value, frozen=True):
     share_group_max_size: int = 200
     share_sessions_max: int = 2_000
     producer_ids_expire: bool = False
+    dead_letter_prefix: str = "dlq."
 
     @property
     def why_not(self) -> str | None:

@@ -111,9 +111,14 @@ def _finished(me: SharePartition, because: str) -> Copying:
 def _target(me: SharePartition, on: Context) -> str:
     """Give the partition of the dead-letter topic that takes the copies, or nothing.
 
-    The topic has to allow it (errors.deadletterqueue.group.enable).
+    The topic has to allow it (errors.deadletterqueue.group.enable), and its name begins as the brokers
+    want it (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same:
+    only who would copy looks, and archives the record without a copy.
+    Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
     """
     topic = on.image.dead_letter_queue(me.group_id)
+    if not topic.startswith(on.settings.dead_letter_prefix):
+        return ""
     partitions = [p for p in on.image.leaders if topic_of(p) == topic]
     if topic not in on.image.dead_letter_topics or not partitions:
         return ""

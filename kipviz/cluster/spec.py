@@ -32,8 +32,6 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
 SHARE_VERSION = 2
-# errors.deadletterqueue.topic.name.prefix of the brokers.
-DEAD_LETTER_PREFIX = "dlq."
 TRANSACTION_VERSIONS = (0, 1, 2)
 TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
 # How the consumer of a regular group becomes a member of it (group.protocol).
@@ -416,11 +414,8 @@ def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
         )
     if config.record_locks_max < 0:
         raise BadSpec(f"share.partition.max.record.locks of {name} must be 0 or more")
-    if topic and (topic.startswith("__") or not topic.startswith(DEAD_LETTER_PREFIX)):
-        raise BadSpec(
-            f"the dead-letter topic of {name} begins with {DEAD_LETTER_PREFIX!r} and is no internal "
-            f"one; {topic!r} is not allowed"
-        )
+    if topic.startswith("__"):
+        raise BadSpec(f"the dead-letter topic of {name} is no internal one, not {topic!r}")
 
 
 def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: set[str]) -> None:

@@ -71,6 +71,9 @@ def _setting(text: str) -> tuple[str, str]:
     known = [kafka for kafka, ours in KAFKA_NAMES.items() if ours in fields]
     if not equals or name not in known:
         raise Refused(f"a setting is NAME=VALUE with one of {', '.join(known)}; not {text!r}")
-    if value not in ("true", "false") and not value.isdecimal():
-        raise Refused(f"{name} is true, false or a whole number, not {value!r}")
+    now = getattr(BrokerSettings(), KAFKA_NAMES[name])
+    if isinstance(now, bool) and value not in ("true", "false"):
+        raise Refused(f"{name} is true or false, not {value!r}")
+    if isinstance(now, int) and not isinstance(now, bool) and not value.isdecimal():
+        raise Refused(f"{name} is a whole number, not {value!r}")
     return name, value

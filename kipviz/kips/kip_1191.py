@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, Kip, Row
 
 KIP = Kip(
     1191,
@@ -37,10 +37,13 @@ KIP = Kip(
         Row(
             "errors.deadletterqueue.group.enable and the name of the topic",
             "A topic has to allow it, begins with the brokers' prefix and is no internal one.",
-            SIMPLIFIED,
+            MODELLED,
             handler="brokers.share_dead_letters.enqueue",
-            test="brokers/test_share_groups_shipped.py::test_a_topic_that_does_not_allow_it_gets_no_copies",
-            note="the prefix is always dlq.",
+            scenario="kip-1191-poison-record",
+            test="brokers/test_share_groups_shipped.py::"
+            "test_a_topic_whose_name_does_not_begin_as_the_brokers_want_it_gets_no_copies",
+            note="looked at when a record is to be copied, as Kafka does: then it is archived without a copy",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "errors.deadletterqueue.auto.create.topics.enable",

@@ -204,6 +204,9 @@ def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:
     found: dict[str, Any] = {}
     for name, value in said:
         if KAFKA_NAMES.get(name) in BrokerSettings.__struct_fields__:
-            yes_or_no = value in ("true", "false")
-            found[KAFKA_NAMES[name]] = value == "true" if yes_or_no else int(value)
+            field, now = KAFKA_NAMES[name], getattr(BrokerSettings(), KAFKA_NAMES[name])
+            if isinstance(now, str):
+                found[field] = value
+            else:
+                found[field] = value == "true" if isinstance(now, bool) else int(value)
     return BrokerSettings(**found)

@@ -46,6 +46,7 @@ KAFKA_NAMES = {
     "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
     "group.share.max.size": "share_group_max_size",
     "group.share.max.share.sessions": "share_sessions_max",
+    "errors.deadletterqueue.topic.name.prefix": "dead_letter_prefix",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
     "transaction.two.phase.commit.enable": "two_phase_commit_enable",
     "transaction.partition.verification.enable": "partition_verification",
@@ -88,6 +89,7 @@ WHERE_SET = (
     "share_sessions_max",
     "offsets_expire",
     "producer_ids_expire",
+    "dead_letter_prefix",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -103,6 +105,7 @@ _WORDS = {
     "offsets_expire": "May the offsets of a group be forgotten that nobody uses?",
     "producer_ids_expire": "May a log forget a producer that it has not heard of for a day?",
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
+    "dead_letter_prefix": "How does the name of every dead-letter topic begin?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",
@@ -142,7 +145,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
         if _asked_of(slot, design) and comes_up(slot, spec)
     ]
     found += [
-        Setting(n, _WORDS[n], _word(now), YES_OR_NO if isinstance(now, bool) else ())
+        Setting(n, _WORDS[n], now if isinstance(now, str) else _word(now), _options(n, now))
         for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
         if (n not in WHERE_SET or now != getattr(BrokerSettings(), n))
         and (n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications))
@@ -218,9 +221,7 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
     if name == "transaction_version":
         return spec.but(transaction_version=_number(name, value, 0)), design
     if name in OF_BROKERS:
-        switch = isinstance(getattr(spec.settings, name), bool)
-        said = _switch(name, value) if switch else _number(name, value, 1)
-        return spec.but(settings=spec.settings.but(**{name: said})), design
+        return spec.but(settings=spec.settings.but(**{name: _of_broker(spec, name, value)})), design
     if name in OF_FAULTS:
         return spec.but(budget=spec.budget.but(**{name: _number(name, value, 0)})), design
     if name == "replication":
@@ -316,6 +317,13 @@ def _session(session: SessionSpec, value: str) -> SessionSpec:
         raise BadChange(str(wrong)) from wrong
 
 
+def _of_broker(spec: ClusterSpec, name: str, value: str) -> bool | int | str:
+    now = getattr(spec.settings, name)
+    if isinstance(now, str):
+        return value
+    return _switch(name, value) if isinstance(now, bool) else _number(name, value, 1)
+
+
 def _switch(name: str, value: str) -> bool:
     if value not in ("true", "false"):
         raise BadChange(f"{name} is true or false, not {value!r}")
@@ -326,6 +334,13 @@ def _number(name: str, value: str, least: int) -> int:
     if not (value.isascii() and value.isdecimal()) or not least <= int(value) < 2**31:
         raise BadChange(f"{name} takes a whole number from {least}, not {value!r}")
     return int(value)
+
+
+def _options(name: str, now: bool | int | str) -> tuple[tuple[str, str], ...]:
+    """Give what a setting of brokers can be, where that can be listed: a text is Kafka's or stays."""
+    if isinstance(now, str):
+        return ((now, "as it is set"), (getattr(BrokerSettings(), name), "Kafka's own"))
+    return YES_OR_NO if isinstance(now, bool) else ()
 
 
 def _word(value: Any) -> str:

@@ -203,6 +203,18 @@ def test_a_topic_that_does_not_allow_it_gets_no_copies():
     assert place.share.start_offset == 1
 
 
+@pytest.mark.parametrize(("prefix", "copies"), [("dlq.", 1), ("dead.", 0), ("", 1)])
+def test_a_topic_whose_name_does_not_begin_as_the_brokers_want_it_gets_no_copies(prefix, copies):
+    place = SharePlace(last=1, group=QUEUE).loaded()
+    place.settings = place.settings.but(dead_letter_prefix=prefix)
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, REJECT))
+    assert place.states(0, 0) == [ARCHIVING]
+    place.coordinator()
+    assert len(place.sent(Produce)) == copies
+    assert place.share.start_offset == 1 - copies
+
+
 def test_share_version_1_knows_no_dead_letters():
     place = SharePlace(last=1, group=QUEUE).loaded()
     place.image |= {"share_version": 1}
@@ -255,7 +267,7 @@ def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
         ({"isolation_level": "read_all"}, "read_committed or read_uncommitted"),
         ({"delivery_count_limit": 11}, "from 2 to 10"),
         ({"record_locks_max": -1}, "0 or more"),
-        ({"dead_letter_topic": "orders"}, "begins with 'dlq.'"),
+        ({"dead_letter_topic": "__orders"}, "is no internal one"),
     ],
 )
 def test_a_group_that_cannot_be_configured_so_is_refused_in_one_sentence(change, says):

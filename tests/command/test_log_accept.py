@@ -166,8 +166,12 @@ def test_a_clock_of_another_zone_is_told_by_its_offset(
             "a setting is NAME=VALUE with one of",
         ),
         (
+            ["--requests", "{log}", "--settings", "transaction.two.phase.commit.enable=1"],
+            "transaction.two.phase.commit.enable is true or false, not '1'",
+        ),
+        (
             ["--requests", "{log}", "--settings", "transaction.max.timeout.ms=long"],
-            "transaction.max.timeout.ms is true, false or a whole number, not 'long'",
+            "transaction.max.timeout.ms is a whole number, not 'long'",
         ),
         (
             [],

@@ -43,3 +43,10 @@ def test_a_duration_is_set_by_kafkas_name_and_shown_where_it_can_begin():
 def test_durations_that_do_not_go_together_are_refused_as_kafka_does():
     with pytest.raises(BadChange, match=r"less than group\.consumer\.session\.timeout"):
         changed(SPEC, design("kafka"), ["group.consumer.session.timeout.ms=4000"])
+
+
+def test_a_setting_that_is_a_text_is_taken_as_it_is_and_shown_where_it_is_not_kafkas():
+    spec, kafka = scenario("kip-1191-poison-record").spec, design("kafka")
+    assert "dead_letter_prefix" not in [s.name for s in settings(spec, kafka)]
+    other, _ = changed(spec, kafka, ["errors.deadletterqueue.topic.name.prefix=dead."])
+    assert {s.name: s.now for s in settings(other, kafka)}["dead_letter_prefix"] == "dead."
