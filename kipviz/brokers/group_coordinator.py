@@ -48,6 +48,7 @@ from kipviz.messages.groups import (
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
+    RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
@@ -140,11 +141,11 @@ def on_offset_commit(
         return Effects(me, replies=(Reply(reply_to, alone),))
     lost = offset_topics.unresolved(request, on.image, on.rules)
     if me.loading:
-        return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+        return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS, lost)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
     error = _member_error(me, request, offsets, transactional=False)
     if error is not Errors.NONE:
-        return _said(me, reply_to, error)
+        return _said(me, reply_to, error, lost)
     log = on.log(me.shard)
     records = _records(request.group_id, offsets, on)
     batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
@@ -174,13 +175,14 @@ def on_txn_offset_commit(
     alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),))
+    lost = offset_topics.unresolved(request, on.image, on.rules)
     if me.loading:
-        return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+        return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS, lost)
     identity = (request.producer_id, request.producer_epoch)
     log = on.log(me.shard)
     first = enlistment.looks_at_the_epoch_first(on)
     if first and partition_log.is_fenced(log, *identity, on.rules):
-        return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH)
+        return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH, lost)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if partition_log.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(
         request, on
@@ -189,7 +191,7 @@ def on_txn_offset_commit(
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
     if not asked:
-        return _answer(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
+        return _answer(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE, lost)
     return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
 
 
@@ -203,7 +205,7 @@ def on_enlisted(me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Co
             part = _stage(me, waiting, on.after(*parts))
         else:
             error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
-            part = _answer(me, waiting.reply_to, error)
+            part = _refused(me, waiting, error, on)
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
@@ -215,7 +217,7 @@ def on_enlistment_lost(
     """The connection to the transaction coordinator broke: the client has to try again."""
     mine, rest = enlistment.answered(me.enlisting, asked)
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    parts = [_answer(me, w.reply_to, error) for w in mine]
+    parts = [_refused(me, w, error, on) for w in mine]
     return with_effects(me.but(enlisting=rest), *parts)
 
 
@@ -255,7 +257,7 @@ def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
 def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
-    refused = [_answer(me, w.reply_to, Errors.NOT_COORDINATOR) for w in me.enlisting]
+    refused = [_refused(me, w, Errors.NOT_COORDINATOR, on) for w in me.enlisting]
     members = classic_membership.on_resigned(me)
     operators = share_administration.refused_all(me, Errors.NOT_COORDINATOR)
     done = Effects(None, replies=(*owed.replies, *members, *operators), local=owed.local)
@@ -297,7 +299,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
             epoch_first=enlistment.looks_at_the_epoch_first(on),
         )
     if error is not Errors.NONE:
-        return _answer(me, waiting.reply_to, error)
+        return _answer(me, waiting.reply_to, error, lost)
     wait = WaitingForReplicas(
         batch.last_offset, Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE, lost))
     )
@@ -406,9 +408,20 @@ def _reader_error(me: GroupCoordinator, request: OffsetFetch) -> Errors:
     return Errors.NONE if same else Errors.STALE_MEMBER_EPOCH
 
 
-def _answer(me: GroupCoordinator, reply_to: ReplyTo, error: Errors) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, TxnOffsetCommitResponse(error)),))
+def _refused(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    """Refuse what waited for its enlistment; what is not there has its own error all the same."""
+    assert isinstance(waiting.request, TxnOffsetCommit)
+    lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
+    return _answer(me, waiting.reply_to, error, lost)
 
 
-def _said(me: GroupCoordinator, reply_to: ReplyTo, error: Errors) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, OffsetCommitResponse(error)),))
+def _answer(
+    me: GroupCoordinator, reply_to: ReplyTo, error: Errors, lost: tuple[RefusedOffset, ...] = ()
+) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, TxnOffsetCommitResponse(error, lost)),))
+
+
+def _said(
+    me: GroupCoordinator, reply_to: ReplyTo, error: Errors, lost: tuple[RefusedOffset, ...]
+) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, OffsetCommitResponse(error, lost)),))

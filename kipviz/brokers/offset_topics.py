@@ -4,8 +4,9 @@ WHO: every broker's front desk, before the group coordinator is asked.
 WHERE IN KAFKA: KafkaApis.handleTxnOffsetCommitRequest and handleOffsetCommitRequest.
 KIPS: KIP-1319 "Topic ID resolution", KIP-848 (OffsetCommit version 10).
 DURABILITY: nothing is kept.
-NOT MODELLED: OffsetCommit and OffsetFetch say no ids here. Where a coordinator refuses all that was
-  left to it, its error stands for the partitions that are not there, too.
+NOT MODELLED: OffsetCommit and OffsetFetch say no ids here. Topics are looked for again when an
+  enlistment is answered; Kafka looks once. A broker that is no coordinator says NOT_COORDINATOR of all,
+  unless nothing of a request is there.
 """
 
 from __future__ import annotations

@@ -81,6 +81,30 @@ def test_what_is_there_is_staged_and_what_is_not_is_refused_alone(desk):
 
 
 @pytest.mark.parametrize(
+    ("epoch", "loading", "error"),
+    [(1, False, E.STALE_MEMBER_EPOCH), (2, True, E.COORDINATOR_LOAD_IN_PROGRESS)],
+)
+def test_what_is_not_there_has_its_own_error_also_where_the_rest_is_refused(
+    desk, epoch, loading, error
+):
+    """KafkaApis merges what it said itself with what the coordinator says."""
+    desk.role = desk.role.but(loading=loading)
+    answer = commit(desk, "src-0", "src-9", epoch=epoch)
+    assert answer.error is error
+    assert answer.refused == (RefusedOffset("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
+
+
+def test_what_is_not_there_has_its_own_error_also_where_nobody_is_enlisted(desk):
+    offsets = (GroupOffset("src-0", 7), GroupOffset("src-1", 7))
+    request = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (*offsets, GroupOffset("src-9", 7)))
+    assert desk.ask(gc.on_txn_offset_commit, request) is None
+    no = AddPartitionsToTxnResponse(E.PRODUCER_FENCED, "t", 10, 0, (HERE,))
+    desk.do(gc.on_enlisted(desk.role, no, desk.on))
+    assert desk.last.error is not E.NONE
+    assert [r.partition for r in desk.last.refused] == ["src-9"]
+
+
+@pytest.mark.parametrize(
     ("version", "stale", "unknown"),
     [(6, E.STALE_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND), (5, *[E.ILLEGAL_GENERATION] * 2)],
 )
