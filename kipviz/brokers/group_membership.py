@@ -3,7 +3,7 @@
 A part of the group coordinator's role (`group_coordinator`), with the same state.
 WHERE IN KAFKA: GroupMetadataManager. KIPS: KIP-848.
 Static members are looked after in `static_members`.
-NOT MODELLED: MEMBER_ID_REQUIRED, group.consumer.max.size, the assignor by name.
+NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def on_consumer_group_heartbeat(
 
     WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
     CHECKS: the group and the member are known unless it joins, and its epoch is the member's, or
-      the one before if only an answer was lost.
+      the one before if only an answer was lost. A group that is full has no room for who is not in it.
       A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
       heartbeats under the id that has the name now (FENCED_INSTANCE_ID).
     DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
@@ -67,6 +67,8 @@ def on_consumer_group_heartbeat(
     if group is None and not joins:
         return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
     group = group or ConsumerGroup()
+    if _is_full(group, request, on):
+        return _refuse(me, request, reply_to, Errors.GROUP_MAX_SIZE_REACHED)
     error = static_members.instance_error(group, request)
     if error is not Errors.NONE:
         return _refuse(me, request, reply_to, error)
@@ -97,6 +99,16 @@ def on_consumer_group_heartbeat(
         because = f"it takes the place of {request.instance_id}"
     event = _moved(request.group_id, request.member_id, before, member, because)
     return written(me, records, event, Reply(reply_to, answer), on)
+
+
+def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:
+    """Say whether there is no room for a member that is not in the group, by its id or by its name.
+
+    Source: group.consumer.max.size; GroupMetadataManager.throwIfConsumerGroupIsFull.
+    """
+    if static_members.holder_of(group, request.instance_id) or request.member_id in group.members:
+        return False
+    return len(group.members) >= on.settings.consumer_group_max_size
 
 
 def on_leave_group(

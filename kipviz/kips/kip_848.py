@@ -93,6 +93,15 @@ KIP = Kip(
             page="26-classic-groups",
         ),
         Row(
+            "group.consumer.max.size",
+            "A full group takes nobody in; who is in it, by its id or its static name, stays.",
+            MODELLED,
+            handler="brokers.group_membership.on_consumer_group_heartbeat",
+            test="brokers/test_group_membership.py::"
+            "test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name",
+            note="a setting of brokers; group.max.size of the classic protocol is not there",
+        ),
+        Row(
             "Regular expressions, client-side assignors, racks",
             "Other ways to be a member.",
             OPEN,

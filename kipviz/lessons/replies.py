@@ -132,6 +132,9 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.GROUP_ID_NOT_FOUND,
         E.NOT_COORDINATOR,
         E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.UNRELEASED_INSTANCE_ID,
+        E.FENCED_INSTANCE_ID,
+        E.GROUP_MAX_SIZE_REACHED,
     ),
     "ShareGroupHeartbeat": (
         E.NONE,
@@ -140,6 +143,7 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.GROUP_ID_NOT_FOUND,
         E.INVALID_REQUEST,
         E.NOT_COORDINATOR,
+        E.GROUP_MAX_SIZE_REACHED,
     ),
     "InitializeShareGroupState": (
         E.NONE,
@@ -226,6 +230,7 @@ MEANING: Mapping[Errors, str] = {
     E.UNKNOWN_MEMBER_ID: "The group has no such member.",
     E.REBALANCE_IN_PROGRESS: "The group prepares its next generation: join again.",
     E.MEMBER_ID_REQUIRED: "Come again with the name that you are given.",
+    E.UNRELEASED_INSTANCE_ID: "The static member's name is in use: whoever has it has not released it.",
     E.FENCED_INSTANCE_ID: "Another process has taken over the static member's name.",
     E.UNSUPPORTED_VERSION: "The broker does not serve this yet.",
     E.TOPIC_AUTHORIZATION_FAILED: "The broker does not allow this for that topic.",

@@ -61,7 +61,7 @@ KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR")
 NOT_ASKED = {
     "METADATA": "NOT MODELLED: where brokers and partitions are, which everybody knows here",
     "API_VERSIONS": "NOT MODELLED: releases are given, and everybody knows them",
-    "LIST_OFFSETS": "NOT MODELLED: the ends of logs, which everybody knows here",
+    "LIST_OFFSETS": "where logs begin and end is asked of no leader here: their batches say it",
     "CREATE_TOPICS": "NOT MODELLED: topics are given",
 }
 NO_DECISION = "the model has no such request"

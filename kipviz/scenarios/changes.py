@@ -45,6 +45,7 @@ KAFKA_NAMES = {
     "group.share.partition.max.record.locks": "record_locks_max",
     "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
     "group.share.max.size": "share_group_max_size",
+    "group.consumer.max.size": "consumer_group_max_size",
     "group.share.max.share.sessions": "share_sessions_max",
     "errors.deadletterqueue.topic.name.prefix": "dead_letter_prefix",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
@@ -90,6 +91,7 @@ WHERE_SET = (
     "offsets_expire",
     "producer_ids_expire",
     "dead_letter_prefix",
+    "consumer_group_max_size",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -106,6 +108,7 @@ _WORDS = {
     "producer_ids_expire": "May a log forget a producer that it has not heard of for a day?",
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
     "dead_letter_prefix": "How does the name of every dead-letter topic begin?",
+    "consumer_group_max_size": "How many members may a group of KIP-848 have?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",

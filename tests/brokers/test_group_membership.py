@@ -46,6 +46,19 @@ def test_a_member_joins_at_the_group_s_next_epoch(desk):
     ]
 
 
+def test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name(desk):
+    desk.settings = desk.settings.but(consumer_group_max_size=1)
+    static = ConsumerGroupHeartbeat("g", "C1", 0, "src", (), "one")
+    assert desk.ask(on_consumer_group_heartbeat, static).error is Errors.NONE
+    written = len(desk.written(HERE))
+    assert join(desk, "C2").error is Errors.GROUP_MAX_SIZE_REACHED
+    assert beat(desk, "C2", 5).error is Errors.GROUP_MAX_SIZE_REACHED
+    assert len(desk.written(HERE)) == written
+    assert beat(desk, "C1", 2).error is Errors.NONE
+    double = static.but(member_id="C2")
+    assert desk.ask(on_consumer_group_heartbeat, double).error is Errors.UNRELEASED_INSTANCE_ID
+
+
 def test_a_heartbeat_that_changes_nothing_writes_nothing_and_brings_no_assignment(desk):
     join(desk, "C1")
     before, written = desk.role, len(desk.written(HERE))
