@@ -320,6 +320,4 @@ def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
             if (share.partition, share.group_id) != (event.partition, event.group_id):
                 continue
             for offset in range(event.first, event.last + 1):
-                record = share.records.get(offset)
-                if record is not None:
-                    yield LOCK, (broker, key, record.lock)
+                yield LOCK, (broker, key, share.records[offset].lock)

@@ -171,6 +171,18 @@ def test_a_group_is_found_by_the_request_of_its_own_protocol(
 
 
 @pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (asked.on_describe_groups, DescribeGroups("g")),
+        (asked.on_consumer_group_describe, ConsumerGroupDescribe("g")),
+    ],
+)
+def test_a_coordinator_that_loads_describes_no_group(handler: Any, request_: Any) -> None:
+    answer: Any = desk_of(loading=True).ask(handler, request_)
+    assert answer.error is E.COORDINATOR_LOAD_IN_PROGRESS
+
+
+@pytest.mark.parametrize(
     ("group", "state"),
     [
         (ConsumerGroup(), "Empty"),
@@ -373,6 +385,7 @@ def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
         (1, "", r"describeConsumerGroups\(\) needs the id of a group"),
         (2, "g", "'g' is no group and its partitions"),
         (3, "g node=1", "'node=1' is no member"),
+        (3, " ", "members are taken out of a group"),
     ],
 )
 def test_a_target_that_is_none_is_refused_with_one_sentence(

@@ -8,6 +8,7 @@ from kipviz.clients import classic_consumer as classic
 from kipviz.clients.assignors import ranges
 from kipviz.clients.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState
 from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
+from kipviz.core.table import Table
 from kipviz.messages.classic_groups import (
     Assigned,
     Heartbeat,
@@ -256,3 +257,11 @@ def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(answer, r
     me = classic.on_response(me, answer)
     assert (me.done, me.polling, me.error) == (True, False, raised)
     assert (me.state, me.generation, me.owned) == (S.STABLE, 1, BOTH)
+
+
+def test_between_two_generations_a_commit_is_refused_at_once():
+    between = fresh(state=S.PREPARING_REBALANCE, positions=Table.of({"src-0": 3}))
+    me = classic.commit_sync(between)
+    assert me.done
+    assert me.error.startswith("RebalanceInProgressException: the consumer is ")
+    assert me.committing == ()

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.clients import share_consumer as sc
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_holding import Held
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
@@ -240,3 +241,17 @@ def test_a_fetch_that_loses_its_session_takes_what_waits_behind_it_along():
     assert me.committing == ()
     assert isinstance(me.to_send, ShareFetch)
     assert me.completed[-1].error is Errors.NETWORK_EXCEPTION
+
+
+def test_what_is_in_hand_of_several_partitions_has_names():
+    me = consumer().but(gathers=True, beside=(Held("src-0", 5, (1, 2)), Held("src-1", 5, (7,))))
+    assert me.in_hand == ("src-0@1", "src-0@2", "src-1@7")
+    assert me.held == me.beside
+
+
+def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch():
+    _, me = sends(sc.poll(consumer().but(gathers=True), accept_all))
+    me = answered(me, gaps=(3,))
+    assert (me.done, me.beside) == (False, ())
+    request, _ = sends(me)
+    assert request.acknowledgements == (AcknowledgementBatch(3, 3, GAP),)

@@ -9,7 +9,7 @@ import pytest
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
-from kipviz.cluster import timers
+from kipviz.cluster import deadlines, timers
 from kipviz.cluster.actions import MoveLeader, RunOut, Tick
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
@@ -60,7 +60,9 @@ def test_with_a_clock_it_is_a_day_after_the_last_batch_and_a_new_leader_goes_on_
     model = model_of("run_out=1,move_leader=1", *TIMED)
     world = go(model, model.initial(), heard)
     day, scan = 86_400_000, 600_000
-    assert [at(d) for d in running(world, timers.PRODUCER)] == [(day, day + scan)]
+    (deadline,) = running(world, timers.PRODUCER)
+    assert at(deadline) == (day, day + scan)
+    assert deadlines.action_of(world, deadline) == DAY
     short = model_of(
         "run_out=1,move_leader=1", *TIMED, "producer.id.expiration.ms=30000", "pause_max_ms=9000"
     )

@@ -421,3 +421,56 @@ def test_a_lock_that_is_renewed_has_its_whole_time_again() -> None:
     # Both records are held, so a lock with its whole time can only be a renewed one.
     world = go(model, world, whole, takes=lambda a: not isinstance(a, Tick))
     assert [at(d) for d in running(world, deadlines.LOCK)] == [(30_000, 30_000)]
+
+
+def test_locks_of_two_partitions_begin_each_by_itself() -> None:
+    model = model_of("kip-932-several-partitions", "expire_lock=1", "tick=exact")
+    seen: set[str] = set()
+
+    def two(world: World) -> bool:
+        seen.update(str(d.place[1]) for d in running(world, deadlines.LOCK))
+        return len(seen) > 1
+
+    go(model, model.initial(), two)
+
+
+# -- what has no duration, and what has not begun --------------------------------------------------
+
+
+def test_the_retention_of_offsets_may_run_out_at_any_moment() -> None:
+    model = model_of("kip-211-forgotten", "run_out=1")
+
+    def forgets(world: World) -> list[ClusterAction]:
+        return [a for a in model.enabled(world) if "the retention of" in str(a)]
+
+    world = go(model, model.initial(), forgets)
+    assert not running(world, timers.TIMER, "the retention of")
+
+
+def test_an_append_waits_for_replicas_as_long_as_its_transaction_may_take() -> None:
+    model = model_of("kip-98-too-few-replicas", "run_out=1", "replication=stepwise")
+    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the append at"))
+    (append, *_) = running(world, timers.TIMER, "the append at")
+    assert append.by == 60_000
+
+
+def test_a_producer_with_an_open_transaction_is_not_forgotten() -> None:
+    model = model_of("kip-1289-small", "run_out=1", "producer_ids_expire=true")
+    world = go(model, model.initial(), lambda w: w.logs["output-A-0"].open)
+    assert not running(world, timers.PRODUCER)
+    world = go(model, world, lambda w: not w.logs["output-A-0"].open)
+    assert running(world, timers.PRODUCER, "output-A-0")
+
+
+def test_of_two_names_at_one_coordinator_only_the_one_that_moves_begins_anew() -> None:
+    both = small_spec("group", applications=2)
+    first, second = both.applications
+    names = (first, second.but(transactional_id="txn-54"))  # its partition is that of txn-1
+    settings = both.settings.but(transactional_ids_expire=True)
+    spec = both.but(applications=names, settings=settings, clock=both.clock.but(kind="timed"))
+    chosen = design("kafka")
+    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    assert model.initial().image.home_of_transactions("txn-54") == "__transaction_state-10"
+    world = go(model, model.initial(), lambda w: len(running(w, timers.EXPIRY)) == 2)
+    kept = dict.fromkeys(d.place for d in running(world, timers.EXPIRY))
+    assert list(kept) == [("txn-1",), ("txn-54",)]

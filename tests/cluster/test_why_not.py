@@ -8,10 +8,12 @@ from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
     CrashBroker,
+    CrashClient,
     Cut,
     DelayOver,
     Deliver,
     DeliverLate,
+    ExpireBatch,
     GiveUp,
     ReadLog,
     RemakeTopic,
@@ -158,3 +160,10 @@ def test_two_hosts_are_cut_apart_once() -> None:
     cut = next(a for a in model.enabled(model.initial()) if isinstance(a, Cut))
     world = model.step(model.initial(), cut).world
     assert model.why_not(world, cut) == f"{cut.one} and {cut.other} are cut apart already"
+
+
+def test_a_batch_of_a_process_that_is_gone_does_not_expire() -> None:
+    model = group(budget=BUDGET.but(crash_client=1, delivery_timeout=1))
+    world = take(model, model.initial(), ASKS[0])
+    world = model.step(world, CrashClient("app-1")).world
+    assert model.why_not(world, ExpireBatch(PRODUCER)) == "app-1 is down"

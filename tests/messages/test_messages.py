@@ -161,3 +161,9 @@ def test_runs_of_offsets_become_batches_and_batches_give_back_the_offsets():
     mixed = batches_of_each(((1, accept), (2, reject), (3, reject)))
     assert mixed == (AcknowledgementBatch(1, 1, accept), AcknowledgementBatch(2, 3, reject))
     assert offsets_of(mixed) == (1, 2, 3)
+
+
+def test_the_number_of_a_request_is_told_only_where_its_sender_counts() -> None:
+    answer = producing.ProduceResponse(Errors.NONE, "out-0", 3)
+    assert "correlation_id" not in answer.told
+    assert answer.but(correlation_id=7).told == (*answer.told, "correlation_id")

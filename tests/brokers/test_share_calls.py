@@ -1,0 +1,86 @@
+"""A staging of several partitions at one leader: the answers to its parts, and what is given back."""
+
+from __future__ import annotations
+
+from kipviz.brokers import share_calls, share_partition
+from kipviz.brokers.context import Effects, Reply, ReplyTo
+from kipviz.brokers.share_partition import ShareLeader, StagingCall
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    PartitionAcknowledgements,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from tests.brokers.share_place import ACCEPT, ACQ, KEY, TXP, SharePlace
+
+ONE = (AcknowledgementBatch(0, 0, ACCEPT),)
+CALL = TxnShareAcknowledge(
+    *("t", "g1", 9, 0, "M1", 2, "src-0", ONE), (PartitionAcknowledgements("src-1", ONE),)
+)
+TO = ReplyTo("p", 1, 0)
+
+
+def answered(place: SharePlace, *replies: Reply) -> Effects:
+    return share_calls.gathered(Effects(place.role, replies=replies), place.on)
+
+
+def part(partition: str, error: Errors = Errors.NONE, to: ReplyTo = TO) -> Reply:
+    return Reply(to, TxnShareAcknowledgeResponse(error, partition))
+
+
+def calling(**settings: str) -> SharePlace:
+    place = SharePlace(**settings).loaded()
+    place.fetch("M1", 3)
+    place.stage("M1", *ONE)
+    place.coordinator()
+    place.role = place.role.but(calls=(StagingCall(TO, CALL),))
+    return place
+
+
+def test_the_answers_of_others_are_not_kept_back_while_a_call_waits_for_its_parts() -> None:
+    other = Reply(ReplyTo("q", 1, 0), ShareFetchResponse(Errors.NONE, "src-0"))
+    done = answered(calling(), other, part("src-0"))
+    assert done.replies == (other,)
+    role = done.state
+    assert isinstance(role, ShareLeader)
+    assert role.calls[0].results == (("src-0", Errors.NONE),)
+
+
+def test_the_last_part_is_the_answer_of_the_call() -> None:
+    place = calling()
+    place.role = answered(place, part("src-0")).state
+    (reply,) = answered(place, part("src-1", Errors.NOT_LEADER_OR_FOLLOWER)).replies
+    message = reply.message
+    assert isinstance(message, TxnShareAcknowledgeResponse)
+    assert dict(message.of_each) == {
+        "src-0": Errors.NONE,
+        "src-1": Errors.NOT_LEADER_OR_FOLLOWER,
+    }
+
+
+def test_all_or_none_gives_back_what_was_staged_where_the_share_partition_is_still_there() -> None:
+    place = calling(rules="repaired+stage_parts=all_or_none")
+    assert place.share.records[0].state is TXP
+    replies = (part("src-0"), part("src-1", Errors.INVALID_RECORD_STATE))
+    role = answered(place, *replies).state
+    assert role.shares[KEY].records[0].state is ACQ
+    gone = place.role.but(shares=place.role.shares.without(KEY))
+    place.role = gone
+    done = answered(place, *replies)
+    assert done.state.shares == gone.shares
+    message = done.replies[0].message
+    assert isinstance(message, TxnShareAcknowledgeResponse)
+    assert {error for _, error in message.of_each} == {Errors.INVALID_RECORD_STATE}
+
+
+def test_only_what_this_producer_has_staged_is_given_back() -> None:
+    share = calling().share
+    more = CALL.but(acknowledgements=(AcknowledgementBatch(0, 1, ACCEPT),))
+    left, events = share_partition.unstage(share, more.but(producer_epoch=5))
+    assert (left.records, events) == (share.records, ())
+    back, events = share_partition.unstage(share, more)
+    assert back.records[0].state is ACQ
+    assert back.records[1] == share.records[1]
+    assert len(events) == 1
