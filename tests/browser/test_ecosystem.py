@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -89,24 +90,20 @@ def steps_by_keys(page) -> None:
     left, right = steppers.nth(0), steppers.nth(1)
     for stepper in (left, right):
         expect(stepper.locator(".kv-say")).not_to_be_empty(timeout=120_000)
-    # A cell that the notebook scrolled out of sight keeps its text but shows none of it, so what a
-    # stepper says is compared as the text it holds.
+    # A cell that the notebook scrolls out of sight and in again is drawn anew: then a stepper says
+    # nothing for a moment, which is not what it says.
     saying, other = left.locator(".kv-say"), right.locator(".kv-say")
     begin = told = saying.text_content()
     expect(other).to_have_text(begin)
-    left.focus()
     for _ in range(2):
-        page.keyboard.press("ArrowRight")
-        expect(saying).not_to_have_text(told)
+        left.press("ArrowRight")
+        expect(saying).not_to_have_text(re.compile(f"^({re.escape(told)})?$"))
         told = saying.text_content()
     expect(other).to_have_text(begin)
-    right.focus()
-    page.keyboard.press("End")
-    expect(other).not_to_have_text(begin)
-    expect(other).not_to_have_text(told)
+    right.press("End")
+    expect(other).not_to_have_text(re.compile(f"^({re.escape(begin)}|{re.escape(told)})?$"))
     expect(saying).to_have_text(told)
-    left.focus()
-    page.keyboard.press("s")
+    left.press("s")
     page.wait_for_function("() => document.querySelector('.kv-link-text').value.startsWith('kv1.')")
     with page.expect_download(timeout=60_000) as coming:
         left.get_by_role("button", name="pytest", exact=True).click()
