@@ -247,6 +247,7 @@ def test_what_is_in_hand_of_several_partitions_has_names():
     me = consumer().but(gathers=True, beside=(Held("src-0", 5, (1, 2)), Held("src-1", 5, (7,))))
     assert me.in_hand == ("src-0@1", "src-0@2", "src-1@7")
     assert me.held == me.beside
+    assert delivered(consumer(), 1, 2).in_hand == (1, 2)
 
 
 def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch():

@@ -19,6 +19,7 @@ from kipviz.messages.classic_groups import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
+from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, GroupMemberDescription
 from kipviz.messages.groups import (
     GroupOffset,
     OffsetFetch,
@@ -531,3 +532,18 @@ def test_an_error_of_one_partition_may_be_one_that_only_the_whole_answer_has() -
     assert found["ErrorCode"] == Errors.NONE
     each = {p["PartitionIndex"]: p["ErrorCode"] for p in found["Responses"][0]["Partitions"]}
     assert each == {0: Errors.NONE, 1: Errors.INVALID_RECORD_STATE}
+
+
+def test_what_a_member_of_kip_848_has_is_told_with_the_name_and_the_id_of_its_topic():
+    member = GroupMemberDescription("C1", ("src-0", "src-1"), topic="src", target=("src-0",))
+    answer = ConsumerGroupDescribeResponse(Errors.NONE, "g", "Stable", 4, 4, "uniform", (member,))
+    kind, version = KINDS[type(answer)], AROUND.version_of(answer)
+    encoded = encode(kind.schema, version, kind.fill(answer, AROUND))
+    read, _ = decode(kind.schema, version, encoded.data)
+    (group,) = read["Groups"]
+    (told_of,) = group["Members"]
+    (held,) = told_of["Assignment"]["TopicPartitions"]
+    assert (held["TopicName"], held["TopicId"]) == ("src", TOPIC_ID)
+    assert tuple(held["Partitions"]) == (0, 1)
+    (target,) = told_of["TargetAssignment"]["TopicPartitions"]
+    assert tuple(target["Partitions"]) == (0,)
