@@ -82,9 +82,9 @@ def on_consumer_group_heartbeat(
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
     before = known or GroupMember("")
-    records = taken + _subscribed(request, group, known, on)
-    after, moved = _reconciled(_after(group, records[len(taken) :]), request)
-    records += moved
+    subscribed = _subscribed(request, group, known, on)
+    after, moved = _reconciled(_after(group, subscribed), request)
+    records = (*taken, *subscribed, *moved)
     member = after.members[request.member_id]
     whole = bool(request.topic) and request.owned is not None
     new = joins or whole or member.assigned != before.assigned

@@ -11,14 +11,14 @@ NOT MODELLED: quotas. Kafka's trunk appends a marker for `__share_group_state`
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from kipviz.brokers.authorizer import Resource, seen
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
+    Listed,
     ListedHere,
     ListHere,
+    ListRequest,
     MarkerWritten,
     WriteMarker,
 )
@@ -42,7 +42,6 @@ ROLE_OF_TOPIC = {
     SHARE_GROUP_STATE: "share_coordinator",
     TRANSACTION_STATE: "transaction_coordinator",
 }
-Listed: TypeAlias = ListTransactionsResponse | ListGroupsResponse
 
 
 class PendingMarkers(Value, frozen=True):
@@ -59,7 +58,7 @@ class PendingListing(Value, frozen=True):
 
     reply_to: ReplyTo
     left: int
-    answer: ListTransactionsResponse | ListGroupsResponse
+    answer: Listed
 
 
 class KafkaApis(Part, frozen=True, dict=True):
@@ -157,11 +156,11 @@ def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Co
 
 def _ask_here(
     me: KafkaApis,
-    request: ListTransactions | ListGroups,
+    request: ListRequest,
     reply_to: ReplyTo,
     on: Context,
     topic: str,
-    nothing: ListTransactionsResponse | ListGroupsResponse,
+    nothing: Listed,
 ) -> Effects:
     """Ask the coordinators of the partitions of an internal topic that this broker leads."""
     here = tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
@@ -9,6 +11,10 @@ from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.share_groups import ShareFetch
+
+# A request for a list of what all coordinators on a broker have, and its answer.
+ListRequest: TypeAlias = ListTransactions | ListGroups
+Listed: TypeAlias = ListTransactionsResponse | ListGroupsResponse
 
 
 class WriteMarker(Value, frozen=True):
@@ -35,14 +41,14 @@ class ListHere(Value, frozen=True):
     """Give what one coordinator on this broker has: its transactional ids, or its groups."""
 
     ticket: ReplyTo
-    request: ListTransactions | ListGroups
+    request: ListRequest
 
 
 class ListedHere(Value, frozen=True):
     """What one coordinator has of what is listed."""
 
     ticket: ReplyTo
-    answer: ListTransactionsResponse | ListGroupsResponse
+    answer: Listed
 
 
 class GroupStored(Value, frozen=True):

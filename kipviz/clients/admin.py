@@ -68,28 +68,28 @@ OF_A_COORDINATOR = (
     Errors.NOT_COORDINATOR,
     Errors.COORDINATOR_NOT_AVAILABLE,
 )
+OF_A_LEADER = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 # Answers after which each request is sent again: to whoever leads then, or a little later.
 AGAIN: dict[str, tuple[Errors, ...]] = {
     "ListTransactions": (Errors.COORDINATOR_LOAD_IN_PROGRESS,),
-    "DescribeTransactions": OF_A_COORDINATOR,
-    "ShareGroupDescribe": OF_A_COORDINATOR,
-    "DescribeShareGroupOffsets": OF_A_COORDINATOR,
-    "AlterShareGroupOffsets": OF_A_COORDINATOR,
-    "DeleteShareGroupOffsets": OF_A_COORDINATOR,
-    "DeleteGroups": OF_A_COORDINATOR,
-    "ListGroups": OF_A_COORDINATOR,
-    "DescribeGroups": OF_A_COORDINATOR,
-    "ConsumerGroupDescribe": OF_A_COORDINATOR,
-    "OffsetDelete": OF_A_COORDINATOR,
-    "LeaveGroup": OF_A_COORDINATOR,
-    "DescribeProducers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
-    "WriteTxnMarkers": (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
-    "InitProducerId": (
-        Errors.COORDINATOR_LOAD_IN_PROGRESS,
-        Errors.CONCURRENT_TRANSACTIONS,
-        Errors.NOT_COORDINATOR,
-        Errors.COORDINATOR_NOT_AVAILABLE,
+    **dict.fromkeys(
+        (
+            "DescribeTransactions",
+            "ShareGroupDescribe",
+            "DescribeShareGroupOffsets",
+            "AlterShareGroupOffsets",
+            "DeleteShareGroupOffsets",
+            "DeleteGroups",
+            "ListGroups",
+            "DescribeGroups",
+            "ConsumerGroupDescribe",
+            "OffsetDelete",
+            "LeaveGroup",
+        ),
+        OF_A_COORDINATOR,
     ),
+    **dict.fromkeys(("DescribeProducers", "WriteTxnMarkers"), OF_A_LEADER),
+    "InitProducerId": (*OF_A_COORDINATOR, Errors.CONCURRENT_TRANSACTIONS),
 }
 
 

@@ -179,14 +179,14 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
 
 def enlisting(me: P, partition: str) -> P:
     """Note that a partition is in the transaction; below version 2 it has to be added first."""
-    if me.implicit:
-        return me.but(transaction_started=True)
-    known = (
-        partition in me.partitions
-        or partition in me.to_add
-        or partition in producer_state.being_added(me)
-    )
-    return me if known else me.but(to_add=(*me.to_add, partition))
+    return me.but(transaction_started=True) if me.implicit else adding(me, (partition,))
+
+
+def adding(me: P, partitions: tuple[str, ...]) -> P:
+    """Note that AddPartitionsToTxn has to go out for those of some partitions that are not in it."""
+    known = (*me.partitions, *me.to_add, *producer_state.being_added(me))
+    new = tuple(partition for partition in partitions if partition not in known)
+    return me.but(to_add=(*me.to_add, *new)) if new else me
 
 
 def send_offsets(

@@ -10,6 +10,8 @@ NOT MODELLED: records of several partitions in one answer, which Kafka has; expl
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
 
@@ -56,21 +58,21 @@ def for_fetch(
 
 def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) -> tuple[Held, ...]:
     """Note that some records of a partition are handed to a producer."""
-    return tuple(
-        one.but(staged=tuple(sorted({*one.staged, *offsets})))
-        if one.partition == partition
-        else one
-        for one in held
-    )
+    return _staged(held, partition, lambda staged: tuple(sorted({*staged, *offsets})))
 
 
 def given_back(
     held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]
 ) -> tuple[Held, ...]:
     """Count records as not staged whose staging came to nothing."""
+    return _staged(held, partition, lambda staged: tuple(o for o in staged if o not in offsets))
+
+
+def _staged(
+    held: tuple[Held, ...],
+    partition: str,
+    after: Callable[[tuple[int, ...]], tuple[int, ...]],
+) -> tuple[Held, ...]:
     return tuple(
-        one.but(staged=tuple(o for o in one.staged if o not in offsets))
-        if one.partition == partition
-        else one
-        for one in held
+        one.but(staged=after(one.staged)) if one.partition == partition else one for one in held
     )

@@ -20,7 +20,6 @@ from typing import ClassVar
 from kipviz.clients import producer, producer_timers
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import P, Producer, ProducerState
-from kipviz.clients.producer_state import being_added
 from kipviz.core.values import Value
 from kipviz.messages.features import LAST_END_TXN
 from kipviz.messages.message import Message
@@ -123,10 +122,8 @@ def add_share_acks(
     return producer.send_share_acknowledgements(me, group_id, *member, partition, acknowledgements)
 
 
-def add_partitions(me: TransactionSession, partitions: tuple[str, ...]) -> TransactionSession:
-    """Add partitions to the transaction; AddPartitionsToTxn goes out for those that are not in it."""
-    known = (*me.partitions, *me.to_add, *being_added(me))
-    return me.but(to_add=(*me.to_add, *(p for p in partitions if p not in known)))
+# Below transaction version 2 the session adds partitions as a producer does.
+add_partitions = producer.adding
 
 
 def prepare(me: TransactionSession) -> TransactionSession:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from msgspec.structs import astuple
-
 from kipviz.brokers import kafka_apis, share_partition_leader
 from kipviz.brokers.context import Image, Leadership
 from kipviz.brokers.group_state import GroupCoordinator
@@ -364,7 +362,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         return PlainProducer(
             name, "", idempotence=a.plain.idempotence, max_in_flight=a.plain.max_in_flight
         )
-    made = Producer(
+    made = (Producer if a.max_in_flight == 1 else PipelinedProducer)(
         name,
         a.transactional_id,
         a.transaction_timeout_ms,
@@ -373,12 +371,9 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         heartbeat_interval_ms=a.heartbeat_interval_ms,
         group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
     )
-    if a.max_in_flight == 1:
+    if not isinstance(made, PipelinedProducer):
         return made
-    fields: tuple[Any, ...] = astuple(made)
-    return PipelinedProducer(*fields).but(
-        max_in_flight=a.max_in_flight, buffer=a.buffer, backs_off=spec.clock.timed
-    )
+    return made.but(max_in_flight=a.max_in_flight, buffer=a.buffer, backs_off=spec.clock.timed)
 
 
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
@@ -118,13 +119,10 @@ class Acceptor:
         self._producer_expiry_ms = evidence.producer_expiry_ms
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
-        try:
+        with self._reading("A request or its answer lacks what its API has"):
             self._given = GivenIds(self.exchanges, evidence.first_producer_id)
             self._fetching = Fetching(self.exchanges, self.names)
             self._skipped = self._before_all()
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
-            why = f"A request or its answer lacks what its API has ({problem!r})."
-            raise RecordingError(self._file, 0, why) from problem
         spec = _spec(evidence)
         self._model = RebuiltModel(spec, *rules, self._entries, self._skipped)
         waiting = spec.but(settings=spec.settings.but(targets_wait=True))
@@ -137,6 +135,14 @@ class Acceptor:
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
         ]
         self._joining = self._follow(self.exchanges)
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Say of what is read meanwhile that it is not what it has to be."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
+            raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
 
     def _before_all(self) -> int:
         """Count the entries that were written before the first request: those that no request brought.
@@ -171,11 +177,8 @@ class Acceptor:
     def _follow(self, exchanges: tuple[Exchange, ...]) -> Joining:
         roles = [world.roles for world in self._worlds]
         contexts = [(*each, known) for each, known in zip(self._contexts, roles, strict=True)]
-        try:
+        with self._reading("A request of a member of a group lacks what it has"):
             return Joining(exchanges, contexts, elections_of(self._entries))
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
-            why = f"A request of a member of a group lacks what it has ({problem!r})."
-            raise RecordingError(self._file, 0, why) from problem
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and say of each answer whether the model could give it.
@@ -183,12 +186,9 @@ class Acceptor:
         Raises:
             RecordingError: if an exchange lacks what its API has.
         """
-        try:
+        with self._reading("A share fetch or acknowledgement lacks what it has"):
             followed = Sharing(self.exchanges, self.names, self._contexts, self._configs)
             return tuple(followed.verdicts())
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            why = f"A share fetch or acknowledgement lacks what it has ({problem!r})."
-            raise RecordingError(self._file, 0, why) from problem
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
         """Ask what one exchange asks.
@@ -198,12 +198,9 @@ class Acceptor:
         """
         taken = self._taken(number, exchange)
         moments = tuple(self.moments(exchange))
-        try:
+        with self._reading(f"Request {number} is no {exchange.api} of version {exchange.version}"):
             yield from self._of_leaders(number, exchange, moments)
             yield from self._of_coordinators(number, exchange, moments)
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
-            why = f"Request {number} is no {exchange.api} of version {exchange.version} ({problem!r})."
-            raise RecordingError(self._file, 0, why) from problem
         for question in taken:
             if not self._is_here(question.message):
                 continue

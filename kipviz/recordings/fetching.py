@@ -18,7 +18,7 @@ from typing import Any
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.values import Value
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Said, error_name
+from kipviz.recordings.sayings import Said, error_name, named
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
@@ -67,7 +67,6 @@ class Fetching:
                 self._before[number] = _asked(exchange, names, sessions)
                 told = _marked(self._before[number][1], exchange.response, names)
                 sessions[exchange.response.get("sessionId", 0)] = told
-
         self._find_fenced(exchanges)
 
     def _find_fenced(self, exchanges: tuple[Exchange, ...]) -> None:
@@ -163,7 +162,7 @@ def _asked(
     partitions = dict(sessions.get(session, {})) if within else {}
     for topic in said.get("forgottenTopicsData", ()):
         for index in topic["partitions"]:
-            partitions.pop(f"{_topic(topic, names)}-{index}", None)
+            partitions.pop(f"{named(topic, names)}-{index}", None)
     if within and not known:
         return True, {}
     for topic in said["topics"]:
@@ -235,11 +234,6 @@ def _said(
     )
 
 
-def _topic(topic: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    topic_id = str(topic.get("topicId", topic.get("topic", "")))
-    return str(topic["name"]) if "name" in topic else names.get(topic_id, topic_id)
-
-
 def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
     index = next(part[at] for at in ("partitionIndex", "partition") if at in part)
-    return f"{_topic(topic, names)}-{index}"
+    return f"{named(topic, names)}-{index}"

@@ -14,7 +14,7 @@ from kipviz.cluster.rebuilt import Entry
 from kipviz.core.values import Value
 from kipviz.messages.producing import Produce
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Said, error_name
+from kipviz.recordings.sayings import Said, error_name, named
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -107,7 +107,4 @@ def produce_said(reply: Any) -> Said:
 
 
 def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    topic_id = str(topic.get("topicId", topic.get("topic", "")))
-    name = topic["name"] if "name" in topic else names.get(topic_id, topic_id)
-    index = part["index"]
-    return f"{name}-{index}"
+    return f"{named(topic, names)}-{part['index']}"

@@ -243,9 +243,6 @@ OF_OPERATORS: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any,
     "SHARE_GROUP_DESCRIBE": (_describe_group, _group_described),
     "DESCRIBE_SHARE_GROUP_OFFSETS": (_describe_offsets, _offsets_described),
     "ALTER_SHARE_GROUP_OFFSETS": (_alter_offsets, _offsets_altered),
-    "DELETE_SHARE_GROUP_OFFSETS": (
-        _delete_offsets,
-        _offsets_deleted,
-    ),
+    "DELETE_SHARE_GROUP_OFFSETS": (_delete_offsets, _offsets_deleted),
     "DELETE_GROUPS": (_delete_groups, _groups_deleted),
 }

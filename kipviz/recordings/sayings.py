@@ -76,8 +76,10 @@ def with_more(code: int, *more: tuple[str, Any]) -> Said:
 
 
 def named(topic: Mapping[str, Any], names: Names) -> str:
-    """Give the name of a topic, which a request may tell by its id."""
-    return str(topic["name"]) if "name" in topic else by_id(str(topic["topicId"]), names)
+    """Give the name of a topic, which a request may tell by its id, or under another word."""
+    if "name" in topic:
+        return str(topic["name"])
+    return by_id(str(topic["topicId"] if "topicId" in topic else topic["topic"]), names)
 
 
 def by_id(topic_id: str, names: Names) -> str:

@@ -22,7 +22,7 @@ from kipviz.messages.share_state import (
 )
 from kipviz.recordings.questions import state_batches_of, write_of
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Said, error_name, error_named
+from kipviz.recordings.sayings import Said, by_id, error_name, error_named
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
@@ -139,7 +139,7 @@ def sentence(message: Any) -> str:
 def parts_of(topics: Iterable[Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Give what is said of each partition."""
     return {
-        f"{names.get(t['topicId'], t['topicId'])}-{p['partitionIndex']}": p
+        f"{by_id(t['topicId'], names)}-{p['partitionIndex']}": p
         for t in topics
         for p in t["partitions"]
     }

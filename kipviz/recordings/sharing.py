@@ -36,7 +36,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
 )
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Asked, Said
+from kipviz.recordings.sayings import Asked, Said, partitions_of
 from kipviz.recordings.share_sayings import (
     STATES,
     acknowledgements_of,
@@ -160,11 +160,7 @@ class Sharing:
             said = exchange.request
             member = (said["groupId"], said["memberId"])
             named = parts_of(said["topics"], self._names)
-            gone = {
-                f"{self._names.get(t['topicId'], t['topicId'])}-{index}"
-                for t in said.get("forgottenTopicsData", ())
-                for index in t["partitions"]
-            }
+            gone = partitions_of(said.get("forgottenTopicsData", ()), self._names)
             before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
             now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
             sessions[member] = now

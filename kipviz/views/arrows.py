@@ -1,4 +1,4 @@
-"""The few letters that stand on the arrow of a message."""
+"""What is said on an arrow where the message's own name is too long to read."""
 
 from __future__ import annotations
 

@@ -102,7 +102,6 @@ TONE_OF_STATE = {
     TransactionState.COMPLETE_COMMIT: DONE,
     TransactionState.COMPLETE_ABORT: WARNING,
 }
-# What is said on an arrow where the request's own name is too long to read.
 DATABASE_WORDS = {
     "written": "is written, not committed",
     "prepared": "is prepared: it waits for its outcome, whatever crashes",
