@@ -1,7 +1,7 @@
 """Where every rule is written: the clause of a KIP, how far it is decided, and the Kafka class.
 
-Keyed by the name of the message that a broker handles, or by the kind of action (accidents and
-repairs, too), so that a picture can say under each step who wrote the rule. "shipped" is in Kafka 4.4.0, "draft" is in a
+Keyed by the name of the message that a broker handles, or by the kind of action (accidents and repairs, too),
+so that a picture can say under each step who wrote the rule. "shipped" is in Kafka 4.4.0, "draft" is in a
 KIP's text, "our inference" is ours because no text says it.
 """
 

@@ -34,8 +34,9 @@ def spark():
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run what is quick first, so that a plain mistake is told before a server starts.
 
-    What is thorough runs only when it is asked for by its marker (`make thorough`). The browser comes last of all: while Playwright's synchronous interface is open, an event loop
-    runs in this process, and other tests could not start theirs.
+    What is thorough runs only when it is asked for by its marker (`make thorough`). The browser comes last of
+    all: while Playwright's synchronous interface is open, an event loop runs in this process, and other tests
+    could not start theirs.
     """
     if "thorough" not in config.option.markexpr:
         left_out = [item for item in items if item.get_closest_marker("thorough")]

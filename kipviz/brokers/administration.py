@@ -5,7 +5,8 @@ WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and
   handleDescribeTransactions, ReplicaManager.activeProducerState.
 KIPS: KIP-664; KIP-994 and KIP-1152 add filters.
 DURABILITY: none; everything is read from what other roles hold.
-NOT MODELLED: that a transaction is listed only when it took longer than the filter says by 1 ms; patterns are Python's regular expressions, Kafka's are Java's.
+NOT MODELLED: that a transaction is listed only when it took longer than the filter says by 1 ms; patterns are
+  Python's regular expressions, Kafka's are Java's.
 """
 
 from __future__ import annotations

@@ -381,7 +381,8 @@ def _first_time(
 def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
     """Make a member id: unique among all that any coordinator of the group has given out.
 
-    Also of a group that was deleted and made again. In Kafka the client.id, or the group.instance.id, and a random UUID.
+    Also of a group that was deleted and made again. In Kafka the client.id, or the group.instance.id, and a
+    random UUID.
     """
     office = on.image.leaders[me.shard].epoch
     which = f"{office}.{me.named}" if office else str(me.named)

@@ -53,8 +53,9 @@ def enlists(request: Message) -> bool:
 def is_asked(request: Message, on: Context) -> bool:
     """Say whether the coordinator is asked before the first batch of a transaction is appended.
 
-    A broker may be told not to (transaction.partition.verification.enable), but only where it would
-    merely verify; a binary from before KIP-890 does not know how to. Source: ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    A broker may be told not to (transaction.partition.verification.enable), but only where it would merely
+    verify; a binary from before KIP-890 does not know how to. Source:
+    ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     verifies = on.settings.partition_verification and on.image.release_of(on.broker).verifies
     return enlists(request) or verifies

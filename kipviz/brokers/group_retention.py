@@ -2,9 +2,10 @@
 
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: OffsetMetadataManager.
   cleanupExpiredOffsets, GroupMetadataManager.maybeDeleteGroup. KIPS: KIP-211.
-NOT MODELLED: offsets of topics that no member of a group with members subscribes to any more;
-  share groups. What an operator deletes is in `group_administration`. How long a week is no clock here can say, a timed one
-  neither: the retention of a group that is empty may run out at any moment, if the brokers' `offsets_expire` says so.
+NOT MODELLED: offsets of topics that no member of a group with members subscribes to any more; share groups.
+  What an operator deletes is in `group_administration`. How long a week is no clock here can say, a timed one
+  neither: the retention of a group that is empty may run out at any moment, if the brokers' `offsets_expire`
+  says so.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def on_share_group_heartbeat(
     """Take a member in, keep it, give it what it is to have, or let it go.
 
     WHEN: a member joins (epoch 0), lives on, or leaves (epoch -1).
-    CHECKS: ids and epoch make sense; if it joins, there is room (group.share.max.size); unless it joins, group and member are known and the epoch is
-      the member's, or the one before.
+    CHECKS: ids and epoch make sense; if it joins, there is room (group.share.max.size); unless it joins,
+      group and member are known and the epoch is the member's, or the one before.
     DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
       initialised at their share coordinators; a bumped epoch makes a new target, and the member
       jumps to it at once: nothing has to be given up first.

@@ -1,11 +1,12 @@
 """Whether the owner of a transaction is alive: what its coordinator hears, and when it gives up.
 
-WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). STATUS: draft. The page
-  says that a coordinator aborts a transaction after three intervals without a heartbeat; KIP-1310 gives
-  the same issue a session time-out instead: how long is a slot (`silence`). It does not say what becomes
-  of a prepared transaction (KIP-939), whose owner may be dead for long: that is a slot, too. Nor does it
-  say who beats where the writer is not the committer: whoever has the three words of the request may. Whether other requests count as heartbeats, and what is kept over a fail-over, is not said
-  either; here only TxnHeartbeat counts, and the interval is in the log: our inference.
+WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). STATUS: draft. The page says
+  that a coordinator aborts a transaction after three intervals without a heartbeat; KIP-1310 gives the same
+  issue a session time-out instead: how long is a slot (`silence`). It does not say what becomes of a prepared
+  transaction (KIP-939), whose owner may be dead for long: that is a slot, too. Nor does it say who beats
+  where the writer is not the committer: whoever has the three words of the request may. Whether other
+  requests count as heartbeats, and what is kept over a fail-over, is not said either; here only TxnHeartbeat
+  counts, and the interval is in the log: our inference.
 With an untimed clock the three intervals may be over at any moment.
 """
 

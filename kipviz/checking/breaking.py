@@ -18,8 +18,9 @@ from kipviz.properties.verdict import BROKEN
 class Breaking(msgspec.Struct, frozen=True, eq=False):
     """A run up to where it breaks a promise.
 
-    `broken` names the promise; `run` stands there, and its title says what it is; `saved` is the step whose absence would have
-    kept the promise, if there is one, and `sentence` says so. `reason` is the property's own.
+    `broken` names the promise; `run` stands there, and its title says what it is; `saved` is the step whose
+    absence would have kept the promise, if there is one, and `sentence` says so. `reason` is the property's
+    own.
     """
 
     broken: str

@@ -1,7 +1,8 @@
 """How runs end: the finished runs of many seeds, or of every interleaving, grouped by outcome.
 
-An outcome is what somebody sees who comes when all is over: how many committed outputs each source
-record has, in which state each record is, and how many transactions committed and aborted. A run is over when only timers and accidents could go on.
+An outcome is what somebody sees who comes when all is over: how many committed outputs each source record
+has, in which state each record is, and how many transactions committed and aborted. A run is over when only
+timers and accidents could go on.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ def property_named(name: str) -> Property:
 class Cell(Value, frozen=True):
     """What is to be said of one property under one design.
 
-    `asked` is the property, `verdict` is "holds", "holds so far" or "breaks"; `actions` is a shortest story that breaks it.
+    `asked` is the property, `verdict` is "holds", "holds so far" or "breaks"; `actions` is a shortest story
+    that breaks it.
     """
 
     asked: str

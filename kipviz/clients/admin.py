@@ -300,9 +300,9 @@ def hanging_of(text: str) -> Hanging:
 def find_hanging(me: Admin, target: str) -> Admin:
     """Find the open transactions of a partition that nobody will end. Blocks.
 
-    With a limit it looks only at those whose producer has written nothing for longer: what may still be
-    under way is not worth a question. First the producers of the partition, then the names of those with an open transaction, then
-    what their coordinators know of them. Source: FindHangingTransactionsCommand.
+    With a limit it looks only at those whose producer has written nothing for longer: what may still be under
+    way is not worth a question. First the producers of the partition, then the names of those with an open
+    transaction, then what their coordinators know of them. Source: FindHangingTransactionsCommand.
     """
     wanted = hanging_of(target)
     asked = describe_producers(me, wanted.partition)

@@ -59,11 +59,11 @@ Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
 class Calling(Value, frozen=True):
     """What there is to know about a call.
 
-    `of` is the kind of client that it is a method of. `blocking` says that the thread waits until
-    the client is `done`; it comes back `at_once` if there is nothing to wait for. `legal` are the states of the producer in which the call may be made; in
-    an error state it throws that error, in another one the exception `illegal`; a call with an
-    exception of its own throws that in every state but the legal ones. `enter` gives the application
-    after the call was entered.
+    `of` is the kind of client that it is a method of. `blocking` says that the thread waits until the client
+    is `done`; it comes back `at_once` if there is nothing to wait for. `legal` are the states of the producer
+    in which the call may be made; in an error state it throws that error, in another one the exception
+    `illegal`; a call with an exception of its own throws that in every state but the legal ones. `enter`
+    gives the application after the call was entered.
     """
 
     of: str

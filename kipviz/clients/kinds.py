@@ -1,8 +1,8 @@
 """The kinds of clients, and what is asked of every one of them.
 
-A client is a value with a `source`, the request that is `on_wire` (to `on_wire_broker`), and
-`done`, which says that the call the application waits for has ended. Its module has the functions
-below under the same names, and `connected` if it heeds feature levels. A new kind of client is a module and a line here.
+A client is a value with a `source`, the request that is `on_wire` (to `on_wire_broker`), and `done`, which
+says that the call the application waits for has ended. Its module has the functions below under the same
+names, and `connected` if it heeds feature levels. A new kind of client is a module and a line here.
 """
 
 from __future__ import annotations

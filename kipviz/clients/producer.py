@@ -5,10 +5,11 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and
-  Metadata (but for topic ids, where `topic_ids` asks), compression; that no batch goes out while a transactional request is on the wire, and
-  that under transaction version 2 an abort goes on with a batch whose connection broke until
-  delivery.timeout.ms: `pipelined_producer` has both, and several batches of a partition in flight.
+NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and Metadata
+  (but for topic ids, where `topic_ids` asks), compression; that no batch goes out while a transactional
+  request is on the wire, and that under transaction version 2 an abort goes on with a batch whose connection
+  broke until delivery.timeout.ms: `pipelined_producer` has both, and several batches of a partition in
+  flight.
 """
 
 from __future__ import annotations
@@ -69,11 +70,12 @@ SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
 class Producer(Part, frozen=True, dict=True):
     """What the producer holds between two calls.
 
-    `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a
-    time, as in Kafka. `done` says that the call the application waits for has ended. `session` names
-    the TransactionSession that the producer is bound to (KIP-1310, draft), "" where it has its own.
-    `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that
-    prepareTransaction() waits for the batches, and for stagings with `votes_first`, `prepared` is what it gave, or what was recovered.
+    `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a time, as in
+    Kafka. `done` says that the call the application waits for has ended. `session` names the
+    TransactionSession that the producer is bound to (KIP-1310, draft), "" where it has its own.
+    `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that prepareTransaction()
+    waits for the batches, and for stagings with `votes_first`, `prepared` is what it gave, or what was
+    recovered.
 
     `finalized` is the level of transaction.version that the last new connection told, `version` the
     one in which the present transaction is carried out: it changes between two transactions only.

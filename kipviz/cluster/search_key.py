@@ -1,8 +1,8 @@
 """By what a search knows a world: sixteen bytes that are equal for equal worlds.
 
-A fingerprint of a world (`World.digest`) is made for files and people: it covers every field, also
-those that no step can change. A search asks for millions, so here what never changes (a program, the names of
-things) is left out, equal tables are digested once (`core.alike`), and a world is the digest of the digests of its
+A fingerprint of a world (`World.digest`) is made for files and people: it covers every field, also those that
+no step can change. A search asks for millions, so here what never changes (a program, the names of things) is
+left out, equal tables are digested once (`core.alike`), and a world is the digest of the digests of its
 tables. Worlds that wait for their turn can share the tables that were met first.
 """
 

@@ -136,9 +136,9 @@ class ApplicationSpec(Value, frozen=True):
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
     the topic of its source, and is given partitions; "classic" the same by JoinGroup and SyncGroup,
     where `member_id` is its client.id, of which the coordinator makes its id, and `instance_id` its
-    group.instance.id; a member of a share group does so with "share". `listener` says whether partitions are given
-    and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the newest version
-    of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
+    group.instance.id; a member of a share group does so with "share". `listener` says whether
+    partitions are given and taken in poll() only (ConsumerRebalanceListener),
+    `offset_fetch_version` the newest version of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
     with a transactional id each, as Kafka Streams had one for every task until 2.6, or with `shares_sender`
     of further ids of one producer (KIP-447, rejected).
     `work_ms` is how long it works on a batch before it commits (timed clock).
@@ -212,8 +212,8 @@ class ClusterSpec(Value, frozen=True):
     Without `acls` everything is allowed, with some only what they allow; an operator may delete
     these, create them again, and create those of `further_acls`. `transactions` is what earlier
     producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics
-    that need more than their leader in sync; Kafka has 2 for `__transaction_state`. `releases` names the binary of every broker, and
-    `binaries` those that an operator may give it; without them every broker knows everything.
+    that need more than their leader in sync; Kafka has 2 for `__transaction_state`. `releases`
+    names the binary of every broker, and `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).

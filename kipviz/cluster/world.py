@@ -78,7 +78,8 @@ FIRST_EPOCH = 2
 class Envelope(Value, frozen=True):
     """A message and whose it is: the role, shard and tag that its answer goes to.
 
-    For a client that speaks through another one's connections the tag is its own name. `refused` are the topics of a request that is being served which its sender may not use.
+    For a client that speaks through another one's connections the tag is its own name. `refused` are the
+    topics of a request that is being served which its sender may not use.
     """
 
     message: Message

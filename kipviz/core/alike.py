@@ -1,9 +1,9 @@
 """Things that are alike: the one that was met first stands for all of them, and is digested once.
 
 In a search almost everything is equal to something that was met before: the 64,000 states of
-`kip-1289-small-two` to a depth of 30 are put together from 1,300 different tables of roles, 800 of logs, 1,500 of
-applications and 8,400 of connections. To find the equal one is a hash and a comparison, most of it in C;
-it takes a tenth of a digest.
+`kip-1289-small-two` to a depth of 30 are put together from 1,300 different tables of roles, 800 of logs,
+1,500 of applications and 8,400 of connections. To find the equal one is a hash and a comparison, most of it
+in C; it takes a tenth of a digest.
 """
 
 from collections.abc import Callable, Hashable

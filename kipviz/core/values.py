@@ -9,12 +9,12 @@ Rules of this file:
 3. A fingerprint depends on content alone. It is the same in every process, on every machine and
    under every `PYTHONHASHSEED`, and it is never made with `hash`.
 
-How a fingerprint is made: a value is first written as a *shape*, a small tree that msgpack can
-encode, and the encoding is hashed with BLAKE2b. In a shape a value is a map from its class name to
-its fields (those at the end that are at their defaults are left out, so that a field that a class
-gets later, at its end and with a default, changes no fingerprint made before), an enum member is a map from its class name to its own name, and whatever keeps a
-digest of its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain maps and
-extensions cannot occur in values, so two different contents never share a shape.
+How a fingerprint is made: a value is first written as a *shape*, a small tree that msgpack can encode, and
+the encoding is hashed with BLAKE2b. In a shape a value is a map from its class name to its fields (those at
+the end that are at their defaults are left out, so that a field that a class gets later, at its end and with
+a default, changes no fingerprint made before), an enum member is a map from its class name to its own name,
+and whatever keeps a digest of its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain
+maps and extensions cannot occur in values, so two different contents never share a shape.
 
 What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum
 member and the int or str it stands for. A class is known by its bare name, so that moving it to

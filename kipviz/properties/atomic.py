@@ -38,16 +38,15 @@ FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
 class Ledger(Part, frozen=True, dict=True):
     """What has been put out and taken in so far.
 
-    `starts` are the first offsets of the partitions; `open` are the outputs of undecided
-    transactions, each with its partition, by (producer id, epoch), in the order of their names, so
-    that it does not matter which was appended first; `committed` counts the committed outputs of each source record;
-    `free` are the source records that can be delivered (again), as their leader sees it;
-    `read_to` is the committed offset of each group. `stores` is there if an external database is
-    written, too: then that is where a record is acknowledged. `silent` are groups none of whose
-    members puts anything out, to whom the property says nothing. `plain` are the outputs of producers
-    without a transactional id that the replicas do not all have, by partition and offset: such an output counts
-    from when they have it. `taken` are the records that retention or DeleteRecords took from their log before an
-    output of them was committed.
+    `starts` are the first offsets of the partitions; `open` are the outputs of undecided transactions, each
+    with its partition, by (producer id, epoch), in the order of their names, so that it does not matter which
+    was appended first; `committed` counts the committed outputs of each source record; `free` are the source
+    records that can be delivered (again), as their leader sees it; `read_to` is the committed offset of each
+    group. `stores` is there if an external database is written, too: then that is where a record is
+    acknowledged. `silent` are groups none of whose members puts anything out, to whom the property says
+    nothing. `plain` are the outputs of producers without a transactional id that the replicas do not all
+    have, by partition and offset: such an output counts from when they have it. `taken` are the records that
+    retention or DeleteRecords took from their log before an output of them was committed.
     """
 
     topic_ids: Table[str, str]

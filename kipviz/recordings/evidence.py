@@ -52,10 +52,10 @@ class Evidence(Value, frozen=True):
     """Exchanges in the order of their answers, and batches in the order in which they were written.
 
     `topics` are (topic, id), `partitions` those that can be asked about, `levels` the levels of
-    transaction.version that there may have been, and `file` is where the exchanges stand. `node` is
-    the broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of
-    offsets, and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead letters, and
-    after `producer_expiry_ms` of silence a log forgets a producer.
+    transaction.version that there may have been, and `file` is where the exchanges stand. `node` is the
+    broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of offsets,
+    and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead
+    letters, and after `producer_expiry_ms` of silence a log forgets a producer.
     """
 
     file: str

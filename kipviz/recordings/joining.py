@@ -7,9 +7,10 @@ session runs out, a rebalance or the wait for an assignment takes too long, the 
 a new coordinator goes on from the log.
 
 A member is called by the name that it got in the recording; that name begins with its client.id or its
-group.instance.id. NOT MODELLED: a group that is between two generations when the first request comes; the first members of a group in a version before 4 of JoinGroup, which
-are given no name to come back with; which of several members leads after a leader has left (Kafka goes
-by the order of a hash table); other assignors than the first that a member names.
+group.instance.id. NOT MODELLED: a group that is between two generations when the first request comes; the
+first members of a group in a version before 4 of JoinGroup, which are given no name to come back with; which
+of several members leads after a leader has left (Kafka goes by the order of a hash table); other assignors
+than the first that a member names.
 """
 
 from __future__ import annotations

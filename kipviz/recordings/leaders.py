@@ -24,7 +24,8 @@ Identity = tuple[int, int]
 class Produced(Value, frozen=True):
     """A batch that was sent to one partition: the requests that it may have been, and the answer.
 
-    There is no request that is answered about a partition which it does not name. `at` is the offset at which it stands in the log, -1 for one that was refused.
+    There is no request that is answered about a partition which it does not name. `at` is the offset at which
+    it stands in the log, -1 for one that was refused.
     """
 
     partition: str

@@ -1,9 +1,9 @@
 """A state of a search as bytes, and back: worlds travel between workers.
 
-The states of a search are put together from few different parts: 126,000 of `kip-1289-small-two` from 850. So the bytes
-of a state name its parts by their digests, and a part itself travels once: in a row of its own, to a
-dictionary that every worker is given with its next task. And what is alike in many states (a table, what a property
-remembers) is packed once in a task and unpacked once in a process, where it keeps its digests.
+The states of a search are put together from few different parts: 126,000 of `kip-1289-small-two` from 850. So
+the bytes of a state name its parts by their digests, and a part itself travels once: in a row of its own, to
+a dictionary that every worker is given with its next task. And what is alike in many states (a table, what a
+property remembers) is packed once in a task and unpacked once in a process, where it keeps its digests.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The exhaustive search on Spark: level by level, with equal counts to the search in one process.
 
-A wide level is one job: every state that waits is expanded where it lies (``spread``); what is reached is sent to
-the task that has its sixteen bytes, and so are the keys of all levels before, so that each task can tell by a set
-what is new. Each level is a Parquet folder, written whole or not at all, and the next one is made
-from files only: a lost worker costs the part of one level that it was at. The driver sees numbers, the ways of
-counterexamples and the dictionary of parts, never states.
+A wide level is one job: every state that waits is expanded where it lies (``spread``); what is reached is
+sent to the task that has its sixteen bytes, and so are the keys of all levels before, so that each task can
+tell by a set what is new. Each level is a Parquet folder, written whole or not at all, and the next one is
+made from files only: a lost worker costs the part of one level that it was at. The driver sees numbers, the
+ways of counterexamples and the dictionary of parts, never states.
 
 Levels of few states are gone through by one worker, many in a job: a job costs half a second.
 

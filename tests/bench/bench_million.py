@@ -2,11 +2,12 @@
 
 In one process, sharded over two (see bench_spark_search.py) and on a Spark of two cores.
 
-kip-1289-small-two, two members who want one record, with a lock that may run out and a transaction that
-may time out: all states to a depth of 43, 1,182,395 (to 42 there are 998,683; the whole space is larger).
-All ways have to count the same. Each prints its seconds on the wall and of the processor, in which Spark's JVM and its
-workers are counted; on a busy machine believe the processor's. Last it says who is ahead: Spark or the two
-processes. It takes ten minutes or more, and it is the only bench that does. Workers import the package anew now and then: leave its files alone meanwhile.
+kip-1289-small-two, two members who want one record, with a lock that may run out and a transaction that may
+time out: all states to a depth of 43, 1,182,395 (to 42 there are 998,683; the whole space is larger). All
+ways have to count the same. Each prints its seconds on the wall and of the processor, in which Spark's JVM
+and its workers are counted; on a busy machine believe the processor's. Last it says who is ahead: Spark or
+the two processes. It takes ten minutes or more, and it is the only bench that does. Workers import the
+package anew now and then: leave its files alone meanwhile.
 """
 
 from __future__ import annotations

