@@ -82,7 +82,7 @@ class Exchange(Value, frozen=True):
 
 
 class Recording(Value, frozen=True):
-    """One scenario, recorded; `recorder` is the digest of the program that made it, if it is told."""
+    """One scenario, recorded; `recorder` is the digest of what made it, `source` where it stands, if told."""
 
     scenario: str
     sentence: str
@@ -97,6 +97,7 @@ class Recording(Value, frozen=True):
     segments: Table[str, tuple[Segment, ...]]
     aborted: Table[str, tuple[AbortedTransaction, ...]]
     recorder: str = ""
+    source: str = ""
 
     def partitions(self, topic: str) -> tuple[str, ...]:
         """Give the names of a topic's partitions that hold something, in order of their number."""
@@ -133,6 +134,7 @@ class _About(msgspec.Struct, frozen=True):
     topics: dict[str, _Topic]
     files: dict[str, str]
     recorder: str = ""
+    source: str = ""
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -193,6 +195,7 @@ def load_recording(folder: Path) -> Recording:
         segments=Table.of((p, read_partition(folder / p)) for p in partitions),
         aborted=Table.of((i.rpartition("/")[0], read_aborted(folder / i)) for i in indexes),
         recorder=about.recorder,
+        source=about.source,
     )
 
 

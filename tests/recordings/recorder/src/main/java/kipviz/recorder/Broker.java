@@ -23,25 +23,58 @@ import org.apache.kafka.common.utils.Time;
 /** One broker that is its own controller, on loopback, with fresh storage; it stops when it is closed. */
 final class Broker implements AutoCloseable {
 
+    private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+    private static final Map<String, String> AUTHORIZED = Map.of(
+        "authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users", "User:ANONYMOUS", "sasl.enabled.mechanisms", "PLAIN", "inter.broker.listener.name", "PLAINTEXT");
+
     private final Path home;
     private final Properties all = new Properties();
     private KafkaRaftServer server;
     final String address;
+    /** Where clients with names come, and the password of all of them; it is in no recording. */
+    final String named;
+    final String secret = Uuid.randomUuid().toString();
     final Map<String, String> settings;
 
-    Broker(Path home, Map<String, String> changes, Map<String, String> features) throws IOException {
+    Broker(Path home, Scenario scenario) throws IOException {
         this.home = home;
         int port = freePort();
         int controllerPort = freePort();
         address = "127.0.0.1:" + port;
-        settings = settings(changes);
+        settings = settings(scenario.settings());
         all.putAll(settings);
         all.put("log.dirs", logs().toString());
         all.put("listeners", "PLAINTEXT://" + address + ",CONTROLLER://127.0.0.1:" + controllerPort);
         all.put("advertised.listeners", "PLAINTEXT://" + address);
+        named = "127.0.0.1:" + freePort();
+        if (!scenario.principals().isEmpty()) {
+            settings.putAll(AUTHORIZED);
+            all.putAll(settings);
+            admit(scenario.principals());
+        }
         all.put("controller.quorum.voters", "1@127.0.0.1:" + controllerPort);
-        format(features);
+        format(scenario.features());
         start();
+    }
+
+    /** Opens a listener for clients with names; who comes over the other one is a super user. */
+    private void admit(List<String> principals) {
+        for (String kind : List.of("listeners", "advertised.listeners")) {
+            all.put(kind, all.getProperty(kind) + ",SASL_PLAINTEXT://" + named);
+        }
+        StringBuilder known = new StringBuilder(PLAIN);
+        for (String name : principals) {
+            known.append(" user_").append(name).append("=\"").append(secret).append('"');
+        }
+        all.put("listener.name.sasl_plaintext.plain.sasl.jaas.config", known.append(';').toString());
+    }
+
+    /** What a client that is somebody is told, besides its own settings. */
+    Map<String, String> as(String principal) {
+        return Map.of("bootstrap.servers", named, "security.protocol", "SASL_PLAINTEXT", "sasl.mechanism", "PLAIN",
+            "sasl.jaas.config",
+            PLAIN + " username=\"" + principal + "\" password=\"" + secret + "\";");
     }
 
     private void start() {

@@ -21,35 +21,31 @@ public final class Recorder {
         }
         stopByItself();
         WireLog.listen();
-        List<Scenario> all = Stream.of(
-                TransactionScenarios.all(), ShareScenarios.all(), ShareModeScenarios.all(),
-                VersionScenarios.all(), GroupScenarios.all(), OperatorScenarios.all(), OldClientScenarios.all(),
-                ClassicScenarios.all(), ReaderScenarios.all(), SharePartitionScenarios.all(), AnswerScenarios.all())
-            .flatMap(List::stream).toList();
         List<String> named = List.of(words[1].split(","));
-        List<Scenario> wanted = all.stream()
-            .filter(scenario -> named.contains("all") || named.contains(scenario.name())).toList();
+        List<Scenarios.Listed> all = Scenarios.all();
+        List<Scenarios.Listed> wanted = all.stream()
+            .filter(each -> named.contains("all") || named.contains(each.scenario().name())).toList();
         if (wanted.isEmpty()) {
             System.err.println("No scenario is called " + words[1] + "; there are "
-                + all.stream().map(Scenario::name).toList() + " and all.");
+                + all.stream().map(each -> each.scenario().name()).toList() + " and all.");
             System.exit(2);
         }
         Path out = Path.of(words[0], "kafka-" + Broker.release().getProperty("version"));
-        for (Scenario scenario : wanted) {
-            run(scenario, out.resolve(scenario.name()));
+        for (Scenarios.Listed each : wanted) {
+            run(each.scenario(), each.source(), out.resolve(each.scenario().name()));
         }
         System.exit(0);
     }
 
-    private static void run(Scenario scenario, Path folder) throws Exception {
+    private static void run(Scenario scenario, String source, Path folder) throws Exception {
         System.err.println("recording " + scenario.name() + " into " + folder);
         delete(folder);
         WireLog.take();
         Path home = Files.createTempDirectory("kipviz-broker");
         try {
             Recording recording;
-            try (Broker broker = new Broker(home, scenario.settings(), scenario.features());
-                 Recording opened = new Recording(folder, scenario.name(), scenario.sentence(), broker)) {
+            try (Broker broker = new Broker(home, scenario);
+                 Recording opened = new Recording(folder, scenario, source, broker)) {
                 recording = opened;
                 scenario.body().run(broker, recording);
                 recording.describeCluster();

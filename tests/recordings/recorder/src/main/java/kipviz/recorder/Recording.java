@@ -52,16 +52,17 @@ final class Recording implements AutoCloseable {
     private final Map<String, Object> about = new LinkedHashMap<>();
     private String transactionalId;
 
-    Recording(Path folder, String scenario, String sentence, Broker broker) {
+    Recording(Path folder, Scenario scenario, String source, Broker broker) {
         this.folder = folder;
         this.broker = broker;
         this.observer = Admin.create(Map.of("bootstrap.servers", broker.address, "client.id", "observer"));
         about.put("format", 1);
-        about.put("scenario", scenario);
-        about.put("sentence", sentence);
+        about.put("scenario", scenario.name());
+        about.put("sentence", scenario.sentence());
         about.put("kafka", Broker.release().getProperty("version"));
         about.put("commit", Broker.release().getProperty("commitId"));
-        about.put("recorder", Sources.digest(Path.of(System.getProperty("recorder.sources"))));
+        about.put("source", source);
+        about.put("recorder", Sources.digest(Path.of(System.getProperty("recorder.sources")), source));
     }
 
     Admin observer() {

@@ -27,7 +27,8 @@ public final class WireLog extends AbstractAppender {
         "WRITE_SHARE_GROUP_STATE", "DELETE_SHARE_GROUP_STATE", "READ_SHARE_GROUP_STATE_SUMMARY",
         "LIST_TRANSACTIONS", "DESCRIBE_TRANSACTIONS", "DESCRIBE_PRODUCERS",
         "JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "DELETE_GROUPS", "SHARE_GROUP_DESCRIBE",
-        "DESCRIBE_SHARE_GROUP_OFFSETS", "ALTER_SHARE_GROUP_OFFSETS", "DELETE_SHARE_GROUP_OFFSETS");
+        "DESCRIBE_SHARE_GROUP_OFFSETS", "ALTER_SHARE_GROUP_OFFSETS", "DELETE_SHARE_GROUP_OFFSETS",
+        "DELETE_RECORDS", "LIST_GROUPS", "DESCRIBE_GROUPS", "CONSUMER_GROUP_DESCRIBE", "OFFSET_DELETE");
 
     private static final List<ObjectNode> LINES = new ArrayList<>();
 
@@ -71,6 +72,7 @@ public final class WireLog extends AbstractAppender {
         kept.put("version", header.path("requestApiVersion").asInt());
         kept.put("client", client);
         kept.put("correlation", header.path("correlationId").asInt());
+        kept.put("principal", line.path("principal").asText());
         kept.put("received", answeredAt - Math.round(took));
         kept.put("answered", answeredAt);
         kept.set("request", line.path("request"));

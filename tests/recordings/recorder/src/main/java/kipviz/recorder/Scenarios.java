@@ -1,0 +1,35 @@
+package kipviz.recorder;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The scenarios that there are, each with the source in which it stands. */
+final class Scenarios {
+
+    private Scenarios() {
+    }
+
+    /** A scenario and the name of the class that has it. */
+    record Listed(String source, Scenario scenario) {
+    }
+
+    static List<Listed> all() {
+        return Stream.of(
+                of("TransactionScenarios", TransactionScenarios.all()),
+                of("ShareScenarios", ShareScenarios.all()),
+                of("ShareModeScenarios", ShareModeScenarios.all()),
+                of("VersionScenarios", VersionScenarios.all()),
+                of("GroupScenarios", GroupScenarios.all()),
+                of("OperatorScenarios", OperatorScenarios.all()),
+                of("OldClientScenarios", OldClientScenarios.all()),
+                of("ClassicScenarios", ClassicScenarios.all()),
+                of("ReaderScenarios", ReaderScenarios.all()),
+                of("SharePartitionScenarios", SharePartitionScenarios.all()),
+                of("AnswerScenarios", AnswerScenarios.all()))
+            .flatMap(List::stream).toList();
+    }
+
+    private static List<Listed> of(String source, List<Scenario> scenarios) {
+        return scenarios.stream().map(scenario -> new Listed(source, scenario)).toList();
+    }
+}
