@@ -328,6 +328,14 @@ def test_nothing_leaves_its_box_at_any_width(show, width, size, scheme):
     assert no_error(page)
 
 
+def test_every_button_of_the_transport_is_in_sight_at_320_pixels(show):
+    page = show(flow.share_payload(), width=320, step=60)
+    beyond = """() => [...document.querySelectorAll('.kv-transport button, .kv-verdict, .kv-where-big')]
+        .filter(node => node.offsetParent && node.getBoundingClientRect().right > innerWidth).map(node => node.className)"""
+    assert page.evaluate(beyond) == []
+    assert no_error(page)
+
+
 CONTRAST = """() => {
   const parse = (colour) => { const n = colour.match(/[\\d.]+/g).map(Number);
     const k = colour.startsWith('color(') ? 255 : 1; return [n[0] * k, n[1] * k, n[2] * k, n[3] ?? 1]; };
