@@ -21,7 +21,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
 
 /** One broker that is its own controller, on loopback, with fresh storage; it stops when it is closed. */
-final class Broker implements AutoCloseable {
+class Broker implements AutoCloseable {
 
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
     private static final Map<String, String> AUTHORIZED = Map.of(
@@ -77,6 +77,14 @@ final class Broker implements AutoCloseable {
             PLAIN + " username=\"" + principal + "\" password=\"" + secret + "\";");
     }
 
+    /** For a cluster of several brokers, which starts and stops them itself. */
+    Broker(Path home, String address, Map<String, String> settings) {
+        this.home = home;
+        this.address = address;
+        this.named = address;
+        this.settings = settings;
+    }
+
     private void start() {
         server = new KafkaRaftServer(new KafkaConfig(all), Time.SYSTEM);
         server.startup();
@@ -101,6 +109,11 @@ final class Broker implements AutoCloseable {
 
     Path logs() {
         return home.resolve("logs");
+    }
+
+    /** Further files of a recording, by their names; asked when the broker has stopped. */
+    Map<String, String> more() throws IOException {
+        return Map.of();
     }
 
     /** Everything that is not a port or a path: kept in the recording. Partition counts stay as Kafka has them. */
@@ -136,7 +149,7 @@ final class Broker implements AutoCloseable {
         }
     }
 
-    private static int freePort() throws IOException {
+    static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
         }

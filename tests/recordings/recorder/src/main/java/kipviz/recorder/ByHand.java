@@ -48,7 +48,8 @@ final class ByHand implements AutoCloseable {
         }
     }
 
-    private ByHand(Recording recording, String name, String address) throws IOException {
+    /** Opens a connection to one of several brokers. */
+    ByHand(Recording recording, String name, String address) throws IOException {
         this.recording = recording;
         this.name = name;
         String[] place = address.split(":");

@@ -44,7 +44,7 @@ public final class Recorder {
         Path home = Files.createTempDirectory("kipviz-broker");
         try {
             Recording recording;
-            try (Broker broker = new Broker(home, scenario);
+            try (Broker broker = scenario.opening().open(home, scenario);
                  Recording opened = new Recording(folder, scenario, source, broker)) {
                 recording = opened;
                 scenario.body().run(broker, recording);

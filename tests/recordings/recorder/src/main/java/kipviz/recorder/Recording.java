@@ -212,6 +212,9 @@ final class Recording implements AutoCloseable {
             lines.append(JSON.writeValueAsString(line)).append('\n');
         }
         files.put("wire.jsonl", write("wire.jsonl", lines.toString()));
+        for (Map.Entry<String, String> file : broker.more().entrySet()) {
+            files.put(file.getKey(), write(file.getKey(), file.getValue()));
+        }
         about.put("files", files);
         write("recording.json", JSON.writer().with(SerializationFeature.INDENT_OUTPUT).writeValueAsString(about) + "\n");
     }

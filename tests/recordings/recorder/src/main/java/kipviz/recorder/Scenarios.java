@@ -25,7 +25,8 @@ final class Scenarios {
                 of("ClassicScenarios", ClassicScenarios.all()),
                 of("ReaderScenarios", ReaderScenarios.all()),
                 of("SharePartitionScenarios", SharePartitionScenarios.all()),
-                of("AnswerScenarios", AnswerScenarios.all()))
+                of("AnswerScenarios", AnswerScenarios.all()),
+                of("ClusterScenarios", ClusterScenarios.all()))
             .flatMap(List::stream).toList();
     }
 

@@ -5,7 +5,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.core.LogEvent;
@@ -31,6 +33,7 @@ public final class WireLog extends AbstractAppender {
         "DELETE_RECORDS", "LIST_GROUPS", "DESCRIBE_GROUPS", "CONSUMER_GROUP_DESCRIBE", "OFFSET_DELETE");
 
     private static final List<ObjectNode> LINES = new ArrayList<>();
+    private static final Map<Integer, Integer> BROKERS = new ConcurrentHashMap<>();
 
     private WireLog() {
         super("wire", null, null, false, Property.EMPTY_ARRAY);
@@ -63,7 +66,7 @@ public final class WireLog extends AbstractAppender {
         JsonNode header = line.path("requestHeader");
         String api = header.path("requestApiKeyName").asText();
         String client = header.path("clientId").asText();
-        if (!KEPT.contains(api) || client.startsWith("observer")) {
+        if (!KEPT.contains(api) || client.startsWith("observer") || isReplica(line)) {
             return;
         }
         double took = line.path("totalTimeMs").asDouble();
@@ -75,11 +78,32 @@ public final class WireLog extends AbstractAppender {
         kept.put("principal", line.path("principal").asText());
         kept.put("received", answeredAt - Math.round(took));
         kept.put("answered", answeredAt);
+        Integer broker = BROKERS.get(port(line.path("connection").asText()));
+        if (broker != null) {
+            kept.put("broker", broker);
+        }
         kept.set("request", line.path("request"));
         kept.set("response", line.path("response"));
         synchronized (LINES) {
             LINES.add(kept);
         }
+    }
+
+    /** Says which brokers listen at which ports, where there are several: a line then names who answered. */
+    static void name(Map<Integer, Integer> ports) {
+        BROKERS.clear();
+        BROKERS.putAll(ports);
+    }
+
+    /** A connection is named after both its ends, this broker's first: 127.0.0.1:1234-127.0.0.1:5678-0-1. */
+    private static int port(String connection) {
+        String own = connection.split("-")[0];
+        return Integer.parseInt(own.substring(own.lastIndexOf(':') + 1));
+    }
+
+    /** A follower that copies a log says who it is; readers do not. */
+    private static boolean isReplica(JsonNode line) {
+        return line.path("request").path("replicaState").path("replicaId").asInt(-1) >= 0;
     }
 
     /** What was answered since the last call of this method, in the order of the answers. */
