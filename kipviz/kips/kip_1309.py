@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 BROKER = "brokers/test_transaction_liveness.py::test_"
 STORIES = "scenarios/test_kip_1309.py::test_"
 PAGE = "55-kip-1309-and-two-stores"
-OURS = "the page has no fields, no key and no errors: our inference"
+OURS = "the page has no fields, no key and no errors, and 4.4.0 no request: those are our inference"
 
 KIP = Kip(
     1309,
@@ -17,7 +17,7 @@ KIP = Kip(
         Row(
             "TxnHeartbeat",
             "A producer with an open transaction says that it is alive.",
-            SIMPLIFIED,
+            MODELLED,
             "brokers.transaction_liveness.on_txn_heartbeat",
             "kip-1309-dead-writer",
             BROKER + "a_heartbeat_is_heard_from_the_owner_only_and_changes_nothing",
@@ -35,11 +35,12 @@ KIP = Kip(
         Row(
             "Abort after three intervals",
             "The coordinator aborts a transaction whose producer was silent, as after a time-out.",
-            SIMPLIFIED,
+            MODELLED,
             "brokers.transaction_liveness.on_timer",
             "kip-1309-dead-writer",
-            BROKER + "silence_aborts_and_fences_as_a_time_out_does",
-            note="the three intervals are counted by a timed clock; untimed they may be over at any moment",
+            "studies/test_one_timeout.py::"
+            "test_readers_of_a_dead_writer_wait_for_the_time_out_and_the_scan_or_for_three_intervals",
+            note="to the millisecond on a timed clock; untimed they may be over at any moment",
             page=PAGE,
         ),
         Row(

@@ -113,16 +113,28 @@ KIP = Kip(
             page="27-kip-447-drafts",
         ),
         Row(
+            "First draft: every interleaving",
+            "One member and one record, with a crash and a timer at every point: nothing is lost or doubled.",
+            MODELLED,
+            handler="brokers.group_transactions.on_init_producer_id_of_group",
+            scenario="kip-447-small-first-draft",
+            test="checking/test_kip_447_first_draft.py::"
+            "test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies",
+            note="two members are too many states for a search to end",
+            page="27-kip-447-drafts",
+        ),
+        Row(
             "First draft: Authorization, and a group without a transactional id (a later wording)",
             "The group's id could take the place of the transactional id, also for ACLs.",
             OPEN,
-            note="the producer keeps its transactional id here, and needs WRITE on it as always",
+            note="the text has InitProducerId without a transactional id, and not how AddPartitionsToTxn, "
+            "TxnOffsetCommit and EndTxn name such a transaction; here the id stays, and needs WRITE as always",
         ),
         Row(
             "ConcurrentProducerCommitException (a wording in between)",
             "The group coordinator keeps who has committed for which partition, and aborts that one.",
             OPEN,
-            note="neither draft that we were given has it; no design",
+            note="neither draft that we were given has more of it than 'an exception to let consumer back off'",
         ),
         Row(
             "CONSUMER_GROUP_AWARE_TRANSACTION, UPGRADE_FROM; asking for the broker's version at the start",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 PRODUCER = "clients/test_two_phase_producer.py::test_"
 BROKER = "brokers/test_two_phase.py::test_"
@@ -151,11 +151,12 @@ KIP = Kip(
         ),
         Row(
             "Transaction versions 0 and 1",
-            "Whether a transaction can be kept there is not in the text.",
-            SIMPLIFIED,
+            "A two-phase commit is allowed there; whether a transaction can be kept is not in the text.",
+            MODELLED,
             "brokers.two_phase.why_refused",
-            test=BROKER + "keeping_needs_transaction_version_2",
-            note="refused with UNSUPPORTED_VERSION: our inference",
+            test=BROKER + "a_release_asks_for_no_transaction_version_and_keeps_in_none",
+            note="4.4.0 keeps in no version, whatever else is wrong with the request; that the draft keeps under "
+            "version 2 only is our inference",
         ),
         Row(
             "Several transactions of a database at once, several writers",

@@ -71,6 +71,17 @@ STUDIES: tuple[Study, ...] = (
                 "kip-939",
                 "kip-939-small-votes-swapped",
             ),
+            *(
+                Rival(f"a session: {label}", "repaired", f"kip-1310-small-{name}")
+                for label, name in (
+                    ("the database, then resume() with what it has (KIP-1310 2.1)", "resumes"),
+                    ("the database, then initialize() as on the page", "initialize"),
+                    ("the database, then an initialize() that keeps (not on the page)", "keeps"),
+                    ("Kafka; what is in doubt is rolled back", "undoes"),
+                    ("Kafka; what is in doubt is resumed and committed (4.5)", "commits"),
+                    ("Kafka; the same, and the database votes last", "swapped"),
+                )
+            ),
         ),
     ),
 )

@@ -9,6 +9,7 @@ from kipviz.brokers import two_phase
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
+from kipviz.messages.features import Features
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -24,6 +25,7 @@ from tests.brokers.desk import Desk
 S = TransactionState
 HOME = "__transaction_state-0"
 REFUSED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+UNSUPPORTED = Errors.UNSUPPORTED_VERSION
 
 
 def at_desk(rules="kip-939", **settings):
@@ -95,6 +97,19 @@ def test_keeping_needs_transaction_version_2():
     assert two_phase.why_refused(keep, older) is Errors.UNSUPPORTED_VERSION
     assert two_phase.why_refused(keep, on) is Errors.NONE
     assert two_phase.why_refused(InitProducerId2Pc("t", NO_TIME_LIMIT), older) is Errors.NONE
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_release_asks_for_no_transaction_version_and_keeps_in_none(level):
+    desk = at_desk("kafka")
+    desk.image = {"features": Features(transaction_version=level)}
+    assert init(desk).error is Errors.NONE
+    assert desk.role.transactions["t"].timeout_ms == NO_TIME_LIMIT
+    for timeout in (NO_TIME_LIMIT, 0):  # whether it is served is asked before the time-out
+        assert init(desk, keep=True, two_phase=False, timeout=timeout).error is UNSUPPORTED
+    assert add(desk, 9, 0, "out-0") is Errors.NONE
+    assert init(desk, keep=True).error is UNSUPPORTED
+    assert desk.role.transactions["t"].state is S.ONGOING
 
 
 def test_the_setting_is_asked_before_whether_keeping_is_served():

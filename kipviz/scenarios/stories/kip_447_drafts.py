@@ -262,4 +262,24 @@ TWO_COPIES = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (FIRST_DRAFT, TWO_COPIES)
+SMALL = Scenario(
+    "kip-447-small-first-draft",
+    "The first draft, small enough for every interleaving",
+    "One member that joins, is given one partition with one record, and tells both coordinators its "
+    "generation. A crash, or a timer that runs out, may come at every point.",
+    CLAUSE,
+    spec_of(worker("app-1").but(max_records=1)).but(
+        placements=tuple(p for p in SPEC.placements if p.partition != "src-1"),
+        records=(("src-0", 100, ("a",)),),
+    ),
+    (),
+    ("app-1", "B1", "B4"),
+    ("kip-447-first-draft", "kafka"),
+    watch=(
+        Watch(0, "Two answers before the first record: JoinGroup's, and InitProducerIdOfGroup's."),
+        Watch(0, "Crash app-1 with an offset staged: who ends its transaction, in either design?"),
+    ),
+    checkpoints=(SAW_SEEN, Checkpoint("saw a process die", "client crashed")),
+)
+
+STORIES: tuple[Scenario, ...] = (FIRST_DRAFT, TWO_COPIES, SMALL)

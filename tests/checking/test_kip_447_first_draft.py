@@ -1,0 +1,38 @@
+"""KIP-447's first draft, searched to its end on one member and one record: the counts are pinned.
+
+Two members do not come to an end within 80,000 states even without a fault.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import Search
+from kipviz.checking.found import Bounds
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+
+
+@pytest.mark.parametrize(
+    ("faults", "states", "transitions", "depth"),
+    [
+        ("", 403, 1_063, 55),
+        ("crash_client=1", 2_133, 5_461, 62),
+        ("run_out=1", 4_319, 11_881, 79),
+        pytest.param(
+            *("crash_client=1,run_out=1", 40_303, 109_718, 101), marks=pytest.mark.thorough
+        ),
+    ],
+)
+def test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies(
+    faults, states, transitions, depth
+) -> None:
+    model = scenario("kip-447-small-first-draft").model(
+        design("kip-447-first-draft"), budget_of(faults)
+    )
+    found = Search(model, PROPERTIES).run(Bounds())
+    assert found.complete
+    assert found.counterexamples == ()
+    assert (found.states, found.transitions, found.depth) == (states, transitions, depth)
