@@ -5,8 +5,9 @@ WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordin
   members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
 DURABILITY: none; the next life of the process is another member, but for a static one's name.
 NOT MODELLED: other assignors than range and cooperative-sticky, automatic commits, fetching ahead of
-  poll(), or while a JoinGroup waits, as a cooperative consumer does with what it keeps: one request at a
-  time is on the wire. The leader knows the partitions of the topic as they were when it was made.
+  poll(): one request at a time is on the wire, besides the JoinGroup or SyncGroup of a cooperative consumer.
+  To a broker that is coordinator and leader there is one connection (in Kafka two): there a fetch waits behind
+  the JoinGroup. The leader knows the partitions of the topic as they were when it was made.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from enum import StrEnum
 from kipviz.clients import group_reading
 from kipviz.clients.assignors import assigned
 from kipviz.clients.consumer import NOT_ALLOWED
-from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
+from kipviz.clients.group_reading import HEARTBEAT
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.classic_groups import (
@@ -62,6 +63,8 @@ class MemberState(StrEnum):
 
 
 S = MemberState
+# Where the next generation is on its way: what is read in poll() goes on beside that.
+BETWEEN = (S.PREPARING_REBALANCE, S.COMPLETING_REBALANCE)
 
 # state -> states it may go to, read from the code: Kafka has no table of them.
 TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
@@ -79,6 +82,9 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     `rejoin` says that it has to join again, in poll() and not before. `metadata` is groupMetadata():
     the member and generation of the last assignment, also when it has lost them since. `to_bring` is
     the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
+    `joining` is the JoinGroup or SyncGroup that waits at `joining_broker` while a cooperative consumer
+    fetches what it has, `unread` the answer to it that no poll() has looked at yet. `later_assignors` are
+    those of the next lives of its process.
     `listening` says that it joins and does not read yet: onPartitionsAssigned() has not returned, or
     initTransactions(consumer) has not (KIP-447, drafts). `assignors` are those that it knows, `chosen` is
     that of its generation. Everything
@@ -116,6 +122,10 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     listening: bool = False
     assignors: tuple[str, ...] = (RANGE,)
     chosen: str = RANGE
+    joining: Message | None = None
+    joining_broker: int = -1
+    unread: Message | None = None
+    later_assignors: tuple[tuple[str, ...], ...] = ()
 
     @property
     def cooperative(self) -> bool:
@@ -147,9 +157,17 @@ class ClassicConsumer(Part, frozen=True, dict=True):
 
 
 def poll(me: ClassicConsumer) -> ClassicConsumer:
-    """Join if that has to be, and ask for records. Blocks."""
+    """Join if that has to be, and ask for records. Blocks.
+
+    Only here it is looked at what JoinGroup and SyncGroup were answered, if poll() has come back meanwhile
+    with records of what the consumer keeps (KIP-429). Source: ConsumerCoordinator.poll with
+    waitForJoinGroup false, AbstractCoordinator.joinGroupIfNeeded.
+    """
     me = me.but(polling=True, done=False, records=(), resting=(), error="")
-    return _prepared(me) if me.rejoin else me
+    if me.unread is not None:
+        return _read(me.but(unread=None), me.unread)
+    under_way = me.joining is not None or me.state in BETWEEN
+    return _prepared(me) if me.rejoin and not under_way else me
 
 
 def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
@@ -190,6 +208,21 @@ def next_request(me: ClassicConsumer) -> Message | None:
         return None
     if me.leaving is not None:
         return me.leaving
+    if me.joining is None and me.unread is None:
+        joins = _next_to_join(me)
+        if joins is not None:
+            return joins
+    if me.beat and me.state is S.STABLE:
+        return Heartbeat(me.group_id, me.generation, me.member_id, me.instance_id)
+    if me.committing and me.state is S.STABLE:
+        whose = (me.group_id, me.member_id, me.generation)
+        return OffsetCommit(*whose, me.committing, me.instance_id)
+    reads = me.polling and not me.backing_off and not me.listening and me.state is not S.UNJOINED
+    return group_reading.next_read(me) if reads else None
+
+
+def _next_to_join(me: ClassicConsumer) -> Message | None:
+    """Give what brings the consumer nearer to the next generation; the first of it only in poll()."""
     if me.polling and me.state is S.PREPARING_REBALANCE and not me.backing_off:
         subscription = Subscription(me.topic, me.owned, me.generation)
         joins = (me.member_id, me.client_id, subscription, me.instance_id)
@@ -197,19 +230,13 @@ def next_request(me: ClassicConsumer) -> Message | None:
     if me.state is S.COMPLETING_REBALANCE:
         who = (me.generation, me.member_id)
         return SyncGroup(me.group_id, *who, me.to_bring, me.instance_id, me.chosen)
-    if me.state is not S.STABLE:
-        return None
-    if me.beat:
-        return Heartbeat(me.group_id, me.generation, me.member_id, me.instance_id)
-    if me.committing:
-        whose = (me.group_id, me.member_id, me.generation)
-        return OffsetCommit(*whose, me.committing, me.instance_id)
-    reads = me.polling and not me.backing_off and not me.listening
-    return group_reading.next_read(me) if reads else None
+    return None
 
 
 def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicConsumer, Message]:
-    """Note that a request is on the wire."""
+    """Note that a request is on the wire; while who joins waits for others, it goes on with what it has."""
+    if isinstance(request, JoinGroup | SyncGroup) and me.owned:
+        return me.but(joining=request, joining_broker=broker), request
     if isinstance(request, Heartbeat):
         me = me.but(beat=False)
     if isinstance(request, LeaveGroup):
@@ -219,7 +246,13 @@ def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicCon
 
 def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     """Take an answer: a generation, an assignment, a committed offset, or records."""
-    me = me.but(on_wire=None, on_wire_broker=-1)
+    if me.joining is None or not isinstance(answer, JoinGroupResponse | SyncGroupResponse):
+        return _read(me.but(on_wire=None, on_wire_broker=-1), answer)
+    me = me.but(joining=None, joining_broker=-1)
+    return _read(me, answer) if me.polling else me.but(unread=answer)
+
+
+def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     match answer:
         case JoinGroupResponse():
             return _on_joined(me, answer)
@@ -244,6 +277,9 @@ def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
 
 def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
     """Ask again what was on a broken connection; who was joining joins again, after a back-off."""
+    if me.joining is not None and me.joining_broker == broker:
+        me = me.but(joining=None, joining_broker=-1)
+        me = _again(me) if me.state in BETWEEN else me
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     lost = me.on_wire
@@ -265,7 +301,8 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
         me.topic_partitions,
         offset_fetch_version=me.offset_fetch_version,
         instance_id=me.instance_id,
-        assignors=me.assignors,
+        assignors=me.later_assignors[0] if me.later_assignors else me.assignors,
+        later_assignors=me.later_assignors[1:],
     )
 
 
@@ -288,9 +325,7 @@ def timers(me: ClassicConsumer) -> tuple[str, ...]:
 
 def running(me: ClassicConsumer) -> tuple[str, ...]:
     """Give the timers whose time passes, also while a request is under way."""
-    if me.state is not S.STABLE:
-        return (BACK_OFF,) if me.backing_off else ()
-    return (HEARTBEAT, *group_reading.timers(me))
+    return (*((HEARTBEAT,) if me.state is S.STABLE else ()), *group_reading.timers(me))
 
 
 def on_timer(me: ClassicConsumer, timer: str) -> ClassicConsumer:
@@ -344,7 +379,8 @@ def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
 
 def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsumer:
     if me.state is not S.PREPARING_REBALANCE:
-        return me
+        # It has left since it asked. Whoever is in poll() again asks anew.
+        return _prepared(me) if me.polling and me.state is S.UNJOINED else me
     match answer.error:
         case Errors.NONE:
             made: tuple[Assigned, ...] = ()

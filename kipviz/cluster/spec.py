@@ -151,7 +151,8 @@ class ApplicationSpec(Value, frozen=True):
     Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
     `auto_offset_reset` is what the consumer of a regular group does without a
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
-    `assignors` are the partition.assignment.strategy of a consumer of the classic protocol.
+    `assignors` are the partition.assignment.strategy of a consumer of the classic protocol,
+    `later_assignors` those with which its process is started the next times (rolling bounces).
     """
 
     name: str
@@ -188,6 +189,7 @@ class ApplicationSpec(Value, frozen=True):
     buffer: int = 0
     auto_offset_reset: str = ""
     assignors: tuple[str, ...] = (RANGE,)
+    later_assignors: tuple[tuple[str, ...], ...] = ()
 
 
 class Remade(Value, frozen=True):
@@ -513,11 +515,12 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
             f"that is in a regular group before the run; {reset!r} is not allowed there"
         )
     known = (RANGE, COOPERATIVE_STICKY)
-    if not application.assignors or any(each not in known for each in application.assignors):
-        raise BadSpec(
-            f"the assignors of {name} are one or both of {', '.join(known)}, not "
-            f"{', '.join(application.assignors) or 'none'}"
-        )
+    for assignors in (application.assignors, *application.later_assignors):
+        if not assignors or any(each not in known for each in assignors):
+            raise BadSpec(
+                f"the assignors of {name} are one or both of {', '.join(known)}, not "
+                f"{', '.join(assignors) or 'none'}"
+            )
     if application.instance_id and application.protocol not in (CLASSIC, MODERN):
         raise BadSpec(
             f"{name} has the instance id {application.instance_id}: a static member joins its group by "

@@ -354,6 +354,7 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
         offset_fetch_version=a.offset_fetch_version,
         instance_id=a.instance_id,
         assignors=a.assignors,
+        later_assignors=a.later_assignors,
     )
 
 

@@ -8,10 +8,13 @@ from typing import Any
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.cluster.actions import MissPoll
-from kipviz.messages.classic_groups import HeartbeatResponse, LeaveGroupResponse
+from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import GenerationSeen, MessageSent
+from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent
+from kipviz.messages.producing import FetchResponse
+from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
 
 def _group_waits(moment: Any) -> bool:
@@ -91,8 +94,45 @@ def _name_in_use(moment: Any) -> bool:
     return _answered(moment, Errors.UNRELEASED_INSTANCE_ID)
 
 
+def _reads_while_it_joins(moment: Any) -> bool:
+    """A consumer whose JoinGroup or SyncGroup is not answered yet has just got records."""
+    consumers = {
+        client.source: client
+        for app in moment.world.applications.values()
+        for client in app.clients
+        if isinstance(client, ClassicConsumer)
+    }
+    return any(
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, FetchResponse)
+        and event.source in consumers
+        and bool(event.message.records)
+        and consumers[event.source].joining is not None
+        for event in moment.events
+    )
+
+
+def _assignors_refused(moment: Any) -> bool:
+    """Somebody who knows no assignor that all of a group know has just been refused."""
+    return _answered(moment, Errors.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def _assignor_changed(moment: Any) -> bool:
+    """A group has voted for the cooperative assignor."""
+    return any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, JoinGroupResponse)
+        and event.message.error is Errors.NONE
+        and event.message.protocol == COOPERATIVE_STICKY
+        for event in moment.events
+    )
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
+    "assignors refused": _assignors_refused,
+    "assignor changed": _assignor_changed,
+    "reads while it joins": _reads_while_it_joins,
     "told to join again": _told_to_join,
     "generation refused": _generation_refused,
     "instance fenced": _instance_fenced,

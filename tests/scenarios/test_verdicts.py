@@ -119,6 +119,8 @@ SHIPPED: dict[str, Row] = {
     "kip-62-too-slow": FINE,
     "kip-62-coordinator-gone": FINE,
     "kip-429-cooperative": FINE,
+    "kip-429-one-bounce": FINE,
+    "kip-429-two-bounces": FINE,
     "kip-62-polls-too-late": LOST,  # the offsets are beside the transaction, and come too late
     "kip-848-polls-too-late": FINE,
     "kip-345-restart": FINE,
