@@ -26,7 +26,9 @@ class Broker implements AutoCloseable {
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
     private static final Map<String, String> AUTHORIZED = Map.of(
         "authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users", "User:ANONYMOUS", "sasl.enabled.mechanisms", "PLAIN", "inter.broker.listener.name", "PLAINTEXT");
+        "super.users", "User:ANONYMOUS", "sasl.enabled.mechanisms", "PLAIN", "inter.broker.listener.name", "PLAINTEXT",
+        "listener.security.protocol.map",
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT");
 
     private final Path home;
     private final Properties all = new Properties();

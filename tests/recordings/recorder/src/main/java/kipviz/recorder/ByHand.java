@@ -77,7 +77,7 @@ final class ByHand implements AutoCloseable {
         request.data().topicData().forEach(topic -> topic.partitionData().forEach(partition -> {
             for (RecordBatch batch : ((Records) partition.records()).batches()) {
                 Map<String, Object> view = new LinkedHashMap<>();
-                view.put("topic_id", topic.topicId().toString());
+                view.put("topic", topic.name().isEmpty() ? topic.topicId().toString() : topic.name());
                 view.put("partition", partition.index());
                 view.put("producer_id", batch.producerId());
                 view.put("producer_epoch", batch.producerEpoch());

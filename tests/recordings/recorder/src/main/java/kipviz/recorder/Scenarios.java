@@ -26,6 +26,7 @@ final class Scenarios {
                 of("ReaderScenarios", ReaderScenarios.all()),
                 of("SharePartitionScenarios", SharePartitionScenarios.all()),
                 of("AnswerScenarios", AnswerScenarios.all()),
+                of("AclScenarios", AclScenarios.all()),
                 of("ClusterScenarios", ClusterScenarios.all()))
             .flatMap(List::stream).toList();
     }
