@@ -211,7 +211,7 @@ class RebuiltModel(ClusterModel):
     def _read(self, world: World, entry: Entry) -> tuple[World, tuple[Event, ...]]:
         batch, name = entry.batch, entry.partition
         log = replicate(append(world.logs[name], batch))
-        key = role_key(BROKER, name)
+        key = role_key(world.image.leader_of(name), name)
         role, told = self._replayed(world.roles[key], entry)
         roles = world.roles.set(key, role) if role is not world.roles[key] else world.roles
         if batch.control:

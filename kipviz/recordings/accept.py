@@ -40,8 +40,15 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
+from kipviz.recordings.elections import (
+    Known,
+    brokers_of,
+    known_between,
+    placements_of,
+    seated,
+)
 from kipviz.recordings.evidence import Evidence, elections_of
-from kipviz.recordings.fetching import UNKNOWN_SESSION, Fetching, answers
+from kipviz.recordings.fetching import UNKNOWN_SESSION, Fetching, Read, answers, refusal_of
 from kipviz.recordings.finding import said_of, sought
 from kipviz.recordings.given_ids import GivenIds
 from kipviz.recordings.joining import JOINING, Joining
@@ -116,6 +123,7 @@ class Acceptor:
         self._identities = leaders.identities_of(self._entries)
         self._node = evidence.node
         self._indexed = evidence.indexed
+        self._decisions = evidence.decisions
         self._producer_expiry_ms = evidence.producer_expiry_ms
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
@@ -232,23 +240,50 @@ class Acceptor:
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
-                logs = [self._worlds[at].logs.get(read.partition) for at in moments]
-                indexed = read.partition in self._indexed
-                told = [each for log in logs if log for each in answers(log, read, indexed=indexed)]
+                told = list(self._told(read, moments, exchange))
                 yield Asked(
                     number, exchange.api, read.partition, read.recorded, tuple(dict.fromkeys(told))
                 )
 
+    def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
+        """Give what a reader may be told by the broker that it asks."""
+        logs = [self._worlds[at].logs.get(read.partition) for at in moments]
+        indexed = read.partition in self._indexed
+        refusals = tuple(
+            refusal_of(read, known, exchange.broker) for known in self._known_at(exchange)
+        )
+        yield from (refused for refused in refusals if refused is not None)
+        if None in refusals or not refusals:
+            yield from (each for log in logs if log for each in answers(log, read, indexed=indexed))
+
     def _of_coordinators(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
     ) -> Iterator[Asked]:
-        """Ask who coordinates what, where one broker leads everything."""
-        if exchange.api != "FIND_COORDINATOR" or self._node < 0:
+        """Ask who coordinates what, where it is known who leads everything."""
+        if exchange.api != "FIND_COORDINATOR" or (self._node < 0 and not self._decisions):
             return
         for one in sought(exchange, self._worlds[0].image):
             settled = not any(self._nobody_yet(at, one.home) for at in moments)
-            said = said_of(self._node, settled=settled)
+            nodes = [known.leader_of(one.home) for known in self._known_at(exchange)]
+            said = tuple(
+                each
+                for node in dict.fromkeys(nodes or [self._node])
+                for each in said_of(node, settled=settled)
+            )
             yield Asked(number, exchange.api, one.key, one.recorded, said)
+
+    def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
+        """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
+        times = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
+        return tuple(known_between(self._decisions, *times)) if self._decisions else ()
+
+    def _views(self, moments: tuple[int, ...], exchange: Exchange) -> list[tuple[int, World]]:
+        """Give the worlds of some moments, as they may look to who is asked."""
+        worlds = [(at, self._worlds[at]) for at in moments]
+        known = self._known_at(exchange)
+        if not known:
+            return worlds
+        return [(at, seated(world, each)) for (at, world), each in product(worlds, known)]
 
     def _produced(self, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == "PRODUCE":
@@ -280,14 +315,14 @@ class Acceptor:
         api, message = exchange.api, question.message
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
-        if any(self._between_leaders(at, message) for at in moments):
+        if not self._decisions and any(self._between_leaders(at, message) for at in moments):
             yield _said(api, message, dispatch.not_here(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield _said(api, message, loading)
-        for model, at in product(models, moments):
-            for alike in self._alike(at, message, exchange):
-                reply = answer(model, alike, message)
+        for model, (at, world) in product(models, self._views(moments, exchange)):
+            for alike in self._alike(at, world, message, exchange):
+                reply = answer(model, alike, message, exchange.broker or BROKER)
                 if reply is not None:
                     yield _said(api, message, reply)
 
@@ -313,14 +348,15 @@ class Acceptor:
         here = bisect_left(places, at + self._skipped)
         return here == 0 or (here < len(epochs) and epochs[here] > epochs[here - 1])
 
-    def _alike(self, at: int, message: Message, exchange: Exchange) -> Iterator[World]:
+    def _alike(
+        self, at: int, world: World, message: Message, exchange: Exchange
+    ) -> Iterator[World]:
         """Give the worlds that a log leaves open: feature level, who is loading, what is in memory."""
-        world = self._worlds[at]
         for level in self._levels:
             features = world.image.features.but(transaction_version=level)
             image = world.image.but(features=features)
             leveled = world if image == world.image else world.but(image=image)
-            key = dispatch.role_for(message, BROKER, world.image)
+            key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
             if isinstance(message, InitProducerId):
                 yield from self._initialized(at, leveled, message, exchange)
             elif isinstance(message, DescribeProducers):
@@ -354,7 +390,7 @@ class Acceptor:
         self, world: World, message: OffsetCommit | TxnOffsetCommit, exchange: Exchange
     ) -> Iterator[World]:
         """Give the worlds in which a classic group is where following it has led."""
-        key = dispatch.role_for(message, BROKER, world.image)
+        key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
         role: Any = world.roles.get(key)
         times = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
         known = [g for g in self._joining.groups_between(*times) if message.group_id in g]
@@ -369,11 +405,11 @@ class Acceptor:
         self, at: int, world: World, message: InitProducerId, exchange: Exchange
     ) -> Iterator[World]:
         """Give the worlds in which a producer id is given, and who remembers the epoch before."""
-        key = dispatch.role_for(message, BROKER, world.image)
+        key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
         role: Any = world.roles.get(key)
         name = message.transactional_id
         roles = [world.roles]
-        known = role.transactions.get(name) if name else None
+        known = role.transactions.get(name) if name and role is not None else None
         if known is not None:
             last = known.but(last_producer_epoch=self._epoch_before(at, known))
             remembering = role.but(transactions=role.transactions.set(name, last))
@@ -411,16 +447,18 @@ def _said(api: str, message: Message, reply: Message) -> Said:
     return reply_said(api, message, reply)
 
 
-def answer(model: RebuiltModel, world: World, message: Message) -> Message | None:
+def answer(
+    model: RebuiltModel, world: World, message: Message, broker: int = BROKER
+) -> Message | None:
     """Give the model's answer to a request in a world, or None where there is none yet.
 
     All that the brokers ask each other is answered, and what is appended is replicated.
     """
     turn = model.turn(world)
-    turn.put_request(CLIENT, BROKER, Envelope(message))
-    turn.deliver_request(CLIENT, BROKER)
+    turn.put_request(CLIENT, broker, Envelope(message))
+    turn.deliver_request(CLIENT, broker)
     settle(turn)
-    found = turn.connections[CLIENT, BROKER].responses
+    found = turn.connections[CLIENT, broker].responses
     return found[0].message if found else None
 
 
@@ -446,14 +484,22 @@ def settle(turn: Turn) -> None:
 
 
 def _spec(evidence: Evidence) -> ClusterSpec:
-    """Give the cluster of the evidence: every partition that can be asked about is led here."""
+    """Give the cluster of the evidence: every partition that can be asked about is led here.
+
+    Of several brokers each leads at first what it was given when the partition was made.
+    """
     spec = spec_of(evidence.entries, evidence.internal_partitions)
     known = {p.partition for p in spec.placements}
+    placements = (
+        *spec.placements,
+        *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
+    )
+    if evidence.decisions:
+        spec = spec.but(brokers=brokers_of(evidence.decisions))
+        placements = placements_of(evidence.decisions)
     return spec.but(
-        placements=(
-            *spec.placements,
-            *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
-        ),
+        placements=placements,
+        min_insync_replicas=evidence.min_insync_replicas,
         topic_ids=evidence.topics,
         settings=evidence.settings,
         dead_letter_topics=evidence.dead_letter_topics,

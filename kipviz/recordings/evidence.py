@@ -15,6 +15,7 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.rebuilt import Entry
 from kipviz.cluster.spec import TRANSACTION_VERSIONS
 from kipviz.core.values import Value
+from kipviz.recordings.elections import Decision, elected_of
 from kipviz.recordings.rebuild import (
     entries_of,
     internal_partitions_of,
@@ -43,6 +44,7 @@ GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
 PRODUCER_EXPIRY_MS = 86_400_000
 # What a topic has to be set to before a broker copies dead letters to it.
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
 # index.interval.bytes: a log that is shorter has no entry in its index.
 INDEX_INTERVAL = 4_096
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -55,7 +57,8 @@ class Evidence(Value, frozen=True):
     transaction.version that there may have been, and `file` is where the exchanges stand. `node` is the
     broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of offsets,
     and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead
-    letters, and after `producer_expiry_ms` of silence a log forgets a producer.
+    letters, and after `producer_expiry_ms` of silence a log forgets a producer. Of several brokers `decisions` say who led
+    what, and `min_insync_replicas` are (topic, number) of topics that need more replicas than one.
     """
 
     file: str
@@ -72,6 +75,8 @@ class Evidence(Value, frozen=True):
     dead_letter_topics: tuple[str, ...] = ()
     producer_expiry_ms: int = PRODUCER_EXPIRY_MS
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
+    decisions: tuple[Decision, ...] = ()
+    min_insync_replicas: tuple[tuple[str, int], ...] = ()
 
 
 def of_recording(folder: Path) -> Evidence:
@@ -83,7 +88,9 @@ def of_recording(folder: Path) -> Evidence:
     recording = load_recording(folder)
     ids = recording.topic_ids.items()
     names = {topic_id: topic for topic, topic_id in ids}
-    entries = entries_of(partitions_in(folder), topic_ids=names)
+    entries = entries_of(
+        partitions_in(folder), topic_ids=names, elected=elected_of(recording.decisions)
+    )
     counts = recording.partition_counts
     return Evidence(
         str(folder / WIRE),
@@ -100,6 +107,8 @@ def of_recording(folder: Path) -> Evidence:
         _dead_letter_topics(recording),
         int(recording.settings.get("producer.id.expiration.ms") or PRODUCER_EXPIRY_MS),
         _levels(recording),
+        recording.decisions,
+        _min_insync_replicas(recording),
     )
 
 
@@ -197,6 +206,15 @@ def _dead_letter_topics(recording: Recording) -> tuple[str, ...]:
         call.arguments["topic"]
         for call in recording.calls
         if call.name == "createTopics" and call.arguments.get(TAKES_DEAD_LETTERS) == "true"
+    )
+
+
+def _min_insync_replicas(recording: Recording) -> tuple[tuple[str, int], ...]:
+    """Give the topics that were made with a min.insync.replicas."""
+    return tuple(
+        (call.arguments["topic"], int(call.arguments[MIN_INSYNC_REPLICAS]))
+        for call in recording.calls
+        if call.name == "createTopics" and MIN_INSYNC_REPLICAS in call.arguments
     )
 
 

@@ -17,11 +17,15 @@ from typing import Any
 
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.recordings.elections import Known
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Said, error_name, named
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
+# A reader knows a newer leader than the broker does; the model's readers never do.
+UNKNOWN_LEADER_EPOCH = 75
 # What is told of a log besides what was read.
 MARKS = 4
 UNKNOWN_SESSION = "its session began before the first request that is known"
@@ -112,6 +116,23 @@ class Fetching:
         if error:
             silent = (("error", error_name(error)),)
         yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
+
+
+def refusal_of(read: Read, known: Known, broker: int) -> Said | None:
+    """Give what a broker tells a reader that has another leader in mind than it; None if it serves.
+
+    The epoch is looked at first. Source: Partition.localLogWithEpochOrThrow.
+    """
+    now = known.epoch_of(read.partition)
+    epoch = UNKNOWN if read.reading is None else read.reading.leader_epoch
+    if epoch not in {UNKNOWN, now}:
+        error = Errors.FENCED_LEADER_EPOCH.name if epoch < now else error_name(UNKNOWN_LEADER_EPOCH)
+    elif known.leader_of(read.partition) != broker:
+        error = Errors.NOT_LEADER_OR_FOLLOWER.name
+    else:
+        return None
+    whole = _said(error, -1, -1, -1)
+    return whole[:MARKS] if read.reading is None else whole
 
 
 def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:

@@ -1,7 +1,7 @@
 """Which producer ids a broker may give next: one after the other, from blocks of a thousand.
 
-A broker gets a block from the controller and takes the next one after a restart, too. NOT MODELLED: the
-blocks; a broker that waits for one tells a producer without a name to come again.
+A broker gets a block from the controller and takes the next one after a restart, too; each of several
+brokers has a block of its own. NOT MODELLED: the blocks; a broker that waits for one tells a producer without a name to come again.
 Source: RPCProducerIdManager, ProducerIdsBlock.
 """
 
@@ -21,7 +21,7 @@ class GivenIds:
     def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
         self._first = first
         self._given = tuple(
-            (x.received_ms, x.answered_ms, x.response["producerId"])
+            (x.received_ms, x.answered_ms, x.response["producerId"], x.broker)
             for x in exchanges
             if x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0
         )
@@ -36,10 +36,13 @@ class GivenIds:
         if following is None:
             return (exchange.response["producerId"],)
         begin, end = exchange.received_ms, exchange.answered_ms
-        together = sum(came <= end and told >= begin for came, told, _ in self._given)
+        together = sum(came <= end and told >= begin for came, told, *_ in self._given)
         meanwhile = max(together, 1)
-        block = following - following % BLOCK + BLOCK
-        return (*range(following, following + meanwhile), *range(block, block + meanwhile))
+        of_others = [given for *_, given, broker in self._given if broker != exchange.broker]
+        latest = max((following, *of_others))
+        blocks = range(following - following % BLOCK + BLOCK, latest + BLOCK + 1, BLOCK)
+        starts = (following, *blocks)
+        return tuple(at + more for at in starts for more in range(meanwhile))
 
     def block_is_due(self, exchange: Exchange) -> bool:
         """Say whether a broker may have no id to give at the time of an exchange."""
@@ -47,5 +50,9 @@ class GivenIds:
 
     def _following(self, exchange: Exchange) -> int | None:
         """Give the id behind those that were given before an exchange; None if nobody knows."""
-        before = [given for _, told, given in self._given if told < exchange.received_ms]
+        before = [
+            given
+            for _, told, given, broker in self._given
+            if told < exchange.received_ms and broker == exchange.broker
+        ]
         return max(before) + 1 if before else self._first

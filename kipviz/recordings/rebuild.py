@@ -75,11 +75,13 @@ def entries_of(
     *,
     torn_tail: bool = False,
     topic_ids: Mapping[str, str] = MappingProxyType({}),
+    elected: Mapping[tuple[str, int], int] = MappingProxyType({}),
 ) -> tuple[Entry, ...]:
     """Read partitions and put their batches into the order in which they were written.
 
     `topics` are the user topics to read besides the internal ones; all of them if it is empty.
-    `topic_ids` are names of topics by their ids, where the folders do not tell.
+    `topic_ids` are names of topics by their ids, where the folders do not tell; `elected` says when each
+    leader epoch of a partition began, before which its leader has written nothing.
 
     Raises:
         RecordingError: if a log is damaged, has an unknown layout, or a folder is no partition's.
@@ -100,7 +102,9 @@ def entries_of(
         ]
         heads.append((folder.name, found))
     since = _enlisted(entry for _, found in heads for entry, _ in found)
-    ready = [_never_back(found, since) for _, found in sorted(heads, key=lambda head: head[0])]
+    ready = [
+        _never_back(found, since, elected) for _, found in sorted(heads, key=lambda head: head[0])
+    ]
     return tuple(_merged([found for found in ready if found]))
 
 
@@ -312,7 +316,9 @@ def _enlisted(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]:
 
 
 def _never_back(
-    found: list[tuple[Entry, int]], since: dict[tuple[int, int, str], int]
+    found: list[tuple[Entry, int]],
+    since: Mapping[tuple[int, int, str], int],
+    elected: Mapping[tuple[str, int], int],
 ) -> list[tuple[Entry, int]]:
     """Let times of a partition rise: a batch is not older than the one before it.
 
@@ -323,7 +329,9 @@ def _never_back(
     for entry, rank in found:
         batch = entry.batch
         place = (batch.producer_id, batch.producer_epoch, entry.partition)
-        latest = max(latest, entry.at_ms, since.get(place, 0) if rank == DATA else 0)
+        began = elected.get((entry.partition, entry.leader_epoch), 0)
+        enlisted = since.get(place, 0) if rank == DATA else 0
+        latest = max(latest, entry.at_ms, began, enlisted)
         out.append((entry.but(at_ms=latest), rank))
     return out
 

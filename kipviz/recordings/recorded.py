@@ -13,6 +13,7 @@ import msgspec
 
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.recordings.elections import Decision
 from kipviz.recordings.internal_topics import Logged, decode
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import (
@@ -26,6 +27,7 @@ FORMAT = 1
 ABOUT = "recording.json"
 CALLS = "calls.jsonl"
 WIRE = "wire.jsonl"
+LEADERS = "leaders.jsonl"
 
 # What JSON holds, as values: an object is a Table, an array a tuple. Recordings have no fractions.
 Plain: TypeAlias = Any
@@ -70,7 +72,10 @@ class Call(Value, frozen=True):
 
 
 class Exchange(Value, frozen=True):
-    """One request that the broker answered, with every field as Kafka names it."""
+    """One request that a broker answered, with every field as Kafka names it.
+
+    `broker` is who answered where there are several, 0 where there is one.
+    """
 
     api: str
     version: int
@@ -79,10 +84,14 @@ class Exchange(Value, frozen=True):
     answered_ms: int
     request: Plain
     response: Plain
+    broker: int = 0
 
 
 class Recording(Value, frozen=True):
-    """One scenario, recorded; `recorder` is the digest of what made it, `source` where it stands, if told."""
+    """One scenario, recorded; `recorder` is the digest of what made it, `source` where it stands, if told.
+
+    `decisions` say who led what, where there are several brokers.
+    """
 
     scenario: str
     sentence: str
@@ -98,6 +107,7 @@ class Recording(Value, frozen=True):
     aborted: Table[str, tuple[AbortedTransaction, ...]]
     recorder: str = ""
     source: str = ""
+    decisions: tuple[Decision, ...] = ()
 
     def partitions(self, topic: str) -> tuple[str, ...]:
         """Give the names of a topic's partitions that hold something, in order of their number."""
@@ -117,6 +127,15 @@ class Recording(Value, frozen=True):
             for segment in self.segments[partition]
             for record in decode(segment, topic)
         )
+
+
+class _DecisionLine(msgspec.Struct, frozen=True):
+    at: int
+    partition: str
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
 
 
 class _Topic(msgspec.Struct, frozen=True):
@@ -166,6 +185,7 @@ class _WireLine(msgspec.Struct, frozen=True):
     answered: int
     request: Any
     response: Any
+    broker: int = 0
 
 
 def load_recording(folder: Path) -> Recording:
@@ -196,6 +216,7 @@ def load_recording(folder: Path) -> Recording:
         aborted=Table.of((i.rpartition("/")[0], read_aborted(folder / i)) for i in indexes),
         recorder=about.recorder,
         source=about.source,
+        decisions=tuple(_decisions(folder / LEADERS, content.get(LEADERS, b""))),
     )
 
 
@@ -253,6 +274,14 @@ def _wire(path: Path, content: bytes) -> Iterator[Exchange]:
             answered_ms=line.answered,
             request=plain(line.request),
             response=plain(line.response),
+            broker=line.broker,
+        )
+
+
+def _decisions(path: Path, content: bytes) -> Iterator[Decision]:
+    for line in _lines(path, content, _DecisionLine):
+        yield Decision(
+            line.partition, line.leader, line.leader_epoch, line.replicas, line.isr, line.at
         )
 
 

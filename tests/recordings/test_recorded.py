@@ -40,6 +40,7 @@ MORE = (
     "group-answers",
     "groups-restart",
     "idempotent",
+    "leader-move",
     "members",
     "older-client",
     "older-client-members",

@@ -103,7 +103,7 @@ final class ClusterScenarios {
     /** What a reader of committed records sees in output-A-0 from its beginning. */
     private static void look(Cluster cluster, Recording recording) throws Exception {
         Map<String, String> committed = Map.of("isolation.level", "read_committed");
-        try (KafkaConsumer<String, String> consumer = Clients.consumer(cluster, "observer-reader", committed)) {
+        try (KafkaConsumer<String, String> consumer = Clients.consumer(cluster, "reader", committed)) {
             recording.call("reader", "readAll", Map.of("partition", "output-A-0"), () -> {
                 consumer.assign(List.of(OUTPUT));
                 consumer.seekToBeginning(List.of(OUTPUT));

@@ -1,0 +1,122 @@
+"""Who led what, and which replicas were in sync: as the controller of a recorded cluster has decided it.
+
+A recording of several brokers has a line in `leaders.jsonl` for each decision. Brokers learn of it a
+moment later, each when it reads the controller's log, so around a decision a broker may answer as before
+and as after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kipviz.brokers.context import Leadership
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.cluster.spec import Placement
+from kipviz.cluster.world import World, role_key
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+
+# How long a broker may not know of a decision: it reads the controller's log all the time.
+LEARNS_MS = 1_000
+
+
+class Decision(Value, frozen=True):
+    """What was decided about one partition: its leader (-1 for nobody), and who is in sync."""
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    at_ms: int
+
+
+class Known(Value, frozen=True):
+    """What a broker may know at some time: the last decision about each partition."""
+
+    decisions: Table[str, Decision]
+
+    def leader_of(self, partition: str) -> int:
+        """Give who leads a partition, -1 if nobody does."""
+        found = self.decisions.get(partition)
+        return found.leader if found is not None else -1
+
+    def epoch_of(self, partition: str) -> int:
+        """Give the leader epoch of a partition."""
+        return self.decisions[partition].leader_epoch
+
+    def out_of_sync(self, partition: str) -> tuple[int, ...]:
+        """Give the replicas of a partition that are not in sync."""
+        found = self.decisions[partition]
+        return tuple(broker for broker in found.replicas if broker not in found.isr)
+
+
+def first_of(decisions: Iterable[Decision]) -> dict[str, Decision]:
+    """Give the first decision about each partition, by which it was made."""
+    found: dict[str, Decision] = {}
+    for each in decisions:
+        found.setdefault(each.partition, each)
+    return found
+
+
+def brokers_of(decisions: Iterable[Decision]) -> tuple[int, ...]:
+    """Give the brokers that have a replica of something."""
+    return tuple(sorted({broker for each in decisions for broker in each.replicas}))
+
+
+def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
+    """Give who led each partition at first, and who else has a copy."""
+    return tuple(
+        Placement(name, first.leader, tuple(b for b in first.replicas if b != first.leader))
+        for name, first in first_of(decisions).items()
+    )
+
+
+def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
+    """Give when each leader epoch of each partition began."""
+    found: dict[tuple[str, int], int] = {}
+    for each in decisions:
+        found.setdefault((each.partition, each.leader_epoch), each.at_ms)
+    return found
+
+
+def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
+    """Give what a broker may have known between two times; the oldest first.
+
+    What was decided at one time is learned at once.
+    """
+    known: dict[str, Decision] = dict(first_of(decisions))
+    told = False
+    for at, each in enumerate(decisions):
+        if each.at_ms > end_ms:
+            break
+        if each.at_ms > begin_ms - LEARNS_MS and not told:
+            yield Known(Table.of(known))
+            told = True
+        known[each.partition] = each
+        last = at + 1 == len(decisions) or decisions[at + 1].at_ms > each.at_ms
+        if told and last:
+            yield Known(Table.of(known))
+    if not told:
+        yield Known(Table.of(known))
+
+
+def seated(world: World, known: Known) -> World:
+    """Give a rebuilt world in which those lead who are known to: what a role has read goes with it."""
+    roles = world.roles
+    leaders = world.image.leaders
+    for partition, decision in known.decisions.items():
+        before = leaders.get(partition)
+        if before is None:
+            continue
+        now = Leadership(decision.leader, decision.leader_epoch, decision.replicas)
+        leaders = leaders.set(partition, now)
+        key = role_key(before.leader, partition)
+        role = roles[key]
+        if isinstance(role, TransactionCoordinator):
+            role = role.but(coordinator_epoch=now.epoch)
+        if isinstance(role, PartitionLeader):
+            role = role.but(leader_epoch=now.epoch)
+        roles = roles.without(key).set(role_key(now.leader, partition), role)
+    return world.but(roles=roles, image=world.image.but(leaders=leaders))
