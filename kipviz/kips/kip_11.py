@@ -17,6 +17,7 @@ KIP = Kip(
             scenario="pain-refused-at-start",
             test="brokers/test_authorizer.py::test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
             note="a principal is a process; hosts are not looked at",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "A right that is taken away",
@@ -35,6 +36,7 @@ KIP = Kip(
             handler="cluster.partly.told",
             scenario="kip-11-source-lost",
             test="cluster/test_rights.py::test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "Prefixes (KIP-290)",
@@ -43,6 +45,7 @@ KIP = Kip(
             handler="brokers.authorizer.may",
             scenario="pain-refused-at-start",
             test="brokers/test_authorizer.py::test_a_name_is_meant_literally_unless_it_ends_in_a_star",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "DescribeAcls, and filters that delete several",

@@ -25,6 +25,8 @@ KIP = Kip(
             handler="brokers.share_dead_letters.enqueue",
             test="brokers/test_share_groups_shipped.py::test_a_dead_letter_says_in_headers_where_it_is_from_and_why",
             note="records have no keys here",
+            page="30-kip-932-share-groups",
+            scenario="kip-1191-poison-record",
         ),
         Row(
             "Failures",

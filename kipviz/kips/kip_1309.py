@@ -31,6 +31,8 @@ KIP = Kip(
             "clients.producer_timers.timers",
             test="clients/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
             note="its place in the request, and that it is logged, are our inference",
+            page="55-kip-1309-and-two-stores",
+            scenario="kip-1309-dead-writer",
         ),
         Row(
             "Abort after three intervals",

@@ -25,6 +25,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.group_retention.timers",
             test="brokers/test_group_retention.py::test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of",
+            page="26-classic-groups",
+            scenario="kip-211-forgotten",
         ),
         Row(
             "The group goes with its last offset",

@@ -15,6 +15,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_metadata.next_identity",
             test="brokers/test_transaction_metadata.py::test_a_repeated_init_producer_id_gives_the_same_epoch_both_times",
+            page="15-kip-98-identities",
+            scenario="kip-360-fenced-by-nobody",
         ),
         Row(
             "Fencing of an older instance",
@@ -22,6 +24,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_metadata.init_producer_id_error",
             test="brokers/test_transaction_metadata.py::test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectation",
+            page="10-kip-98-transactions",
+            scenario="kip-98-zombie",
         ),
         Row(
             "The expected epoch after a failover",
@@ -30,6 +34,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.next_identity",
             scenario="kip-360-fenced-by-nobody",
             test="scenarios/test_late_and_restored.py::test_a_repeated_question_is_a_zombies_after_the_coordinator_moved",
+            page="15-kip-98-identities",
         ),
         Row(
             "Who asks for the next epoch",
@@ -50,6 +55,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.init_producer_id_error",
             scenario="kip-360-stale-question",
             test="scenarios/test_late_and_restored.py::test_a_stale_question_ends_two_producers",
+            page="15-kip-98-identities",
         ),
     ),
 )

@@ -18,6 +18,7 @@ KIP = Kip(
             "kip-664-fence",
             "brokers/test_administration.py::test_a_list_has_what_passes_every_filter_and_never_the_dead",
             note="a duration is asked for on a timed clock only",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "DescribeTransactions",
@@ -28,6 +29,7 @@ KIP = Kip(
             "kip-664-fence",
             "brokers/test_administration.py::test_a_description_has_what_the_coordinator_knows",
             note="how long ago it began on a timed clock, at which time where records carry it (stamps)",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "DescribeProducers",
@@ -38,6 +40,7 @@ KIP = Kip(
             "brokers/test_administration.py::"
             "test_the_producers_of_a_log_are_told_with_what_they_have_open",
             note="of the leader only; the time of the last record where records carry it (stamps)",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "kafka-transactions.sh find-hanging",
@@ -48,6 +51,7 @@ KIP = Kip(
             "clients/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
             note="without --max-transaction-timeout every open transaction is old enough; with one it takes "
             "times in records (stamps)",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "abortTransaction",
@@ -58,6 +62,7 @@ KIP = Kip(
             "kip-664-abort-not-hanging",
             "clients/test_admin.py::"
             "test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "fenceProducers (KIP-360)",
@@ -66,6 +71,7 @@ KIP = Kip(
             "clients.admin.fence_producers",
             "kip-664-fence",
             "clients/test_admin.py::test_fencing_gives_the_identity_that_nobody_has_now",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "partition-level metric of late transactions",

@@ -33,6 +33,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.partition_leader.on_enlisted",
             test="brokers/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
+            page="20-kip-890",
+            scenario="kip-890-hanging",
         ),
         Row(
             "Verification and epoch (KAFKA-19690)",
@@ -42,6 +44,7 @@ KIP = Kip(
             handler="brokers.partition_log.check_client_batch",
             scenario="pain-order-of-checks",
             test="brokers/test_partition_log.py::test_before_kafka_19690_a_log_asks_for_the_verification_first",
+            page="15-kip-98-identities",
         ),
         Row(
             "Epoch overflow",
@@ -140,6 +143,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-890-empty-abort",
             test="scenarios/test_late_and_restored.py::test_an_abort_of_nothing_is_told_to_come_back_and_fences_nobody",
+            page="15-kip-98-identities",
         ),
         Row(
             "Part 2: a fenced producer's abort",
@@ -148,6 +152,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-890-zombie-aborts",
             test="scenarios/test_late_and_restored.py::test_a_success_proves_no_ownership",
+            page="15-kip-98-identities",
         ),
     ),
 )

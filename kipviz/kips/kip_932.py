@@ -24,6 +24,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_partition_leader.on_share_acknowledge",
             test="brokers/test_share_partition_leader.py::test_each_type_becomes_what_it_says_and_one_write_carries_them_all",
+            page="30-kip-932-share-groups",
+            scenario="kip-932-release-order",
         ),
         Row(
             "Delivery count limit",
@@ -31,6 +33,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_partition",
             test="brokers/test_share_partition_leader.py::test_a_release_at_the_limit_archives",
+            page="35-share-groups-in-operation",
+            scenario="pain-vanished",
         ),
         Row(
             "Share sessions",
@@ -38,6 +42,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_partition_leader.on_share_fetch",
             test="brokers/test_share_partition_leader.py::test_the_session_machine",
+            page="30-kip-932-share-groups",
+            scenario="kip-932-close",
         ),
         Row(
             "Persister, share coordinator",
@@ -54,6 +60,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_coordinator.on_read",
             test="brokers/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
+            page="30-kip-932-share-groups",
+            scenario="kip-932-reset-fences",
         ),
         Row(
             "share.acknowledgement.mode",
@@ -61,6 +69,8 @@ KIP = Kip(
             MODELLED,
             handler="clients.share_consumer.why_no_poll",
             test="clients/test_share_consumer.py::test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll",
+            page="35-share-groups-in-operation",
+            scenario="pain-modes",
         ),
         Row(
             "Acquisition lock: who holds a record",
@@ -103,6 +113,8 @@ KIP = Kip(
             handler="brokers.share_acquiring.suspect_from",
             test="conformance/test_share_groups.py::test_14_what_fails_again_travels_in_halves_and_alone_at_its_last_attempt",
             note="the size of a batch is that of the delivery in which its records became suspect",
+            page="30-kip-932-share-groups",
+            scenario="kip-1191-poison-record",
         ),
         Row(
             "Share-partition leader change",
@@ -192,6 +204,7 @@ KIP = Kip(
             scenario="kip-932-members",
             test="brokers/test_share_membership.py::test_partitions_are_spread_and_with_more_members_several_share_one",
             note="one topic",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "group.share.max.size, group.share.max.share.sessions",
@@ -207,6 +220,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_coordinator.on_initialize",
             test="brokers/test_share_membership.py::test_a_partition_is_assigned_once_its_state_is_there",
+            page="35-share-groups-in-operation",
+            scenario="kip-932-members",
         ),
         Row(
             "Member failures",
@@ -214,6 +229,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_membership.on_timer",
             test="cluster/test_share_members.py::test_the_coordinator_takes_a_member_out_and_its_locks_stay",
+            page="35-share-groups-in-operation",
+            scenario="kip-932-members",
         ),
         Row(
             "AlterShareGroupOffsets",
@@ -249,6 +266,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_administration.on_delete_share_group_offsets",
             test="brokers/test_share_administration.py::test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone",
+            page="30-kip-932-share-groups",
+            scenario="kip-932-delete-group",
         ),
         Row(
             "DeleteGroups, DeleteShareGroupState",
@@ -266,6 +285,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_write",
             scenario="kip-932-delete-undone",
             test="scenarios/test_kip_932_operator.py::test_a_leader_that_outlives_a_deletion_takes_it_back",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "ShareGroupDescribe",
@@ -274,6 +294,8 @@ KIP = Kip(
             handler="brokers.share_administration.on_share_group_describe",
             test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
             note="one group in a request",
+            page="30-kip-932-share-groups",
+            scenario="kip-932-delete-group",
         ),
         Row(
             "Share-group state topic: pruning and cold snapshots",
@@ -282,6 +304,8 @@ KIP = Kip(
             handler="brokers.share_upkeep.on_timer",
             test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
             note="where state_upkeep is set; either job may come at any moment",
+            page="30-kip-932-share-groups",
+            scenario="kip-1289-small-pruned",
         ),
         Row(
             "Several partitions",

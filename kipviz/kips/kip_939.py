@@ -20,6 +20,8 @@ KIP = Kip(
             MODELLED,
             "clients.producer.init_transactions",
             test=PRODUCER + "a_producer_of_a_two_phase_commit_asks_for_no_time_limit",
+            page="60-kip-939-two-phase-commit",
+            scenario="kip-939-dual-write",
         ),
         Row(
             "transaction.two.phase.commit.enable (broker)",
@@ -53,6 +55,8 @@ KIP = Kip(
             MODELLED,
             "clients.prepared_txn_state.parse",
             test=PRODUCER + "a_prepared_state_is_read_as_it_was_written",
+            page="60-kip-939-two-phase-commit",
+            scenario="kip-939-dual-write",
         ),
         Row(
             "completeTransaction(state)",
@@ -138,6 +142,7 @@ KIP = Kip(
             "kip-994-who-takes-long",
             "brokers/test_administration.py::test_a_filter_for_a_duration_looks_at_the_last_beginning",
             note="on a timed clock",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "The order of KIP-1310 4.5",
@@ -196,6 +201,8 @@ KIP = Kip(
             "brokers.authorizer.needs_of",
             test="brokers/test_authorizer.py::"
             "test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+            page="65-operators-and-symptoms",
+            scenario="pain-refused-at-start",
         ),
     ),
 )

@@ -44,7 +44,7 @@ KIP = Kip(
             handler="brokers.partition_leader.on_produce",
             scenario="kip-98-too-few-replicas",
             test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_marker",
-            page="10-kip-98-transactions",
+            page="15-kip-98-identities",
             note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND needs "
             "a moment that is not there",
         ),
@@ -108,6 +108,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_loaded",
             test="brokers/test_transaction_coordinator.py::test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again",
+            page="10-kip-98-transactions",
+            scenario="kip-98-zombie-coordinator",
         ),
         Row(
             "ACLs: TransactionalId resource",
@@ -117,6 +119,7 @@ KIP = Kip(
             scenario="pain-refused-at-start",
             test="brokers/test_authorizer.py::"
             "test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "Zombie fencing",
@@ -125,6 +128,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="pain-two-instances",
             test="scenarios/test_pains.py::test_the_application_gets_the_exception_that_users_name",
+            page="10-kip-98-transactions",
         ),
         Row(
             "transaction.timeout.ms",
@@ -143,6 +147,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.partition_log.check_client_batch",
             test="brokers/test_partition_log.py::test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order",
+            page="15-kip-98-identities",
+            scenario="kip-98-idempotent-retry",
         ),
         Row(
             "Read Committed: LSO and aborted transactions",
@@ -198,6 +204,8 @@ KIP = Kip(
             test="conformance/test_transactions.py::"
             "test_07_a_clock_that_goes_back_keeps_nobody_from_adding_partitions",
             note="where a spec of a timed clock asks for times in records (stamps)",
+            page="65-operators-and-symptoms",
+            scenario="kip-994-who-takes-long",
         ),
         Row(
             "transactional.id.expiration.ms",
@@ -205,6 +213,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_timer",
             test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
+            page="15-kip-98-identities",
+            scenario="pain-idle-week",
         ),
         Row(
             "InitPidRequest without a TransactionalId",
@@ -214,7 +224,7 @@ KIP = Kip(
             scenario="kip-98-idempotent-retry",
             test="conformance/test_transactions.py::"
             "test_09_a_producer_without_a_name_gets_an_identity_that_nobody_remembers",
-            page="10-kip-98-transactions",
+            page="15-kip-98-identities",
         ),
         Row(
             "max.in.flight.requests.per.connection",
@@ -247,6 +257,7 @@ KIP = Kip(
             test="clients/test_pipelined_producer.py::"
             "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
             note="with max_in_flight; the other producers give up only what waits to be sent",
+            page="15-kip-98-identities",
         ),
         Row(
             "enable.idempotence=false",
@@ -278,6 +289,7 @@ KIP = Kip(
             test="cluster/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
             note="a batch at a time",
+            page="15-kip-98-identities",
         ),
         Row(
             "OFFSET_OUT_OF_RANGE, auto.offset.reset, ListOffsets",
@@ -290,6 +302,7 @@ KIP = Kip(
             "test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told",
             note="of a consumer that is in its group before the run, where a spec says its policy; else it is "
             "earliest without the round trips; no by_duration (KIP-1106)",
+            page="15-kip-98-identities",
         ),
         Row(
             "producer.id.expiration.ms",

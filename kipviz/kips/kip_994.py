@@ -19,6 +19,7 @@ KIP = Kip(
             "kip-994-who-takes-long",
             BROKER + "a_filter_for_a_duration_looks_at_the_last_beginning",
             note="on a timed clock; Kafka lists what never had a transaction as well, and so does this",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "TransactionStartTimeMs, and what the tool makes of it",
@@ -28,6 +29,7 @@ KIP = Kip(
             "kip-994-who-takes-long",
             BROKER + "a_description_says_how_long_ago_the_transaction_began",
             note="how long ago, up to an hour; the time itself where records carry it (stamps)",
+            page="65-operators-and-symptoms",
         ),
     ),
 )
