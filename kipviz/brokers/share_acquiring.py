@@ -4,6 +4,8 @@ Kafka keeps in-flight records in batches and splits them where it has to; here e
 alone, which shows the same states. What a batch decides is kept where it decides something: the
 batches of the log (a fetch takes whole ones), and the batch in which a record was delivered when
 it became suspect. Source: SharePartition.acquire, .nextFetchOffset, .canAcquireRecords.
+NOT MODELLED: that what is delivered again in share.acquire.mode batch_optimized brings the rest of its
+  in-flight batch along, beyond what was asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.settings import READ_COMMITTED
-from kipviz.brokers.share_partition import ParkedFetch, SharePartition, Status, moved
+from kipviz.brokers.share_partition import (
+    ParkedFetch,
+    SharePartition,
+    Status,
+    log_start_moved,
+    moved,
+)
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.events import ABORTED_AT_SOURCE, NOT_IN_LOG
@@ -36,13 +44,15 @@ class Catch(Value, frozen=True):
     """What one fetch takes: offsets to deliver, and what happens to others on the way.
 
     `aborted` belong to aborted transactions of the source, `vanished` are not in the log any
-    more; both are archived. `spare` came along in the last log batch and stays free.
+    more; both are archived. `spare` came along in the last log batch and stays free. A fetch that is
+    `too_early` begins in front of the log: it takes nothing.
     """
 
     offsets: tuple[int, ...] = ()
     aborted: tuple[int, ...] = ()
     vanished: tuple[int, ...] = ()
     spare: tuple[int, ...] = ()
+    too_early: bool = False
 
     @property
     def nothing(self) -> bool:
@@ -54,7 +64,9 @@ def serve(me: SharePartition, on: Context) -> Effects:
     """Answer the waiting fetches that can be answered now, first come first served.
 
     One that asks for no records, because it closes the session or renews locks, is answered
-    without any. One that does not wait goes on to its further partitions.
+    without any. One that does not wait goes on to its further partitions. Only who reads in front of
+    the log's start finds that it moved (OFFSET_OUT_OF_RANGE): the SPSO follows it, and the answer is
+    empty and without an error. Source: ShareFetchUtils.processFetchResponse.
     """
     if me.status is not Status.ACTIVE:
         return Effects(me)
@@ -66,8 +78,11 @@ def serve(me: SharePartition, on: Context) -> Effects:
             continue
         catch = caught(me, parked.request, on)
         request = parked.request
+        if catch.too_early:
+            me, followed = log_start_moved(me, on.log(me.partition).start_offset)
+            events += followed
         if catch.nothing and not parked.acknowledge_error and request.max_records > 0:
-            if request.wait:
+            if request.wait and not catch.too_early:
                 continue
             if request.further:
                 following = request.but(
@@ -85,6 +100,8 @@ def serve(me: SharePartition, on: Context) -> Effects:
 
 def next_fetch_offset(me: SharePartition) -> int:
     """Give the offset at which the next fetch begins: the first free one, or the first new one."""
+    if me.start_offset >= me.next_offset:  # the log begins behind all that is in memory
+        return me.next_offset
     for offset, record in me.records.items():
         if record.state is S.AVAILABLE and not record.ongoing:
             return offset
@@ -102,6 +119,8 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
     up_to = log.last_stable_offset if committed else log.high_watermark
     first = next_fetch_offset(me)
     most, end = _room(me, request.max_records, first, up_to, on)
+    if most > 0 and first < log.start_offset:
+        return Catch(too_early=True)
     batches = _batches(me, log, first, up_to, most) if most > 0 else ()
     if not batches:
         return Catch()
@@ -136,7 +155,7 @@ def _room(me: SharePartition, asked: int, first: int, up_to: int, on: Context) -
     of the records in it: one that stays pending at the front holds up the whole share-partition.
     Inside the span records can always be delivered again.
     """
-    span = me.next_offset - me.start_offset if len(me.records) else 0
+    span = max(1, me.next_offset - me.start_offset) if len(me.records) else 0
     room = min(asked, on.record_locks_max(me.group_id) - span)
     if room > 0:
         return room, up_to

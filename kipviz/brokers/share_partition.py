@@ -17,7 +17,12 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import NOT_IN_LOG, RecordsMoved, SharePartitionDropped
+from kipviz.messages.events import (
+    NOT_IN_LOG,
+    RecordsMoved,
+    SharePartitionDropped,
+    ShareStartFollowed,
+)
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
     ShareFetch,
@@ -96,7 +101,7 @@ class SharePartition(Part, frozen=True, dict=True):
     object of the same key that was dropped before. The first of `writes` is the one that is on
     the wire, if `on_wire` says so; the others wait behind it. The first of `dead_letters` is being
     copied to the dead-letter queue. Below the SPSO there may be records that a member still holds,
-    when the log's start moved past them.
+    when the log's start moved past them; what they become stays there until the SPSO moves on.
     """
 
     key: str
@@ -277,17 +282,20 @@ def roll_back(
 ) -> tuple[SharePartition, tuple[Event, ...]]:
     """Return records to the member that held them, after a write that failed.
 
-    Where the lock ran out in the meantime the record is free, or archived at the limit. Source:
-    InFlightState.completeStateTransition.
+    Where the lock ran out in the meantime the record is free, or archived at the limit, also one in
+    front of the SPSO. Source: InFlightState.completeStateTransition.
     """
     records, events = me.records, []
     for offset in offsets:
         before = records.get(offset)
         if before is None or not before.ongoing:
             continue
-        if before.lock_ran_out:
-            # No copy goes to the dead-letter queue on this way.
-            after = released(me, offset, on, dead_letter=False)
+        if not before.before_member:
+            after = before.unstaged(before.state)  # archived for good while it waited
+        elif before.lock_ran_out:
+            # No copy goes to the dead-letter queue on this way, and the SPSO is not asked.
+            at_limit = before.delivery_count >= on.delivery_count_limit(me.group_id)
+            after = before.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
         else:
             after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=before.lock)
         records = records.set(offset, after)
@@ -298,14 +306,14 @@ def roll_back(
 # -- the start offset, and the end of a record's hold -----------------------------------------
 
 
-def released(me: SharePartition, offset: int, on: Context, *, dead_letter: bool = True) -> InFlight:
+def released(me: SharePartition, offset: int, on: Context) -> InFlight:
     """Give a record back, or give it up: it was delivered too often, or the log starts behind it."""
     record = me.records[offset]
     if offset < me.start_offset:
         return record.unstaged(S.ARCHIVED)
     if record.delivery_count < on.delivery_count_limit(me.group_id):
         return record.unstaged(S.AVAILABLE)
-    return given_up(me, record, TOO_OFTEN, on) if dead_letter else record.unstaged(S.ARCHIVED)
+    return given_up(me, record, TOO_OFTEN, on)
 
 
 def given_up(me: SharePartition, record: InFlight, cause: str, on: Context) -> InFlight:
@@ -331,43 +339,52 @@ def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
 
 
 def advance_start(me: SharePartition) -> SharePartition:
-    """Move the SPSO over the records at the front that are done for good, and over log gaps."""
-    start, records = me.start_offset, me.records
-    while (record := records.get(start)) is not None and record.is_terminal:
-        records = records.without(start)
-        start += 1
-        if records.get(start) is None:
-            start = min((o for o in records.keys() if o > start), default=me.next_offset)  # noqa: SIM118
-    if start == me.start_offset:
+    """Move the SPSO over the records at the front that are done for good, and over log gaps.
+
+    It begins with the first record in memory: one that a member holds in front of the SPSO, because
+    its log was deleted up to there, keeps the SPSO where it is. Source:
+    SharePartition.canMoveStartOffset, findLastOffsetAcknowledgedAndMetadata.
+    """
+    at_start = me.records.get(me.start_offset)
+    if at_start is None:  # the log has no such record, or nothing from there on is in memory
+        behind = tuple(record for o, record in me.records.items() if o < me.start_offset)
+        at_start = behind[-1] if behind else None
+    if at_start is None or not at_start.is_terminal:
         return me
-    for offset, record in records.items():
-        if offset >= start:
+    records, start = me.records, me.next_offset
+    for offset, record in me.records.items():
+        if not record.is_terminal:
+            if offset <= me.start_offset:
+                return me
+            start = offset
             break
-        if record.is_terminal:
-            records = records.without(offset)
+        records = records.without(offset)
     return me.but(start_offset=start, records=records)
 
 
 def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition, tuple[Event, ...]]:
     """Move the SPSO to the log's start, when records in front of it were deleted.
 
-    Free records below it are archived; what a member holds stays so until its lock ends. Nothing
-    is written now. Source: SharePartition.updateCacheAndOffsets.
+    Free records between the two are archived for good, those too whose release is not durable yet;
+    what a member holds stays so until its lock ends. Nothing is written now. Source:
+    SharePartition.updateCacheAndOffsets.
     """
-    if me.status is not Status.ACTIVE or log_start <= me.start_offset:
+    if log_start <= me.start_offset:
         return me, ()
-    records, events = me.records, []
+    records: Table[int, InFlight] = me.records
+    events: list[Event] = [
+        ShareStartFollowed(me.partition, me.group_id, me.start_offset, log_start)
+    ]
     for offset, before in me.records.items():
         if offset >= log_start:
             break
-        if before.state is S.AVAILABLE and not before.ongoing:
-            events.append(moved(me, offset, before, before.unstaged(S.ARCHIVED), NOT_IN_LOG))
-        if before.is_terminal or (before.state is S.AVAILABLE and not before.ongoing):
-            records = records.without(offset)
+        if before.state is S.AVAILABLE and offset >= me.start_offset:
+            after = before.but(state=S.ARCHIVED, lock=-1, before_member=NO_MEMBER)
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, NOT_IN_LOG))
     ahead = max(me.next_offset, log_start)
-    return advance_start(me.but(records=records, start_offset=log_start, next_offset=ahead)), tuple(
-        events
-    )
+    left = me.but(records=records, start_offset=log_start, next_offset=ahead)
+    return left, tuple(events)
 
 
 def farewell(me: SharePartition, because: str, error: Errors) -> Effects:

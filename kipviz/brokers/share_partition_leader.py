@@ -281,22 +281,6 @@ def on_dead_letter_answered(
     return _keep(me, with_effects(served.state, done, served))
 
 
-def on_log_start_moved(me: ShareLeader, partition: str, on: Context) -> Effects:
-    """Records at the front of the source were deleted: no share-partition starts before the log.
-
-    Clause: KIP-932 "Log retention"; SharePartition.updateCacheAndOffsets.
-    """
-    parts = []
-    for share in me.shares.values():
-        if share.partition == partition:
-            after, events = share_partition.log_start_moved(share, on.log(partition).start_offset)
-            served = share_acquiring.serve(after, on)
-            part = _keep(me, with_effects(served.state, Effects(after, events=events), served))
-            me = part.state
-            parts.append(part)
-    return with_effects(me, *parts)
-
-
 def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
     """New records below the high watermark: serve the fetches that wait for them."""
     parts = []

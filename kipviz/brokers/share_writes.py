@@ -146,8 +146,7 @@ def _batch_error(me: SharePartition, batch: AcknowledgementBatch, on: Context) -
     first = max(batch.first, me.start_offset)
     if not len(me.records) or (first > me.start_offset and first < me.records.keys()[0]):
         return Errors.INVALID_RECORD_STATE
-    known = me.records.get(first) is not None and me.records.get(batch.last) is not None
-    return Errors.NONE if known else Errors.INVALID_REQUEST
+    return Errors.INVALID_REQUEST if me.records.get(batch.last) is None else Errors.NONE
 
 
 def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Context) -> InFlight:
@@ -259,7 +258,11 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         )
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
-    return _change(me, changes, f"the {word} marker arrived", on)
+    resolved = _change(me, changes, f"the {word} marker arrived", on)
+    left: SharePartition = resolved.state
+    return Effects(
+        share_partition.advance_start(left), requests=resolved.requests, events=resolved.events
+    )
 
 
 def _change(
@@ -274,7 +277,7 @@ def _change(
     durable = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
     me = me.but(records=records)
     done = _write(me, PendingWrite(NOTE, _NOTHING, durable), on) if durable else Effects(me)
-    return done.but(state=share_partition.advance_start(done.state), events=events)
+    return done.but(events=events)
 
 
 # -- the wire ----------------------------------------------------------------------------------
@@ -342,8 +345,12 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             return failed, Errors.UNKNOWN_SERVER_ERROR
         done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
-        if write.purpose != NOTE:
-            me = share_partition.settle(me, write.offsets)
+        noted = write.purpose == NOTE
+        me = (
+            share_partition.advance_start(me)
+            if noted
+            else share_partition.settle(me, write.offsets)
+        )
         if write.fetch is not None:
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
@@ -367,12 +374,14 @@ def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
     if not copying.finished:
         return done
     told = _write(done.state, PendingWrite(NOTE, _NOTHING, copying.finished), on)
-    return with_effects(share_partition.advance_start(told.state), done, told)
+    return with_effects(told.state, done, told)
 
 
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
     events: tuple[Event, ...] = ()
-    if write.purpose != NOTE:
+    if write.purpose == NOTE:
+        me = share_partition.advance_start(me)
+    else:
         me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
     replies: tuple[Reply, ...] = ()
     if write.reply_to is not None and write.answer is not None:
@@ -471,12 +480,9 @@ def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Cont
             on.rules.abort_target(before) if freed else before.unstaged(found.state, cause=cause)
         )
         because = "the share coordinator knows the outcome"
-        if offset < me.start_offset:  # deleted from the log while it was staged (finding X17)
-            records = records.without(offset)
-            if freed:
-                after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG
-        else:
-            records = records.set(offset, after)
+        if freed and offset < me.start_offset:  # deleted while it was staged (finding X17)
+            after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG
+        records = records.set(offset, after)
         events.append(moved(me, offset, before, after, because))
     me = share_partition.advance_start(me.but(records=records))
     return Effects(me, events=tuple(events))

@@ -467,11 +467,6 @@ def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effect
     return share_partition_leader.on_replicated(role, partition, on)
 
 
-def log_start_moved(role: ShareLeader, partition: str, on: Context) -> Effects:
-    """Tell the share-partition leader that its source begins later now."""
-    return share_partition_leader.on_log_start_moved(role, partition, on)
-
-
 def loaded(role: Any, on: Context) -> Effects:
     """Let a coordinator read its log and take office."""
     done: Effects = MODULES[type(role).__name__].on_loaded(role, on)

@@ -400,13 +400,7 @@ class Turn:
         up_to = log.batches[0].last_offset + 1
         self.logs = self.logs.set(partition, delete_records(log, up_to))
         self.events.append(LogPruned(partition, log.start_offset, up_to))
-        broker = self.image.leader_of(partition)
-        if broker == NOBODY:
-            return
         self.notify(partition)
-        shares = (broker, SHARE_LEADER, "")
-        moved = dispatch.log_start_moved(self.roles[shares], partition, self.context(broker))
-        self.carry_out(shares, moved)
 
     def load(self, key: RoleKey) -> None:
         """Let a coordinator take office: what is in its log counts now, whatever was told before."""

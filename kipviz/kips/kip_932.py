@@ -153,13 +153,24 @@ KIP = Kip(
         ),
         Row(
             "Log retention",
-            "No share-partition starts before its log does; what a member holds stays until its lock ends.",
+            "Who reads in front of the log's start finds that it moved: the start offset follows it.",
             MODELLED,
-            handler="brokers.share_partition_leader.on_log_start_moved",
-            scenario="kip-1289-small-deleted",
-            test="cluster/test_deleted_records.py::"
-            "test_a_record_that_is_deleted_while_a_member_holds_it_goes_when_its_lock_ends",
+            handler="brokers.share_partition.log_start_moved",
+            scenario="kip-932-deleted-held",
+            test="brokers/test_share_log_start.py::"
+            "test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error",
             note="delete_records of a budget takes a batch at a time, as retention or DeleteRecords",
+            page="30-kip-932-share-groups",
+        ),
+        Row(
+            "Log retention: what a member holds",
+            "A held record stays behind the log's start until its lock ends, and holds the start offset there.",
+            MODELLED,
+            handler="brokers.share_partition.advance_start",
+            scenario="kip-932-deleted-held",
+            test="brokers/test_share_log_start.py::"
+            "test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is",
+            note="Kafka's start offset goes back for one empty fetch where all that is in memory is behind it",
             page="30-kip-932-share-groups",
         ),
         Row(

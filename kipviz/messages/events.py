@@ -174,6 +174,15 @@ class SharePartitionDropped(Event, frozen=True):
     because: str
 
 
+class ShareStartFollowed(Event, frozen=True):
+    """A share-partition leader read in front of the log's start: the start offset follows the log."""
+
+    partition: str
+    group_id: str
+    before: int
+    after: int
+
+
 class SharePartitionLoaded(Event, frozen=True):
     """A share-partition leader read the durable state: from here on it may deliver.
 

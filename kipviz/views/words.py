@@ -74,6 +74,7 @@ from kipviz.messages.events import (
     ReleaseInstalled,
     SharePartitionDropped,
     SharePartitionLoaded,
+    ShareStartFollowed,
     ShareStateReset,
     TimePassed,
     TopicRemade,
@@ -454,6 +455,9 @@ def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str
 
 
 def _of_share_state(event: Event) -> str:
+    if isinstance(event, ShareStartFollowed):
+        where = f"{event.partition} begins at {event.after} in its log"
+        return f"{where}: the start offset of {event.group_id} goes there from {event.before}."
     if not isinstance(event, ShareStateReset | LogPruned):
         return ""
     if isinstance(event, LogPruned):

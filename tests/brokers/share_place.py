@@ -54,10 +54,22 @@ HOME = f"__transaction_state-{partition_for('t', 50)}"
 class SharePlace(Desk):
     """A share-partition leader whose share coordinator answers when it is told to."""
 
-    def __init__(self, *, rules="repaired", first=0, last=40, batches=(), group=None, **settings):
+    def __init__(
+        self,
+        *,
+        rules="repaired",
+        first=0,
+        last=40,
+        batches=(),
+        group=None,
+        log_start=None,
+        **settings,
+    ):
         leaders = {"src-0": 1, STATE: 7, BY_GROUP: 7, HOME: 3, "dlq.g1-0": 3}
         super().__init__(spl, ShareLeader(), leaders=leaders, rules=rules, **settings)
         self.logs["src-0"] = log_of(*batches) if batches else source_log(first, last)
+        if log_start is not None:  # the log has gaps in front of its first batch
+            self.logs["src-0"] = self.logs["src-0"].but(start_offset=log_start)
         self.epochs: dict[str, int] = {}
         if group is not None:
             config = GroupConfig("g1", **group)
@@ -88,9 +100,11 @@ class SharePlace(Desk):
         self.do(spl.on_replicated(self.role, "src-0", self.on))
 
     def delete_up_to(self, offset):
-        """Move the start of the source's log."""
+        """Move the start of the source's log, and let the leader know it, as from a read in front of it."""
         self.logs["src-0"] = self.logs["src-0"].but(start_offset=offset)
-        self.do(spl.on_log_start_moved(self.role, "src-0", self.on))
+        share, events = share_partition.log_start_moved(self.share, offset)
+        self.role = self.role.but(shares=self.role.shares.set(KEY, share))
+        self.events += events
 
     def copied(self, error=Errors.NONE):
         """Let the leader of the dead-letter topic answer."""

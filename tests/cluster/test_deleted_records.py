@@ -16,6 +16,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, RecordsMoved
+from kipviz.messages.share_groups import ShareFetch
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.programs import SHARE_ABORT, SHARE_LOOP
@@ -100,18 +101,20 @@ def test_the_oldest_batch_below_the_high_watermark_can_be_deleted_in_a_cluster()
     assert "no partition of a user's topic" in model.why_not(world, internal)
 
 
-def test_a_share_partition_starts_where_the_log_does():
+def test_a_new_group_begins_where_the_log_does_now():
     spec = small_spec(
         "share", program=SHARE_LOOP, budget=FaultBudget(delete_records=2, move_leader=1)
     )
     model = model_of(spec)
     trace = Trace.start(model, ())
-    for instruction in ("app-1 goes on", "quiet", "app-1 goes on", "app-1 goes on", "quiet"):
+    for instruction in ("app-1 goes on", "quiet", "app-1 goes on", "app-1 goes on"):
         trace = follow(trace, model, instruction, "")
     for _ in range(2):
         trace = trace.take(DeleteRecords("src-0"))
+    assert not shares_of(trace.world)
+    trace = follow(trace, model, "quiet", "")
     (share,) = shares_of(trace.world)
-    assert share.start_offset == 102
+    assert (share.start_offset, [*share.records]) == (102, [102, 103])
     trace = trace.take(MoveLeader("src-0", 3))
     assert trace.world.logs["src-0"].start_offset == 102
 
@@ -119,29 +122,26 @@ def test_a_share_partition_starts_where_the_log_does():
 @pytest.mark.parametrize(
     ("program", "becomes"), [(SHARE_LOOP, "ACKNOWLEDGED"), (SHARE_ABORT, "ARCHIVED")]
 )
-def test_a_record_that_is_deleted_while_it_is_staged_leaves_nothing_behind(program, becomes):
-    """Finding X17: its outcome is told, and nobody is given it again."""
-    budget = FaultBudget(delete_records=1)
+def test_a_record_that_is_deleted_while_it_is_staged_is_delivered_to_nobody(program, becomes):
+    """Finding X17: the start offset passes the vote, and its outcome comes all the same."""
+    budget = FaultBudget(delete_records=2)
     model = model_of(small_spec("share", program=program, max_records=1, budget=budget))
     trace = Trace.start(model, ())
     for instruction in ("app-1 goes on", "quiet") * 7:
         trace = follow(trace, model, instruction, "")
-    trace = trace.take(DeleteRecords("src-0"))
+    for _ in range(2):
+        trace = trace.take(DeleteRecords("src-0"))
     (share,) = shares_of(trace.world)
-    assert (share.start_offset, share.records.get(FIRST_OFFSET).state) == (
-        FIRST_OFFSET + 1,
-        RecordState.TX_PENDING,
-    )
-    for instruction in (
-        "app-1 goes on",
-        "quiet",
-        "app-1 goes on",
-        "maybe B5 refreshes src-0",
-        "quiet",
-    ):
+    assert share.start_offset == FIRST_OFFSET  # nobody has read in front of the log
+    for instruction in ("app-1 goes on", "quiet") * 3:
         trace = follow(trace, model, instruction, "")
     (share,) = shares_of(trace.world)
-    assert FIRST_OFFSET not in share.records
+    assert (share.start_offset, share.records[FIRST_OFFSET].state) == (
+        FIRST_OFFSET + 2,
+        RecordState.TX_PENDING,
+    )
+    for instruction in ("maybe B5 refreshes src-0", "quiet"):
+        trace = follow(trace, model, instruction, "")
     events = (e for node in trace.line for e in trace.node(node).events)
     moves = [
         e.after.name for e in events if isinstance(e, RecordsMoved) and e.first == FIRST_OFFSET
@@ -160,8 +160,8 @@ def test_what_holds_in_every_world_holds_when_records_are_deleted(flow, replicat
             assert not wrong, (seed, step, action, wrong)
 
 
-def test_a_record_that_is_deleted_while_a_member_holds_it_goes_when_its_lock_ends():
-    """It stays ACQUIRED behind the start of its log; its lock ends, and it is ARCHIVED, not AVAILABLE."""
+def test_a_record_that_is_deleted_while_a_member_holds_it_is_gone_when_somebody_reads_it():
+    """Its lock ends, it is free, and only the fetch that reads it finds that the log begins behind it."""
     budget = FaultBudget(delete_records=1, expire_lock=1)
     model = model_of(small_spec("share", program=SHARE_LOOP, max_records=1, budget=budget))
     trace = Trace.start(model, ())
@@ -169,14 +169,12 @@ def test_a_record_that_is_deleted_while_a_member_holds_it_goes_when_its_lock_end
         trace = follow(trace, model, instruction, "")
     trace = trace.take(DeleteRecords("src-0"))
     (share,) = shares_of(trace.world)
-    held = share.records.get(FIRST_OFFSET)
-    assert (share.start_offset, held.state) == (FIRST_OFFSET + 1, RecordState.ACQUIRED)
+    held = share.records[FIRST_OFFSET]
+    assert (share.start_offset, held.state) == (FIRST_OFFSET, RecordState.ACQUIRED)
     trace = follow(trace, model, "the lock of src-0@100 runs out", "")
     trace = follow(trace, model, "quiet", "")
     (share,) = shares_of(trace.world)
-    assert share_acquiring.next_fetch_offset(share) == FIRST_OFFSET + 1
-    events = (e for node in trace.line for e in trace.node(node).events)
-    moves = [
-        e.after.name for e in events if isinstance(e, RecordsMoved) and e.first == FIRST_OFFSET
-    ]
-    assert moves == ["ACQUIRED", "ARCHIVED"]
+    assert share_acquiring.next_fetch_offset(share) == FIRST_OFFSET
+    assert share.records[FIRST_OFFSET].state is RecordState.AVAILABLE
+    asks = ShareFetch("g1", "M1", 1, "src-0", 1)
+    assert share_acquiring.caught(share, asks, model.context(trace.world, 5)).too_early

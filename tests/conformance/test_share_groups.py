@@ -237,7 +237,7 @@ def test_12_a_failed_write_leaves_what_the_lock_says():
 
 def test_13_a_batch_that_came_back_too_often_travels_alone():
     """SP.testThrottleRecordsWhenPendingDeliveriesExist (4.2, T)."""
-    place = SharePlace(batches=[(7, 19), (20, 27)]).loaded(
+    place = SharePlace(batches=[(7, 19), (20, 27)], log_start=0).loaded(
         5, durable(15, 19, AVL, 2), durable(20, 22, ARCH, 3), durable(26, 30, AVL, 3)
     )
     place.fetch("M1", 500)
@@ -282,7 +282,7 @@ def test_16_a_group_that_reads_committed_records_is_not_given_aborted_ones():
     log = log_of((10, 14, 1), (15, 19), (20, 34), (50, 57), (58, 67, 2), (70, 74, 2))
     for pid in (1, 2):
         log = append(log, Batch(log.end_offset, (), pid, 0, transactional=True, control="ABORT"))
-    place.logs["src-0"] = replicate(log)
+    place.logs["src-0"] = replicate(log).but(start_offset=0)
     place.loaded()
     place.fetch("M1", 65)
     assert acquired(place) == [(15, 57, 1), (68, 69, 1)]
@@ -313,6 +313,8 @@ def test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_lett
     assert (copy.partition, len(copy.records)) == ("dlq.g1-0", 10)
     place.copied()
     assert place.writes[-1].batches == (StateBatch(0, 9, ARCH, 2),)
+    assert place.share.start_offset == 0  # until that is durable, or failed
+    place.coordinator()
     assert (place.share.start_offset, len(place.share.records)) == (10, 10)
 
 

@@ -61,7 +61,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-small-by-hand": (FINE, STUCK, FINE, LOST, LOST, LOST, LATE),
     "kip-1289-small-letter": (FINE, STUCK, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
     "kip-1289-small-pruned": (FINE, STUCK, FINE, LATE, LATE, LATE, LATE),
-    "kip-1289-small-deleted": (FINE, OPEN, FINE, LATE, LATE, LATE, FINE),
+    "kip-1289-small-deleted": (FINE, OPEN, FINE, LATE, LATE, LATE, LOST),
     "kip-1289-small-reset": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-small-reset-together": (LATE, OPEN, LATE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-small-members": (LATE, OPEN, LATE, FINE, FINE, FINE, FINE),

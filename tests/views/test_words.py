@@ -215,6 +215,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "M1 keeps src-0@0-2: its lock starts again.",
     ),
     (
+        events.ShareStartFollowed("src-0", "g1", 100, 102),
+        "src-0 begins at 102 in its log: the start offset of g1 goes there from 100.",
+    ),
+    (
         events.SharePartitionDropped("src-0", "g1", "its broker crashed"),
         "src-0 is dropped from memory: its broker crashed.",
     ),

@@ -400,27 +400,29 @@ SMALL_DELETED = SMALL_ABORT.but(
     sentence="Retention, or an operator, deletes the front of the source. A record of it is staged.",
     clause="KIP-1289, which does not mention it (finding X17); KIP-932, Log retention",
     spec=SMALL_ABORT.spec.but(
-        records=(("src-0", 100, ("a", "b")),), budget=PLAYGROUND.but(delete_records=1)
+        records=(("src-0", 100, ("a", "b", "c")),), budget=PLAYGROUND.but(delete_records=2)
     ),
     beats=(
         *SMALL_ABORT.beats[:6],
         Beat(
             "The front of src-0 is deleted",
-            "The start offset follows the log to 101. Record 100 is not free, so it stays in Broker 5's "
-            "memory: in front of the start, and TX_PENDING.",
-            ("the oldest batch of src-0 is deleted", "quiet"),
+            "The log begins at 102 now. Nobody tells the share-partition: its start offset is still 100, "
+            "and the staged record is still there.",
+            ("the oldest batch of src-0 is deleted",) * 2,
         ),
         *SMALL_ABORT.beats[6:9],
+        Beat(
+            "consumer.poll(): the start offset follows the log",
+            "The next record that Broker 5 would read is 101, in front of the log: OFFSET_OUT_OF_RANGE. So "
+            "the start offset goes to 102, past the vote, and the answer is empty. The consumer asks "
+            "again and has 102.",
+            ("app-1 goes on", "quiet"),
+        ),
         Beat(
             "The outcome comes too late",
             "The abort gives record 100 back, and there is no record 100: it ends ARCHIVED, processed by "
             "nobody.",
             ("maybe B5 refreshes src-0", "quiet"),
-        ),
-        Beat(
-            "consumer.poll(): not what was aborted",
-            "The application expects what it aborted and gets offset 101.",
-            ("app-1 goes on", "quiet"),
         ),
     ),
     designs=("repaired",),
@@ -432,23 +434,24 @@ SMALL_DELETED = SMALL_ABORT.but(
             Choice(
                 "record 100 again",
                 False,
-                "A share-partition delivers what the log has, and the log begins at 101.",
+                "A share-partition delivers what the log has, and the log begins at 102.",
             ),
             Choice(
-                "record 101",
+                "record 102",
                 True,
                 "Right: no rule keeps a log from deleting what a transaction has staged.",
             ),
             Choice(
                 "nothing: the vote holds the start offset back",
                 False,
-                "The start offset is never in front of the log's; only the vote stays behind.",
+                "The vote keeps it from moving on by itself; the log's start moves it all the same.",
             ),
         ),
     ),
     watch=(
-        Watch(6, "Where is the start offset now, and where is the vote?"),
-        Watch(10, "What becomes of a record whose outcome comes after its log has gone on?"),
+        Watch(6, "Who knows of the deletion: compare the start of the log and the start offset."),
+        Watch(10, "Where is the start offset now, and where is the vote?"),
+        Watch(11, "What becomes of a record whose outcome comes after its log has gone on?"),
     ),
     checkpoints=(
         SAW_STAGED,
