@@ -297,16 +297,9 @@ def _undeletable(me: GroupCoordinator, group_id: str, partition: str, on: Contex
     topic = topic_of(partition)
     if partition not in on.image.leaders:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
-    subscribed = topic in _subscribed(me, group_id)
-    given = any(known == group_id for known, _ in me.members) and group_id not in me.groups
-    return Errors.GROUP_SUBSCRIBED_TO_TOPIC if subscribed or given else Errors.NONE
-
-
-def _subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
-    classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
-    if classic is not None:
-        return tuple(m.subscription.topic for m in classic.members.values())
-    return tuple(m.topic for m in group.members.values()) if group is not None else ()
+    used = topic in group_retention.subscribed(me, group_id)
+    given = group_retention.is_given(me, group_id)
+    return Errors.GROUP_SUBSCRIBED_TO_TOPIC if used or given else Errors.NONE
 
 
 def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:

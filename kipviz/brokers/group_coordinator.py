@@ -72,7 +72,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
 
 def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     """Take out the member whose timer ran out, or forget what nobody used."""
-    if timer.startswith(group_retention.RETENTION):
+    if timer.startswith((group_retention.RETENTION, group_retention.OF_ONE)):
         return group_retention.on_timer(me, timer, on)
     if timer in share_membership.running(me):
         return share_membership.on_timer(me, timer, on)

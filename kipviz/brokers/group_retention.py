@@ -1,11 +1,12 @@
-"""What is forgotten of groups that nobody uses: their offsets, and then the groups themselves.
+"""What is forgotten of groups: offsets that nobody needs, and then the groups themselves.
 
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: OffsetMetadataManager.
-  cleanupExpiredOffsets, GroupMetadataManager.maybeDeleteGroup. KIPS: KIP-211.
-NOT MODELLED: offsets of topics that no member of a group with members subscribes to any more; share groups.
-  What an operator deletes is in `group_administration`. How long a week is no clock here can say, a timed one
-  neither: the retention of a group that is empty may run out at any moment, if the brokers' `offsets_expire`
-  says so.
+  cleanupExpiredOffsets, ClassicGroup and ConsumerGroup.offsetExpirationCondition, GroupMetadataManager.maybeDeleteGroup.
+KIPS: KIP-211, KIP-496.
+DURABILITY: tombstones; the times from which it is counted are in the log, so a new coordinator goes on counting.
+NOT MODELLED: share groups; the old commits that carry a time of expiry of their own (OffsetCommit version 1). What an
+  operator deletes is in `group_administration`. It is off unless the brokers' `offsets_expire` asks: a week is longer than
+  any story. Untimed it may be over at any moment, on a timed clock after offsets.retention.minutes (`cluster.retention`).
 """
 
 from __future__ import annotations
@@ -23,41 +24,116 @@ from kipviz.records.consumer_offsets import (
     GroupTombstone,
     OffsetTombstone,
 )
+from kipviz.records.placement import topic_of
 
 RETENTION = "the retention of the offsets of "
+# The same of a single offset, which has a commit to count from, and not a group that became empty.
+OF_ONE = "the retention of the offset of "
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
-    """Give the groups without members of which something can be forgotten."""
+    """Give what can be forgotten: all of a classic group without members, else one offset each.
+
+    Of a classic group it is counted from when its last member went, of everything else from each
+    offset's own commit: a group of KIP-848, a group of offsets alone, and topics that no member of a group with
+    members subscribes to any more.
+    """
     if not on.settings.offsets_expire:
         return ()
     known = dict.fromkeys((*(g for g, _ in me.offsets), *me.groups, *me.classic_groups))
-    return tuple(f"{RETENTION}{group_id}" for group_id in known if _forgotten(me, group_id))
+    found: list[str] = []
+    for group_id in known:
+        if is_counted_together(me, group_id):
+            found += [f"{RETENTION}{group_id}"] if _forgotten(me, group_id) else []
+        else:
+            found += [timer_of(place) for place in _single(me, group_id)]
+    return tuple(found)
+
+
+def timer_of(place: tuple[str, str]) -> str:
+    """Give the name of the timer with which an offset of (group, partition) is forgotten."""
+    group_id, partition = place
+    return f"{OF_ONE}{partition} in {group_id}"
+
+
+def place_of(timer: str) -> tuple[str, str]:
+    """Give the (group, partition) whose offset a timer is of."""
+    partition, _, group_id = timer.removeprefix(OF_ONE).partition(" in ")
+    return group_id, partition
 
 
 def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
-    """Forget the offsets of an empty group, and the group when nothing is left of it.
+    """Forget offsets that nobody needs, and the group when it is empty and nothing is left of it.
 
-    WHEN: offsets.retention.minutes are over, a week by default. CHECKS: the group has no members; what is
-      pending in a transaction stays, and with it the group.
+    WHEN: offsets.retention.minutes are over, a week by default. CHECKS: nobody in the group subscribes to the
+      topic; what is pending in a transaction stays, and with it the group.
     DOES: a tombstone for each offset and, if they were all, for the group.
     ANSWERS: nobody. Whoever comes again finds no offset, and begins where auto.offset.reset says.
     Clause: KIP-211; OffsetMetadataManager.cleanupExpiredOffsets.
     """
-    group_id = timer.removeprefix(RETENTION)
-    records = _forgotten(me, group_id)
+    if timer.startswith(RETENTION):
+        group_id = timer.removeprefix(RETENTION)
+        records = _forgotten(me, group_id)
+    else:
+        place = place_of(timer)
+        group_id = place[0]
+        last = not any(known == group_id and (known, p) != place for known, p in me.offsets)
+        ends = last and is_empty(me, group_id) and not pending_of(me, group_id)
+        records = (OffsetTombstone(*place), *(tombstones(me, group_id) if ends else ()))
     partitions = tuple(r.partition for r in records if isinstance(r, OffsetTombstone))
     deleted = any(isinstance(r, GroupTombstone) for r in records)
     return written(me, records, (OffsetsExpired(group_id, partitions, deleted),), None, on)
 
 
+def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
+    """Say whether a group's offsets have one time to count from, or no offset is left to count for.
+
+    Source: ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition.
+    """
+    classic = me.classic_groups.get(group_id)
+    if classic is not None and classic.state is GroupState.EMPTY:
+        return True
+    return is_empty(me, group_id) and not any(known == group_id for known, _ in me.offsets)
+
+
+def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
+    """Give the topics that somebody in a group subscribes to."""
+    classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
+    if classic is not None:
+        return tuple(m.subscription.topic for m in classic.members.values())
+    return tuple(m.topic for m in group.members.values()) if group is not None else ()
+
+
+def is_given(me: GroupCoordinator, group_id: str) -> bool:
+    """Say whether a group's members were there before the run: nothing is known of what they subscribe to."""
+    return group_id not in me.groups and any(known == group_id for known, _ in me.members)
+
+
+def pending_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
+    """Give the partitions of which a group has an offset in a transaction that is not decided."""
+    staged = (p for each in me.pending.values() for p in each)
+    return {p.partition: True for p in staged if p.group_id == group_id}
+
+
+def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
+    """Give the offsets of a group that may be forgotten one by one.
+
+    While a classic group is between two generations nothing of it is.
+    """
+    classic = me.classic_groups.get(group_id)
+    if is_given(me, group_id) or (classic is not None and classic.state is not GroupState.STABLE):
+        return []
+    used, pending = subscribed(me, group_id), pending_of(me, group_id)
+    return [
+        place
+        for place in me.offsets
+        if place[0] == group_id and topic_of(place[1]) not in used and place[1] not in pending
+    ]
+
+
 def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
-    """Give the tombstones of what can be forgotten of a group now, none if somebody uses it."""
-    if not is_empty(me, group_id):
-        return ()
-    pending = {
-        p.partition for staged in me.pending.values() for p in staged if p.group_id == group_id
-    }
+    """Give the tombstones of what can be forgotten of a group without members now."""
+    pending = pending_of(me, group_id)
     places = tuple(place for place in me.offsets if place[0] == group_id)
     offsets = tuple(OffsetTombstone(*place) for place in places if place[1] not in pending)
     if pending or len(offsets) < len(places):
@@ -80,5 +156,4 @@ def is_empty(me: GroupCoordinator, group_id: str) -> bool:
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
         return classic.state is GroupState.EMPTY
-    given = any(known == group_id for known, _ in me.members)
-    return not given and (group is None or not len(group.members))
+    return not is_given(me, group_id) and (group is None or not len(group.members))

@@ -20,7 +20,7 @@ from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinat
 from kipviz.clients.application import Call
 from kipviz.clients.kinds import expiring, next_request
 from kipviz.clients.thread import why_no_step
-from kipviz.cluster import timers
+from kipviz.cluster import retention, timers
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -96,6 +96,9 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
                 return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
             if timer.startswith(FORGETS):
                 return timers.PRODUCER, (shard, producer_of(timer))
+            due = retention.place_of(timer)
+            if due is not None:
+                return due
             return timers.TIMER, (broker, role, shard, timer)
         case DelayOver(broker, role, shard, delay):
             return timers.DELAY, (broker, role, shard, delay)
@@ -120,7 +123,7 @@ def _batch_of(world: World, source: str) -> Place | None:
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
-    """Give the action that keeps a deadline; an age (`timers.AGE`) has none."""
+    """Give the action that keeps a deadline; an age (`timers.AGES`) has none."""
     kind, place = deadline.kind, deadline.place
     if kind == TRANSACTION:
         home = world.image.home_of_transactions(place[0])
@@ -132,6 +135,10 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         partition, producer_id = place
         leader = world.image.leader_of(partition)
         return RunOut(leader, role_of(partition), partition, timer_of(producer_id, partition))
+    if kind in (retention.OFFSET, retention.GROUP):
+        home = retention.home(world, place)
+        timer = retention.timer_of(kind, place)
+        return RunOut(world.image.leader_of(home), role_of(home), home, timer)
     if kind == timers.BATCH:
         return ExpireBatch(place[0])
     keeps: dict[str, type[ClusterAction]] = {

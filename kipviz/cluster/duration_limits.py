@@ -13,7 +13,8 @@ def why_no_durations(durations: Durations) -> str | None:
     for name in durations.__struct_fields__:
         value = getattr(durations, name)
         if type(value) is not int or value < 1:
-            return f"{name} is a whole number of ms from 1, not {value!r}"
+            unit = "minutes" if name.endswith("_minutes") else "ms"
+            return f"{name} is a whole number of {unit} from 1, not {value!r}"
     for kind in ("consumer_", "share_", ""):
         beat = getattr(durations, f"{kind}heartbeat_interval_ms")
         session = getattr(durations, f"{kind}session_timeout_ms")

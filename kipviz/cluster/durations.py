@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from kipviz.cluster.spec import CLASSIC, MODERN, ClusterSpec
 from kipviz.core.values import Value
 
+MINUTE_MS = 60_000
 SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"
 
 
@@ -76,6 +77,16 @@ def expires(spec: ClusterSpec) -> bool:
 def forgets(spec: ClusterSpec) -> bool:
     """Say whether a log may forget a producer that it does not hear of."""
     return spec.settings.producer_ids_expire
+
+
+def forgets_offsets(spec: ClusterSpec) -> bool:
+    """Say whether offsets that nobody needs may be forgotten."""
+    return spec.settings.offsets_expire
+
+
+def offsets_retention_ms(spec: ClusterSpec) -> int:
+    """Give offsets.retention.minutes in ms: it is the only duration here that Kafka counts in minutes."""
+    return spec.durations.offsets_retention_minutes * MINUTE_MS
 
 
 def gives_up(spec: ClusterSpec) -> bool:
@@ -274,6 +285,24 @@ DURATIONS: tuple[Duration, ...] = (
         _of("producer_id_scan_ms", forgets),
     ),
     Duration(
+        "offsets.retention.minutes",
+        604_800_000,
+        "brokers",
+        "an offset that nobody needs is forgotten, by the check that finds it",
+        SHIPPED,
+        "KIP-211, KIP-496; OffsetMetadataManager.cleanupExpiredOffsets",
+        lambda spec: (offsets_retention_ms(spec),) if forgets_offsets(spec) else (),
+    ),
+    Duration(
+        "offsets.retention.check.interval.ms",
+        600_000,
+        "brokers",
+        "the coordinator looks for offsets that nobody needs",
+        SHIPPED,
+        "KIP-211; GroupCoordinatorService",
+        _of("offsets_retention_check_ms", forgets_offsets),
+    ),
+    Duration(
         "retry.backoff.ms",
         100,
         "clients",
@@ -358,6 +387,8 @@ FIELDS: dict[str, str] = {
     "heartbeat.interval.ms": "heartbeat_interval_ms",
     "producer.id.expiration.ms": "producer_id_expiration_ms",
     "producer.id.expiration.check.interval.ms": "producer_id_scan_ms",
+    "offsets.retention.minutes": "offsets_retention_minutes",
+    "offsets.retention.check.interval.ms": "offsets_retention_check_ms",
 }
 
 

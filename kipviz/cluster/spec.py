@@ -108,6 +108,8 @@ class Durations(Value, frozen=True):
     producer_id_expiration_ms: int = 86_400_000
     producer_id_scan_ms: int = 600_000
     retry_backoff_max_ms: int = 1_000
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_ms: int = 600_000
 
 
 class PlainSpec(Value, frozen=True):

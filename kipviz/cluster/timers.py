@@ -38,12 +38,13 @@ from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
 from kipviz.clients.transaction_session import TransactionSession
-from kipviz.cluster import dispatch
+from kipviz.cluster import dispatch, retention
 from kipviz.cluster.clock import NEVER, Deadline
 from kipviz.cluster.durations import (
     beats,
     expires,
     forgets,
+    forgets_offsets,
     gives_batches_up,
     gives_up,
     joins,
@@ -73,6 +74,8 @@ PRODUCER = "producer id"
 CLIENT, ASKED, BATCH, POLL, CALL = "of a client", "asked", "batch", "poll", "call"
 # What has no action: how long ago a transaction began, by its name and what is asked for.
 AGE = "age"
+# What passes and is never due: that, and how long ago an offset was committed.
+AGES = (AGE, retention.OFFSET_AGE)
 Place = tuple[str, tuple[object, ...]]
 Contexts = Callable[[int], Context]
 HEARTBEATS = (ConsumerGroupHeartbeat, Heartbeat, ShareGroupHeartbeat, TxnHeartbeat)
@@ -89,6 +92,7 @@ def of_roles(spec: ClusterSpec) -> bool:
         or beats(spec)
         or expires(spec)
         or forgets(spec)
+        or forgets_offsets(spec)
         or appends
     )
 
@@ -149,6 +153,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
     yield from _changed_transactions(before, world)
     yield from _heard_of_producers(before, world)
     yield from _of_classic_groups(before, world)
+    yield from retention.committed_again(before, world)
 
 
 def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
@@ -239,6 +244,8 @@ def _of_roles(
                 yield Deadline(DELAY, (*key, delay), takes, takes)
     if forgets(spec):
         yield from _of_producers(spec, world)
+    if forgets_offsets(spec):
+        yield from retention.deadlines(spec, world, known, context)
     for (kind, place), deadline in known.items():
         if kind == EXPIRY and not _in_office(world, str(place[0])):
             yield deadline

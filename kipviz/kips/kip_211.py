@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 KIP = Kip(
     211,
@@ -12,12 +12,22 @@ KIP = Kip(
         Row(
             "Offsets of an empty group",
             "They are forgotten when the group was without members for offsets.retention.minutes.",
-            SIMPLIFIED,
+            MODELLED,
             handler="brokers.group_retention.on_timer",
-            scenario="kip-211-forgotten",
-            test="brokers/test_group_retention.py::test_of_an_empty_group_everything_is_forgotten_and_of_offsets_alone_they_are",
-            note="at any moment, on a timed clock too; offsets of one group expire together",
+            scenario="kip-211-idle-classic",
+            test="brokers/test_group_retention.py::test_of_an_empty_classic_group_everything_is_forgotten_at_once",
+            note="of the classic protocol; on a timed clock from when the group became empty, untimed at any moment; the "
+            "next check is up to offsets.retention.check.interval.ms later",
             page="26-classic-groups",
+        ),
+        Row(
+            "Offsets of a group of KIP-848, and of offsets alone",
+            "Each is counted from its own commit, also when the group has been empty for a moment only.",
+            MODELLED,
+            handler="brokers.group_retention.timers",
+            scenario="kip-211-idle-modern",
+            test="brokers/test_group_retention.py::test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself",
+            note="found by reading 4.4.0: KIP-848 keeps no time at which a group became empty; no issue known to us",
         ),
         Row(
             "A group with members keeps its offsets",
@@ -40,8 +50,9 @@ KIP = Kip(
         Row(
             "Offsets of topics that no member subscribes to any more",
             "They expire although the group has members.",
-            OPEN,
-            note="a subscription is one topic here and does not change",
+            MODELLED,
+            handler="brokers.group_retention.on_timer",
+            test="brokers/test_group_retention.py::test_of_a_topic_that_nobody_subscribes_to_offsets_are_forgotten_and_the_group_stays",
         ),
         Row(
             "DeleteGroups, OffsetDelete",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kipviz.brokers import group_retention
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
@@ -12,7 +13,8 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.cluster.actions import MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent
+from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
+from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.producing import FetchResponse
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
@@ -128,8 +130,42 @@ def _assignor_changed(moment: Any) -> bool:
     )
 
 
+def _offsets_forgotten(moment: Any) -> bool:
+    """Offsets of a group have just been forgotten, whether or not the group was."""
+    return any(isinstance(event, OffsetsExpired) and event.partitions for event in moment.events)
+
+
+def _group_forgotten(moment: Any) -> bool:
+    """A group has just been forgotten."""
+    return any(isinstance(event, OffsetsExpired) and event.deleted for event in moment.events)
+
+
+def _empty_group_keeps(moment: Any) -> bool:
+    """A group has no members, and has what it committed."""
+    return any(
+        isinstance(role, GroupCoordinator)
+        and any(group_retention.is_empty(role, group_id) for group_id, _ in role.offsets)
+        for role in moment.world.roles.values()
+    )
+
+
+def _offset_found(moment: Any) -> bool:
+    """A member has just been told where its group left off."""
+    return any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, OffsetFetchResponse)
+        and event.message.error is Errors.NONE
+        and event.message.offset > 0
+        for event in moment.events
+    )
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
+    "offsets forgotten": _offsets_forgotten,
+    "group forgotten": _group_forgotten,
+    "empty group keeps offsets": _empty_group_keeps,
+    "offset found again": _offset_found,
     "assignors refused": _assignors_refused,
     "assignor changed": _assignor_changed,
     "reads while it joins": _reads_while_it_joins,

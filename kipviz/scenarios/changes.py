@@ -280,7 +280,8 @@ def _of_durations(spec: ClusterSpec) -> Iterator[Setting]:
     for row, _ in occurring(spec) if spec.clock.timed else ():
         field = FIELDS.get(row.setting)
         if field is not None:
-            asks = f"After how many ms: {row.what} ({row.setting})?"
+            unit = "minutes" if row.setting.endswith(".minutes") else "ms"
+            asks = f"After how many {unit}: {row.what} ({row.setting})?"
             yield Setting(field, asks, str(getattr(spec.durations, field)))
 
 

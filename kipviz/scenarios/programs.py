@@ -72,6 +72,14 @@ SHARE_ABORT: tuple[Line, ...] = failing(1)
 GROUP_LOOP: tuple[Line, ...] = (INIT, *_group_loop(1))
 GROUP_ABORT: tuple[Line, ...] = (INIT, *_group_loop(1)[:4], FAIL, *_group_loop(6))
 
+# The same of a process that is stopped after each transaction, and started again.
+GROUP_LOOP_AND_UNSUBSCRIBE: tuple[Line, ...] = (
+    *GROUP_LOOP[:5],
+    GROUP_LOOP[5].but(then=7),
+    GROUP_LOOP[6],
+    Line("consumer.unsubscribe();", C.UNSUBSCRIBE, then=1),
+)
+
 # An operator: looks for transactions that nobody ends, and ends one.
 FIND = "kafka-transactions.sh find-hanging --topic output-A --partition 0"
 

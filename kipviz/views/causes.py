@@ -13,6 +13,7 @@ from itertools import chain as joined
 from typing import Any, TypeAlias
 
 from kipviz.checking.course import Wire
+from kipviz.cluster import retention
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -49,7 +50,7 @@ from kipviz.cluster.clock import Deadline
 from kipviz.cluster.deadlines import action_of, deadline_of
 from kipviz.cluster.labels import on_wire
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.timers import AGE, ages
+from kipviz.cluster.timers import AGES, ages
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -246,8 +247,10 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
 
 def _set_in(world: World, deadline: Deadline) -> list[Place]:
     """Give the place that holds what a deadline is of."""
-    if deadline.kind == AGE:
+    if deadline.kind in AGES:
         home = world.image.home_of_transactions(deadline.place[0])
+        if deadline.kind == retention.OFFSET_AGE:
+            home = retention.home(world, deadline.place)
         return [("roles", role_key(world.image.leader_of(home), home))]
     action = action_of(world, deadline)
     match action:

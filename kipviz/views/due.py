@@ -19,7 +19,7 @@ from kipviz.cluster.deadlines import (
     find,
 )
 from kipviz.cluster.labels import label
-from kipviz.cluster.timers import AGE, ages
+from kipviz.cluster.timers import AGES, ages
 from kipviz.cluster.world import World
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.facts import Card, Fact, facts
@@ -43,7 +43,7 @@ def later(world: World) -> Iterator[tuple[str, str]]:
 
 
 def _timers(world: World) -> Iterator[Deadline]:
-    return (deadline for deadline in world.deadlines if deadline.kind != AGE)
+    return (deadline for deadline in world.deadlines if deadline.kind not in AGES)
 
 
 def timers(world: World) -> Card:

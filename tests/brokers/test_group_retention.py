@@ -19,11 +19,13 @@ from kipviz.records.consumer_offsets import GroupTombstone, OffsetTombstone
 from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
-TIMER = "the retention of the offsets of g"
+TIMER, OF_ONE = "the retention of the offsets of g", "the retention of the offset of {} in g"
 KEPT = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("g", "src-1"): CommittedOffset(7, 1)})
 EMPTY = Table.of({"g": ClassicGroup(generation=4)})
 MEMBER = ClassicMember("C", Subscription("src"))
 USED = Table.of({"g": ClassicGroup(GroupState.STABLE, members=Table.of({"C.1": MEMBER}))})
+
+READ = Table.of({"g": ConsumerGroup(5, 5, Table.of({"C": GroupMember("src")}))})
 
 
 def desk_of(*, offsets_expire=True, **state):
@@ -31,40 +33,88 @@ def desk_of(*, offsets_expire=True, **state):
     return Desk(gc, role, leaders={HERE: 1}, offsets_expire=offsets_expire)
 
 
+def test_of_an_empty_classic_group_everything_is_forgotten_at_once():
+    desk = desk_of(classic_groups=EMPTY)
+    assert gc.timers(desk.role, desk.on) == (TIMER,)
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    tombstones = [OffsetTombstone("g", "src-0"), OffsetTombstone("g", "src-1")]
+    assert desk.written(HERE) == [*tombstones, GroupTombstone("g", "group metadata")]
+    assert desk.events[-1] == OffsetsExpired("g", ("src-0", "src-1"), True)
+    assert not len(desk.role.offsets)
+    assert "g" not in desk.role.classic_groups
+    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == -1
+    assert gc.timers(desk.role, desk.on) == ()
+
+
 @pytest.mark.parametrize(
     ("state", "of"),
     [
-        ({"classic_groups": EMPTY}, ("group metadata",)),
         ({"groups": Table.of({"g": ConsumerGroup(5, 5)})}, ("target assignment", "group epoch")),
         ({}, ()),
     ],
 )
-def test_of_an_empty_group_everything_is_forgotten_and_of_offsets_alone_they_are(state, of):
+def test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself(state, of):
     desk = desk_of(**state)
+    first, second = OF_ONE.format("src-0"), OF_ONE.format("src-1")
+    assert gc.timers(desk.role, desk.on) == (first, second)
+    desk.do(gc.on_timer(desk.role, first, desk.on))
+    assert desk.written(HERE) == [OffsetTombstone("g", "src-0")]
+    assert desk.events[-1] == OffsetsExpired("g", ("src-0",), False)
+    assert gc.timers(desk.role, desk.on) == (second,)
+    desk.do(gc.on_timer(desk.role, second, desk.on))
+    last = [OffsetTombstone("g", "src-1"), *(GroupTombstone("g", each) for each in of)]
+    assert desk.written(HERE)[1:] == last
+    assert desk.events[-1] == OffsetsExpired("g", ("src-1",), bool(of))
+    assert "g" not in desk.role.groups
+    assert gc.timers(desk.role, desk.on) == ()
+
+
+@pytest.mark.parametrize("state", [{"classic_groups": USED}, {"groups": READ}])
+def test_of_a_topic_that_nobody_subscribes_to_offsets_are_forgotten_and_the_group_stays(state):
+    desk = desk_of(offsets=KEPT.set(("g", "old-0"), CommittedOffset(3, 2)), **state)
+    timer = OF_ONE.format("old-0")
+    assert [each for each in gc.timers(desk.role, desk.on) if "retention" in each] == [timer]
+    desk.do(gc.on_timer(desk.role, timer, desk.on))
+    assert desk.written(HERE) == [OffsetTombstone("g", "old-0")]
+    assert list(desk.role.offsets) == [("g", "src-0"), ("g", "src-1")]
+    assert "g" in (*desk.role.classic_groups, *desk.role.groups)
+
+
+def test_between_two_generations_nothing_is_forgotten():
+    group = ClassicGroup(GroupState.PREPARING_REBALANCE, members=Table.of({"C.1": MEMBER}))
+    old = KEPT.set(("g", "old-0"), CommittedOffset(3, 2))
+    desk = desk_of(offsets=old, classic_groups=Table.of({"g": group}))
+    assert not [each for each in gc.timers(desk.role, desk.on) if "retention" in each]
+
+
+def test_an_offset_that_another_one_is_pending_for_stays_and_with_it_an_empty_group():
+    pending = Table.of({9: (PendingOffset("g", "src-0", 6, 4),)})
+    desk = desk_of(groups=Table.of({"g": ConsumerGroup(5, 5)}), pending=pending)
+    timer = OF_ONE.format("src-1")
+    assert gc.timers(desk.role, desk.on) == (timer,)
+    desk.do(gc.on_timer(desk.role, timer, desk.on))
+    assert "g" in desk.role.groups
+
+
+def test_an_empty_group_of_kip_848_without_offsets_goes_at_the_next_check():
+    desk = desk_of(groups=Table.of({"g": ConsumerGroup(5, 5)}), offsets=Table.of())
     assert gc.timers(desk.role, desk.on) == (TIMER,)
     desk.do(gc.on_timer(desk.role, TIMER, desk.on))
-    tombstones = [OffsetTombstone("g", "src-0"), OffsetTombstone("g", "src-1")]
-    assert desk.written(HERE) == tombstones + [GroupTombstone("g", each) for each in of]
-    assert desk.events[-1] == OffsetsExpired("g", ("src-0", "src-1"), bool(of))
-    assert not len(desk.role.offsets)
-    assert "g" not in desk.role.classic_groups
     assert "g" not in desk.role.groups
-    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == -1
-    assert gc.timers(desk.role, desk.on) == ()
 
 
 @pytest.mark.parametrize(
     "state",
     [
         {"classic_groups": USED},
-        {"groups": Table.of({"g": ConsumerGroup(5, 5, Table.of({"C": GroupMember("src")}))})},
+        {"groups": READ},
         {"members": Table.of({("g", "C1"): 2})},
         {"offsets_expire": False},
     ],
 )
 def test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of(state):
     desk = desk_of(**state)
-    assert TIMER not in gc.timers(desk.role, desk.on)
+    assert not [each for each in gc.timers(desk.role, desk.on) if "retention" in each]
 
 
 def test_what_is_pending_stays_and_with_it_the_group():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.checking.budgets import budget_of
-from kipviz.cluster import deadlines, timers
+from kipviz.cluster import deadlines, retention, timers
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -79,7 +79,7 @@ def at(deadline: Deadline) -> tuple[int, int]:
 def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
     names = [row.setting for row in DURATIONS]
     assert len(set(names)) == len(names)
-    assert all(name.endswith(".ms") for name in names)
+    assert all(name.endswith((".ms", ".minutes")) for name in names)
     assert all(row.source and row.what and row.status for row in DURATIONS)
     assert sorted(FIELDS.values()) == sorted(Durations.__struct_fields__)
     assert set(FIELDS) <= set(names)
@@ -87,7 +87,8 @@ def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
 
 def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     spec = small_spec("share").but(look_up_topics=True)
-    expire = {"transactional_ids_expire": True, "producer_ids_expire": True}
+    forgotten = ("transactional_ids_expire", "producer_ids_expire", "offsets_expire")
+    expire = dict.fromkeys(forgotten, True)
     spec = spec.but(settings=spec.settings.but(**expire))
     spec = spec.but(budget=spec.budget.but(request_timeout=1, delivery_timeout=1))
     spec = spec.but(applications=(spec.applications[0].but(protocol="share"),))
@@ -437,14 +438,14 @@ def test_locks_of_two_partitions_begin_each_by_itself() -> None:
 # -- what has no duration, and what has not begun --------------------------------------------------
 
 
-def test_the_retention_of_offsets_may_run_out_at_any_moment() -> None:
-    model = model_of("kip-211-forgotten", "run_out=1")
+def test_an_empty_group_that_has_no_offsets_goes_with_the_next_check() -> None:
+    model = model_of("kip-211-forgotten", "run_out=1", "offsets.retention.minutes=2")
 
     def forgets(world: World) -> list[ClusterAction]:
         return [a for a in model.enabled(world) if "the retention of" in str(a)]
 
     world = go(model, model.initial(), forgets)
-    assert not running(world, timers.TIMER, "the retention of")
+    assert [at(d)[0] for d in running(world, retention.GROUP)] == [0]
 
 
 def test_an_append_waits_for_replicas_as_long_as_its_transaction_may_take() -> None:

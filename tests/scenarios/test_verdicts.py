@@ -131,6 +131,8 @@ SHIPPED: dict[str, Row] = {
     "kip-447-old-consumer": FINE,
     "kip-447-first-draft": FINE,
     "kip-447-two-copies": FINE,
+    "kip-211-idle-classic": FINE,
+    "kip-211-idle-modern": LOST,  # the same, after a moment without a member
     "kip-211-forgotten": LOST,  # nobody remembers that a and b were processed
     "kip-229-deleted-in-flight": LOST,  # what was pending is deleted, and the outputs are committed
     "kip-345-removed": FINE,
