@@ -141,7 +141,7 @@ IDLE_MODERN = Scenario(
     "kip-211-idle-modern",
     "A quiet week, then a restart: with KIP-848 the offsets are gone at once",
     "A group is at work for a week in which nothing is written. Then its only process is restarted. Nobody was "
-    "away for longer than a moment, and the group begins from the beginning. (A week is a minute here.)",
+    "away for longer than a moment, and the group begins from the beginning. A week is a minute here.",
     "KIP-211 and KIP-848; ConsumerGroup.offsetExpirationCondition. Found by reading 4.4.0; no issue known to us",
     _timed(member("app-1", program=WORKS)),
     (
@@ -205,7 +205,7 @@ IDLE_CLASSIC = Scenario(
     "kip-211-idle-classic",
     "A quiet week, then a restart: the classic protocol counts from when the group became empty",
     "A group is at work for a week in which nothing is written. Then its only process is restarted, and goes on "
-    "where it was. (A week is a minute here.)",
+    "where it was. A week is a minute here.",
     "KIP-211; ClassicGroup.offsetExpirationCondition (currentStateTimestamp)",
     _timed(classic("app-1", program=WORKS)),
     (
