@@ -40,13 +40,12 @@ class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
     `sends` counts the batches that it was given: the number by which an answer is known (the
     correlation id), whatever sequence a batch had when it was sent. `buffer` is how many batches
     buffer.memory has room for, 0 for as many as come; `blocked` is what a send() waits with for room.
-    `backs_off` says that a batch that was refused rests before it is sent again, each time longer.
+    With `backs_off` a batch that was refused rests before it is sent again, too, each time longer.
     """
 
     sends: int = 0
     buffer: int = 0
     blocked: tuple[tuple[str, tuple[DataRecord, ...]], ...] = ()
-    backs_off: bool = False
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -86,7 +85,7 @@ def next_request(me: PipelinedProducer) -> Message | None:
     After an error of the transaction, and in an abort, only those batches are left that a leader
     can have. Source: Sender.runOnce, RecordAccumulator.abortUndrainedBatches.
     """
-    if me.state is S.FATAL_ERROR:
+    if me.state is S.FATAL_ERROR or me.rests:
         return None
     request = transactional.next_transactional(me)
     if request is not None or me.on_wire is not None:

@@ -5,18 +5,25 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and Metadata
-  (but for topic ids, where `topic_ids` asks), compression; that no batch goes out while a transactional
-  request is on the wire, and that under transaction version 2 an abort goes on with a batch whose connection
-  broke until delivery.timeout.ms: `pipelined_producer` has both, and several batches of a partition in
-  flight.
+NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and
+  Metadata (but for topic ids, where `topic_ids` asks), compression; that under transaction version 2
+  an abort goes on with a batch whose connection broke until delivery.timeout.ms, and several batches
+  of a partition in flight: `pipelined_producer` has both. Kafka's order of requests and its rests are
+  there where a spec asks for them (`exact_sender`): else a batch goes before a transactional request.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients import producer_errors, producer_state, producer_timers, stagings, topic_ids
+from kipviz.clients import (
+    producer_errors,
+    producer_state,
+    producer_timers,
+    sender,
+    stagings,
+    topic_ids,
+)
 from kipviz.clients.outgoing import OutgoingBatch, without, without_unsent
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import EXPIRED, NOT_ALLOWED, ends_the_transaction
@@ -28,7 +35,6 @@ from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import (
     LAST_ADD_PARTITIONS,
     LAST_END_TXN,
-    LAST_PRODUCE,
     LAST_TXN_OFFSET_COMMIT,
     STAGING_LEVEL,
     Features,
@@ -87,7 +93,8 @@ class Producer(Part, frozen=True, dict=True):
     step. `timed_out` is the call that came back after max.block.ms and has to be made again. `group_id` is
     transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
     `network` is the producer of whose sender and connections this is one transactional id more (KIP-447,
-    a rejected alternative), "" for one that has its own.
+    a rejected alternative), "" for one that has its own. `exact_sender` says that requests go out in Kafka's
+    order, `backs_off` that the sender rests before one goes out again, and `rests` which rest it has now.
     """
 
     source: str
@@ -124,6 +131,9 @@ class Producer(Part, frozen=True, dict=True):
     votes_first: bool = False
     group_id: str = ""
     network: str = ""
+    exact_sender: bool = False
+    backs_off: bool = False
+    rests: str = ""
 
     @property
     def state_name(self) -> str:
@@ -286,30 +296,17 @@ def connected(me: Producer, features: Features) -> Producer:
 def next_request(me: Producer) -> Message | None:
     """Give what the sender puts on the wire next, or None when it has nothing to send.
 
-    A batch goes before a transactional request, and EndTxn waits until no batch is left. Below
-    transaction version 2 a batch waits until its partition is added, and partitions are added
-    before anything else but InitProducerId.
+    With Kafka's exact order a transactional request goes before a batch, and no batch goes while one
+    is on the wire; else a batch goes first, and beside it. EndTxn waits until no batch is left. Below
+    transaction version 2 a batch waits until its partition is added, and partitions are added before
+    anything else but InitProducerId. Source: Sender.runOnce, TransactionManager.nextRequest.
     """
-    if me.state is S.FATAL_ERROR:
+    if me.state is S.FATAL_ERROR or me.rests:
         return None
-    for batch in me.batches:
-        earlier = (b for b in me.batches if b.partition == batch.partition)
-        if (
-            batch.broker < 0
-            and next(earlier) is batch
-            and me.state is not S.ABORTABLE_ERROR
-            and (me.implicit or batch.partition in me.partitions)
-        ):
-            return Produce(
-                me.transactional_id,
-                batch.partition,
-                me.producer_id,
-                me.producer_epoch,
-                batch.base_sequence,
-                batch.records,
-                13 if me.implicit else LAST_PRODUCE,
-            )
-    return next_transactional(me)
+    if not me.exact_sender:
+        return sender.next_batch(me) or next_transactional(me)
+    request = next_transactional(me)
+    return request if request is not None or me.on_wire is not None else sender.next_batch(me)
 
 
 def next_transactional(me: Producer) -> Message | None:
@@ -443,6 +440,7 @@ def on_disconnected(me: P, broker: int) -> P:
     """Send again what was on a broken connection; the brokers recognise repeats."""
     me = me.but(batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches))
     if me.on_wire is not None and me.on_wire_broker == broker:
+        me = sender.resting(me, me.on_wire)
         me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
     return ended_locally(me if me.state is not S.ABORTING_TRANSACTION else without_unsent(me))
 
@@ -483,6 +481,8 @@ def restarted(me: Producer, life: int) -> Producer:
         topics=TopicIds(me.topics.looks_up),
         group_id=me.group_id,
         network=me.network,
+        exact_sender=me.exact_sender,
+        backs_off=me.backs_off,
     )
 
 
@@ -534,6 +534,8 @@ def _on_error(me: P, request: Message, error: Errors) -> P:
     if producer_errors.may_be_asked_again(request, error):
         if error is Errors.UNKNOWN_TOPIC_ID:
             me = me.but(topics=me.topics.but(refused=True))
+        else:
+            me = sender.resting(me, request, error)
         return me.but(queue=(request, *me.queue))
     return fail(me, request, error)
 
@@ -568,6 +570,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
         preparing=False,
+        rests="",
         error=f"{name}: {error.name}",
     )
 

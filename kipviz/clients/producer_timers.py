@@ -1,4 +1,4 @@
-"""The timers of a producer: the heartbeat of its transaction, and those of who looks topics up.
+"""The timers of a producer: its heartbeat, the rest of its sender, and those of who looks topics up.
 
 WHO: the sender thread of a producer. KIPS: KIP-1309 (draft) for a producer with
   transaction.heartbeat.interval.ms above 0; KIP-1319 for the topics. The heartbeat goes through the
@@ -12,6 +12,7 @@ from typing import Any
 
 from kipviz.clients import topic_ids
 from kipviz.clients.producer_state import ProducerState
+from kipviz.clients.sender import RESTS
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.metadata import Metadata
@@ -25,14 +26,14 @@ S = ProducerState
 
 def timers(me: Any) -> tuple[str, ...]:
     """Give the timers that are set; a heartbeat is due only while a transaction is open."""
-    looking = _looking(me)
+    looking = (*_resting(me), *_looking(me))
     waiting = any(isinstance(m, TxnHeartbeat) for m in (*me.queue, me.on_wire))
     return (INTERVAL, *looking) if _beats(me) and not waiting else looking
 
 
 def running(me: Any) -> tuple[str, ...]:
     """Give the timers whose time passes: the call that sends offsets waits across its repeats."""
-    found = _looking(me)
+    found = (*_resting(me), *_looking(me))
     sending = any(isinstance(m, TxnOffsetCommit) for m in (*me.queue, me.on_wire))
     waits = sending and _is_called(me)
     if me.topics.looks_up and waits and topic_ids.MAX_BLOCK not in found:
@@ -43,6 +44,10 @@ def running(me: Any) -> tuple[str, ...]:
 def _beats(me: Any) -> bool:
     is_open = me.transaction_started and me.state in (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
     return me.heartbeat_interval_ms > 0 and is_open
+
+
+def _resting(me: Any) -> tuple[str, ...]:
+    return (me.rests,) if me.rests else ()
 
 
 def _looking(me: Any) -> tuple[str, ...]:
@@ -57,7 +62,7 @@ def _is_called(me: Any) -> bool:
 
 
 def on_timer(me: Any, timer: str) -> Any:
-    """Say that one is alive, try again, forget topics that nobody used, or let a call come back.
+    """Say that one is alive, go on, try again, forget topics that nobody used, or let a call come back.
 
     What the call asked for goes on without it: it is sent again, and what ends the transaction waits
     behind it. Source: TransactionManager.TxnOffsetCommitHandler, whose requests go before EndTxn.
@@ -65,6 +70,8 @@ def on_timer(me: Any, timer: str) -> Any:
     if timer == INTERVAL:
         beat = TxnHeartbeat(me.transactional_id, me.producer_id, me.producer_epoch)
         return me.but(queue=(*me.queue, beat))
+    if timer in RESTS:
+        return me.but(rests="")
     if timer == topic_ids.MAX_BLOCK:
         return me.but(done=True, timed_out=SENDING)
     return me.but(topics=topic_ids.after(me.topics, timer))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kipviz.clients.sender import SHORT_REST, rest_ms
 from kipviz.cluster.spec import CLASSIC, MODERN, ClusterSpec
 from kipviz.core.values import Value
 
@@ -97,6 +98,21 @@ def gives_up(spec: ClusterSpec) -> bool:
 def gives_batches_up(spec: ClusterSpec) -> bool:
     """Say whether a batch may expire."""
     return bool(spec.budget.delivery_timeout)
+
+
+def backs_off(spec: ClusterSpec) -> bool:
+    """Say whether a producer with transactions rests before it asks again."""
+    return spec.exact_sender or pipelines(spec)
+
+
+def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:
+    """Give retry.backoff.ms, and the shorter one of whoever adds its first partitions itself."""
+    first_ms = spec.durations.retry_backoff_ms
+    if not (joins(spec) or looks_up(spec) or backs_off(spec)):
+        return ()
+    if spec.transaction_version >= 2 or not backs_off(spec):
+        return (first_ms,)
+    return (first_ms, rest_ms(SHORT_REST, first_ms))
 
 
 def pipelines(spec: ClusterSpec) -> bool:
@@ -309,7 +325,7 @@ DURATIONS: tuple[Duration, ...] = (
         "what was refused for now is asked again, offsets that are not stable yet (KIP-447) too",
         SHIPPED,
         "CommonClientConfigs; batches that are sent again grow it (KIP-580), other requests do not",
-        _of("retry_backoff_ms", lambda spec: joins(spec) or looks_up(spec) or pipelines(spec)),
+        _retry_backoff,
     ),
     Duration(
         "retry.backoff.max.ms",

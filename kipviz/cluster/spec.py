@@ -221,6 +221,9 @@ class ClusterSpec(Value, frozen=True):
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
+    `exact_sender` says that a producer sends in Kafka's order: a transactional request before a batch, and
+    alone; on a timed clock it rests for retry.backoff.ms before one goes out again. One with `max_in_flight`
+    always does so.
     """
 
     brokers: tuple[int, ...]
@@ -253,6 +256,7 @@ class ClusterSpec(Value, frozen=True):
     inter_broker_protocol: int = 1
     staging_level: int = STAGING_LEVEL
     transactional_group_id: bool = False
+    exact_sender: bool = False
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:

@@ -28,7 +28,7 @@ from kipviz.brokers.group_writes import REBALANCE, SESSION, SYNC, session_of
 from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
-from kipviz.clients import group_reading, topic_ids
+from kipviz.clients import group_reading, sender, topic_ids
 from kipviz.clients.admin import filters_of
 from kipviz.clients.application import Call
 from kipviz.clients.classic_consumer import ClassicConsumer
@@ -41,6 +41,7 @@ from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster import dispatch, retention
 from kipviz.cluster.clock import NEVER, Deadline
 from kipviz.cluster.durations import (
+    backs_off,
     beats,
     expires,
     forgets,
@@ -51,7 +52,6 @@ from kipviz.cluster.durations import (
     joins_shares,
     looks_up,
     misses_polls,
-    pipelines,
     rests,
     times_calls_out,
 )
@@ -118,7 +118,7 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
 def of_clients(spec: ClusterSpec) -> bool:
     """Say whether a client of a cluster has a timer, or gives up what it asked."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
-    late = times_calls_out(spec) or misses_polls(spec) or pipelines(spec)
+    late = times_calls_out(spec) or misses_polls(spec) or backs_off(spec)
     return told or gives_up(spec) or gives_batches_up(spec) or late
 
 
@@ -343,6 +343,8 @@ def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
     durations = spec.durations
     if isinstance(client, PipelinedProducer) and timer.startswith(BATCH_BACK_OFF):
         return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)
+    if timer in sender.RESTS:
+        return sender.rest_ms(timer, durations.retry_backoff_ms)
     if timer == group_reading.HEARTBEAT:
         if isinstance(client, Producer | TransactionSession):
             return client.heartbeat_interval_ms

@@ -372,10 +372,12 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         topics=TopicIds(looks_up=spec.look_up_topics),
         heartbeat_interval_ms=a.heartbeat_interval_ms,
         group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
+        exact_sender=spec.exact_sender,
+        backs_off=spec.clock.timed and (spec.exact_sender or a.max_in_flight > 1),
     )
     if not isinstance(made, PipelinedProducer):
         return made
-    return made.but(max_in_flight=a.max_in_flight, buffer=a.buffer, backs_off=spec.clock.timed)
+    return made.but(max_in_flight=a.max_in_flight, buffer=a.buffer)
 
 
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:

@@ -76,13 +76,31 @@ KIP = Kip(
         ),
         Row(
             "retry.backoff.ms of producers",
-            "A request that was refused goes out again after a while, a batch after a growing one.",
-            SIMPLIFIED,
+            "A request that was refused goes out again after a while, the same one each time, 20 ms for the "
+            "first AddPartitionsToTxn that is told CONCURRENT_TRANSACTIONS; meanwhile the sender sleeps.",
+            MODELLED,
+            handler="clients.sender.resting",
+            test="clients/test_sender.py::"
+            "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
+            note="on a timed clock, where a spec asks for Kafka's sender (exact_sender, max_in_flight)",
+        ),
+        Row(
+            "retry.backoff.ms of batches (KIP-580)",
+            "A batch that was refused goes out again after a while that grows up to retry.backoff.max.ms.",
+            MODELLED,
             handler="clients.pipelined_producer.back_off",
             test="cluster/test_pipelined_producers.py::"
             "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
-            note="batches on a timed clock with max_in_flight (KIP-580), without jitter; transactional "
-            "requests go out again at once, except offsets that wait for a topic's id",
+            note="on a timed clock with max_in_flight, without the jitter of 20 %",
+        ),
+        Row(
+            "The sender's order of requests",
+            "A transactional request goes before a batch, and none goes while one is on the wire.",
+            MODELLED,
+            handler="clients.producer.next_request",
+            test="checking/test_exact_sender.py::"
+            "test_what_the_usual_order_meets_in_the_small_cluster_the_exact_one_meets_too",
+            note="where a spec asks (exact_sender), and with max_in_flight; else a batch goes first and beside",
         ),
         Row(
             "EndTxnRequest",

@@ -3,6 +3,7 @@
 "lock_expiry=back_to_available"     a slot of the design
 "delivery_count_limit=2"            a limit of the brokers, or Kafka's own name for it
 "replication=stepwise"              how fine the model looks at replication
+"exact_sender=true"                 whether producers send in Kafka's exact order
 "app-1.max_records=2"               what a client is configured with
 "clock=timed"                       whether a timer has to be due before it runs out
 "consumer_session_timeout_ms=45000" how long a timer takes, or Kafka's own name for it
@@ -157,6 +158,9 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found.append(
         Setting("replication", "When do the replicas have a batch?", spec.replication, both)
     )
+    if spec.exact_sender:
+        asks = "Does a transactional request go before a batch, and alone?"
+        found.append(Setting("exact_sender", asks, _word(spec.exact_sender), YES_OR_NO))
     found += _of_clock(spec.clock)
     found += _of_durations(spec)
     for app in spec.applications:
@@ -231,6 +235,8 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         if value not in REPLICATION:
             raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
         return spec.but(replication=value), design
+    if name == "exact_sender":
+        return spec.but(exact_sender=_switch(name, value)), design
     if name in OF_DURATIONS:
         fresh = spec.durations.but(**{name: _number(name, value, 1)})
         return spec.but(durations=fresh), design

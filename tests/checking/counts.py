@@ -38,6 +38,13 @@ LARGE = (
     Space("repaired", "move_leader=1", 68_279, 221_716, 90),
     Space("finding-X26", "move_leader=1", 51_598, 170_864, 74),
 )
+# The same spaces where producers send in Kafka's exact order (`exact_sender`, DECISIONS 50).
+EXACT = (
+    Space("repaired", "", 686, 1_905, 42),
+    Space("repaired", "expire_lock=1", 3_046, 8_654, 69),
+    Space("finding-I", "", 542, 1_545, 41),
+    Space("finding-D", "expire_lock=1", 3_642, 9_646, 69),
+)
 # How many steps the shortest counterexamples have.
 STUCK_AFTER = 21
 BROKEN_AFTER = 31
