@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from kipviz.checking.faults import Faults
 from kipviz.checking.task import BUSY
+from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import ClusterAction, Deliver, DeliverLate, Step
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
@@ -119,9 +120,10 @@ def name_of(world: World, action: ClusterAction) -> str:
     A label alone does not: "app-1 goes on" says nothing of where its program stands.
     """
     if isinstance(action, Step) and action.application in world.applications:
-        app = world.applications[action.application]
+        app = seen_by(world.applications[action.application], action.thread)
         call = app.program[app.line].call.value
-        return f"{app.name}: {call}() {'returns' if app.waiting else 'is called'}"
+        who = f"{action.thread} of {app.name}" if action.thread else app.name
+        return f"{who}: {call}() {'returns' if app.waiting else 'is called'}"
     return label(world, action)
 
 

@@ -147,7 +147,7 @@ def seeded(
             for moment in moments(task, model):
                 world, steps = moment.outcome.world, moment.step
                 tally = _DECIDED.observe(tally, moment.action, moment.outcome)
-            how = CUT if steps == task.steps_max and not _is_over(model, world) else ""
+            how = CUT if steps == task.steps_max and not is_over(model, world) else ""
         except Exception as error:
             if not steps:
                 raise
@@ -231,14 +231,14 @@ class _Finals(Search):
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Keep a final state; breadth first, so that the first one of an outcome is a nearest."""
-        if _is_over(self.model, world):
+        if is_over(self.model, world):
             ended = _ended(world, states[0])
             count, first = self.finals.get(ended, (0, number))
             self.finals[ended] = (count + 1, first)
         super().note(number, world, states, depth)
 
 
-def _is_over(model: Model, world: World) -> bool:
+def is_over(model: Model, world: World) -> bool:
     """Say whether only timers and accidents could go on, or lookups that find nothing new."""
     enabled = model.enabled(world)
     if any(action.KIND in BUSY for action in enabled):

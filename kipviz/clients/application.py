@@ -1,6 +1,6 @@
 """The application: the reader's own loop, a line at a time, and the clients that it uses.
 
-WHO: a process with one application thread, one producer and one consumer of either kind, and
+WHO: a process with one application thread (or several: `kipviz.clients.workers`), one producer and one consumer of either kind, and
   whatever other clients its story needs.
 WHERE IN KAFKA: nowhere; it is the code around the clients (KIP-1289 "Pseudo code").
 DURABILITY: none. A crash ends the process; the next one starts at the first line with the same
@@ -26,6 +26,9 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgeType
+
+# Why a thread that nobody has started is in no line, and why one is that is through.
+IDLE, THROUGH = "it has not been started", "it ran to its last line"
 
 
 class Call(StrEnum):
@@ -80,6 +83,8 @@ class Call(StrEnum):
     DELETE_CONSUMER_GROUPS = "deleteConsumerGroups"
     DELETE_CONSUMER_GROUP_OFFSETS = "deleteConsumerGroupOffsets"
     REMOVE_MEMBERS = "removeMembersFromConsumerGroup"
+    SUBMIT = "executor.submit"
+    GET = "future.get"
 
 
 class Line(Value, frozen=True, cache_hash=True):
@@ -105,8 +110,27 @@ class Line(Value, frozen=True, cache_hash=True):
     metadata: bool = True
 
 
+class Worker(Value, frozen=True):
+    """A further application thread of a process: where its part of the program begins, and its place in it.
+
+    `ended` says why it is in no line, `gate` as for a process.
+    """
+
+    name: str
+    first: int
+    line: int = 0
+    waiting: bool = False
+    records: tuple[FetchedRecord, ...] = ()
+    ended: str = IDLE
+    gate: str = ""
+
+
 class Application(Part, frozen=True, dict=True):
-    """A process: its program, its place in it, and its clients; `others` by their names."""
+    """A process: its program, its place in it, and its clients; `others` by their names.
+
+    `workers` are its further application threads, which have the same program, each from a line of its
+    own on. `gate` says that its thread stands between a look at a session and the call itself.
+    """
 
     name: str
     program: tuple[Line, ...]
@@ -120,6 +144,8 @@ class Application(Part, frozen=True, dict=True):
     records: tuple[FetchedRecord, ...] = ()
     ended: str = ""
     others: Table[str, Client] = Table.of()
+    gate: str = ""
+    workers: tuple[Worker, ...] = ()
 
     @property
     def clients(self) -> tuple[Client, ...]:
@@ -151,7 +177,8 @@ class Application(Part, frozen=True, dict=True):
     def changing(self) -> tuple[object, ...]:
         """Give what a step can change in it: not its program, nor its names."""
         place = (self.life, self.alive, self.line, self.waiting, self.records, self.ended)
-        return (*place, self.producer, self.consumer, *self.others.values())
+        threads = (self.gate, *self.workers) if self.workers else ()
+        return (*place, self.producer, self.consumer, *self.others.values(), *threads)
 
 
 def crashed(me: Application) -> Application:
@@ -184,4 +211,5 @@ def restarted(me: Application) -> Application:
         kinds.restarted(me.consumer, life),
         life=life,
         others=Table.of({name: kinds.restarted(c, life) for name, c in me.others.items()}),
+        workers=tuple(Worker(w.name, w.first) for w in me.workers),
     )

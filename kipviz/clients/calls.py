@@ -15,7 +15,7 @@ from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
-from kipviz.clients import session_calls, share_holding, stagings
+from kipviz.clients import session_calls, share_holding, stagings, workers
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.admin import Admin
@@ -138,8 +138,17 @@ def _flush(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(plain.flush(producer))
 
 
+def _reader(me: Application) -> Consumer | MemberConsumer | ShareConsumer:
+    """Give the consumer that read what a thread has in hand: a further thread may have its own."""
+    if not me.workers:
+        return me.consumer
+    read = me.records[-1].partition
+    own = (c for c in me.others.values() if isinstance(c, Consumer) and c.partition == read)
+    return next(own, me.consumer)
+
+
 def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
-    consumer = me.consumer
+    consumer = _reader(me)
     offsets: tuple[GroupOffset, ...]
     if line.target == EVERY_PARTITION and isinstance(consumer, MemberConsumer):
         offsets = tuple(GroupOffset(p, at) for p, at in consumer.positions.items())
@@ -236,7 +245,8 @@ def _commit_transaction(me: Application, line: Line, rules: ClientRules) -> Appl
 
 def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
     if isinstance(me.consumer, Consumer):
-        me = me.but(consumer=regular.forget_position(me.consumer))
+        for each in (c for c in me.clients if isinstance(c, Consumer)):
+            me = me.with_client(regular.forget_position(each))
     if isinstance(me.consumer, GroupConsumer):
         me = me.but(consumer=member.forget_positions(me.consumer))
     if isinstance(me.consumer, ClassicConsumer):
@@ -502,6 +512,9 @@ CALLS: dict[Call, Calling] = {
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
     C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),
+    # Of the language, not of a client: they are listed with those that need no producer's state.
+    C.SUBMIT: Calling(CONSUMER, workers.submit),
+    C.GET: Calling(CONSUMER, workers.get),
     C.DATABASE_INSERT: Calling(databases.NAME, _insert),
     C.DATABASE_VOTE: Calling(databases.NAME, _vote),
     C.DATABASE_COMMIT: Calling(databases.NAME, _database_commit),

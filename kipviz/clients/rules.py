@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import TypeAlias
 
 from kipviz.core.table import Table
@@ -15,6 +16,15 @@ Sequences: TypeAlias = Table[str, int]
 
 # A member's id and its epoch, or the generation.
 Member: TypeAlias = tuple[str, int]
+
+
+class Entry(StrEnum):
+    """What a thread's call on a session finds: it goes in, waits, goes in later, or is not let in."""
+
+    ENTERS = "enters"
+    WAITS = "waits"
+    LOOKS = "looks"
+    REFUSED = "is refused"
 
 
 class ClientRules(Value, frozen=True):
@@ -62,6 +72,10 @@ class ClientRules(Value, frozen=True):
 
     session_close: Callable[[bool], bool]
     """Does close() of a session abort what is open: (was it resumed)? (KIP-1310 2.1; Sender.run.)"""
+
+    session_threads: Callable[[bool, bool], Entry]
+    """What does a call of one thread find: (is another thread in a call of the session, is it the
+    send() of a bound producer)? (KIP-1310 2.1 "thread-safe".)"""
 
     staging_starts: Callable[[], bool]
     """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kipviz.clients import binding, external_database, group_identity, share_member, staged_records
+from kipviz.clients import (
+    binding,
+    external_database,
+    group_identity,
+    session_threads,
+    share_member,
+    staged_records,
+    workers,
+)
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
-from kipviz.clients.application import Application, Call, Line, databases_changed
+from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import Client, MemberConsumer
@@ -19,7 +27,7 @@ from kipviz.clients.pipelined_producer import PipelinedProducer, send_timed_out
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import topic_ids_given_up
-from kipviz.clients.rules import ClientRules
+from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.session_calls import why_no_resume
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import NAME, ShareMember
@@ -40,6 +48,8 @@ FORGOTTEN = Call.SEND_OFFSETS
 # Whose calls they are, as far as they time out here.
 TIMING_OUT = (Producer, PipelinedProducer)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
+# What no catch block for a KafkaException catches.
+NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification")
 # A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
 THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
 
@@ -51,7 +61,7 @@ def why_no_step(me: Application) -> str | None:
     if me.ended:
         return f"the program of {me.name} has ended: {me.ended}"
     if not me.waiting:
-        return staged_records.why_it_waits(me)
+        return session_threads.why_it_waits(me) or staged_records.why_it_waits(me)
     line = me.program[me.line]
     client = client_of(me, line)
     if client.done:
@@ -127,18 +137,36 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     again = _awaited_again(me, line)
     if again is not None:
         return again, (started,)
-    raised = _raised_on_entry(me, line)
+    if me.gate == session_threads.LOOKED:
+        return _called(me.but(gate=""), line, rules, ())
+    found = session_threads.entry(me, line, rules)
+    if found is Entry.WAITS:
+        return me.but(gate=session_threads.PARKED), ()
+    if found is Entry.REFUSED:
+        return _leave(me, line, session_threads.refused(me, line), (started,))
+    if me.gate:
+        me = me.but(gate="")
+    raised = _raised_on_entry(me, line) or workers.why_not_now(me, line)
     illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line, rules)
     illegal = illegal or staged_records.why_no_poll(me, line, rules)
     if raised or illegal:
         return _leave(me, line, raised or illegal, (started,))
+    if found is Entry.LOOKS:
+        return me.but(gate=session_threads.LOOKED), (started,)
+    return _called(me, line, rules, (started,))
+
+
+def _called(
+    me: Application, line: Line, rules: ClientRules, started: tuple[Event, ...]
+) -> tuple[Application, tuple[Event, ...]]:
+    """Make a call that nothing is against, and come back from it at once if it does not block."""
     calling = CALLS[line.call]
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
     if waits or _waits_for_room(client_of(me, line)):
-        return me.but(waiting=True), (started, *told)
-    return _leave(me, line, "", (started, *told, *databases_changed(before, me)))
+        return me.but(waiting=True), (*started, *told)
+    return _leave(me, line, "", (*started, *told, *databases_changed(before, me)))
 
 
 def _raised_on_entry(me: Application, line: Line) -> str:
@@ -249,10 +277,10 @@ def _leave(
     """Go to the next line, to the catch block, or end the program."""
     returned = _returned(me.name, me.line, line.call.value, raised)
     me = me.but(waiting=False)
-    fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith("IllegalState")
+    fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith(NO_KAFKA_EXCEPTIONS)
     if raised and (line.on_error < 0 or (fatal and not _goes_on_elsewhere(me, line))):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1
     if nxt >= len(me.program):
-        me = me.but(ended="it ran to its last line")
+        me = me.but(ended=THROUGH)
     return me.but(line=min(nxt, len(me.program) - 1)), (*events, returned)

@@ -12,10 +12,14 @@ from kipviz.core.model import Action
 
 
 class Step(Action, frozen=True):
-    """The application thread goes on: it enters a line or comes back from a call."""
+    """The application thread goes on: it enters a line or comes back from a call.
+
+    `thread` names a further thread of the process, "" is the one that every process has.
+    """
 
     KIND: ClassVar[str] = "application"
     application: str
+    thread: str = ""
 
 
 class Send(Action, frozen=True):

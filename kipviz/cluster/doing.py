@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
-from kipviz.clients import application, binding, external_database, kinds, thread
+from kipviz.clients import application, binding, external_database, kinds, thread, workers
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
@@ -52,9 +52,10 @@ from kipviz.messages.releases import knows, spoken
 
 
 def _step(turn: Turn, a: Step) -> None:
-    app, events = thread.step(turn.applications[a.application], turn.client_rules)
+    app = workers.seen_by(turn.applications[a.application], a.thread)
+    app, events = thread.step(app, turn.client_rules)
     turn.events += events
-    turn.settle(app)
+    turn.settle(workers.seen_by(app, a.thread))
     _show_others(turn, a.application)
 
 

@@ -54,8 +54,8 @@ from kipviz.messages.message import Message
 def label(world: World, action: ClusterAction) -> str:
     """Name an action in a world: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
     match action:
-        case Step(application=name):
-            return f"{name} goes on"
+        case Step(application=name, thread=thread):
+            return f"{thread} of {name} goes on" if thread else f"{name} goes on"
         case Send(source=source):
             request = _to_send(world, source)
             return f"{source} sends {type(request).__name__ if request else 'nothing'}"

@@ -20,6 +20,7 @@ from kipviz.clients.kinds import awaits_poll, expiring, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step, why_no_time_out
+from kipviz.clients.workers import seen_by
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -317,6 +318,11 @@ class ClusterModel:
         found: list[ClusterAction] = []
         if why_no_step(app) is None:
             found.append(_next_line(app.name))
+        found += [
+            Step(app.name, worker.name)
+            for worker in app.workers
+            if why_no_step(seen_by(app, worker.name)) is None
+        ]
         for client in app.clients if app.alive else ():
             request = next_request(client)
             if request is not None and dispatch.destination(request, image) != NOBODY:

@@ -21,6 +21,7 @@ from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
+from kipviz.cluster.threads import ThreadSpec, why_no_threads
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.releases import NAMES, release
@@ -154,7 +155,8 @@ class ApplicationSpec(Value, frozen=True):
     `auto_offset_reset` is what the consumer of a regular group does without a
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
     `assignors` are the partition.assignment.strategy of a consumer of the classic protocol,
-    `later_assignors` those with which its process is started the next times (rolling bounces).
+    `later_assignors` those with which its process is started the next times (rolling bounces). `threads` are
+    further application threads of the process.
     """
 
     name: str
@@ -192,6 +194,7 @@ class ApplicationSpec(Value, frozen=True):
     auto_offset_reset: str = ""
     assignors: tuple[str, ...] = (RANGE,)
     later_assignors: tuple[tuple[str, ...], ...] = ()
+    threads: tuple[ThreadSpec, ...] = ()
 
 
 class Remade(Value, frozen=True):
@@ -455,7 +458,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     if wrong or (application.gathers and (application.explicit or not application.further_sources)):
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     _check_membership(spec, application)
-    wrong = why_no_such_producer(application)
+    wrong = why_no_such_producer(application) or why_no_threads(spec, application)
     if wrong:
         raise BadSpec(wrong)
     if not application.program:

@@ -11,6 +11,7 @@ from kipviz.clients.kinds import Client, MemberConsumer, expiring, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step, why_no_time_out
+from kipviz.clients.workers import seen_by
 from kipviz.cluster import deadlines, dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -88,7 +89,11 @@ def is_cut(world: World, source: str, broker: int) -> bool:
 
 def _no_step(model: Knows, world: World, a: Step) -> str | None:
     app = world.applications.get(a.application)
-    return f"there is no application {a.application}" if app is None else why_no_step(app)
+    if app is None:
+        return f"there is no application {a.application}"
+    if a.thread and a.thread not in (w.name for w in app.workers):
+        return f"{a.application} has no thread {a.thread}"
+    return why_no_step(seen_by(app, a.thread))
 
 
 def _running(world: World, source: str) -> Client | str:

@@ -21,7 +21,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import admin as administering
 from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
-from kipviz.clients.application import Application
+from kipviz.clients.application import Application, Worker
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import NAME as DATABASE
@@ -37,7 +37,7 @@ from kipviz.clients.share_member import ShareMember
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
-from kipviz.cluster.session_config import SESSION
+from kipviz.cluster.session_config import SESSION, SessionSpec
 from kipviz.cluster.spec import (
     CLASSIC,
     ApplicationSpec,
@@ -313,7 +313,8 @@ def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) 
             found.append((home, record))
     if not a.share:
         home = f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}"
-        found.append((home, MemberRecord(a.group_id, a.member_id, FIRST_EPOCH)))
+        ids = (a.member_id, *(t.member_id for t in a.threads if t.consumer))
+        found += [(home, MemberRecord(a.group_id, each, FIRST_EPOCH)) for each in ids]
     for home, member in found:
         end = logs[home].end_offset
         batch = Batch(end, (member,), base_sequence=COORDINATOR_SEQUENCE)
@@ -430,20 +431,40 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     if a.database:
         place = a.transactional_id if a.shares else ""
         others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}", shared=a.shares, place=place)
-    if a.session is None:
-        return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))
+    for thread in a.threads:
+        if thread.consumer and isinstance(consumer, Consumer):
+            others[thread.consumer] = consumer.but(
+                source=f"{a.name}/{thread.consumer}",
+                member_id=thread.member_id,
+                partition=thread.source,
+            )
+    made = Application(
+        a.name,
+        a.program,
+        a.output,
+        producer,
+        consumer,
+        others=Table.of(others),
+        workers=tuple(Worker(t.name, t.first) for t in a.threads),
+    )
+    return made if a.session is None else _with_session(made, a, a.session)
+
+
+def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -> Application:
+    """Give a process a session, and the producers that are bound to it."""
+    producer, others = made.producer, dict(made.others.items())
     others[SESSION] = TransactionSession(
         f"{a.name}/{SESSION}",
         a.transactional_id,
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
-        heartbeat_interval_ms=a.session.heartbeat_interval_ms,
-        session_timeout_ms=a.session.session_timeout_ms,
+        heartbeat_interval_ms=session.heartbeat_interval_ms,
+        session_timeout_ms=session.session_timeout_ms,
     )
-    for name in a.session.producers:
+    for name in session.producers:
         bound = producer.but(source=f"{a.name}/{name}", session=SESSION)
         if name == "producer":
             producer = bound
         else:
             others[name] = bound
-    return Application(a.name, a.program, a.output, producer, consumer, others=Table.of(others))
+    return made.but(producer=producer, others=Table.of(others))

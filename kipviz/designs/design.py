@@ -9,6 +9,7 @@ from kipviz.clients.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.session_config import SESSION
 from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.threads import THREADS
 from kipviz.core.values import Value
 from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
 from kipviz.designs.liveness_options import HEARTBEATS
@@ -115,6 +116,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     """Say whether a slot's question can come up in a cluster at all."""
     if slot.only_with == SESSION:
         return any(a.session is not None for a in spec.applications)
+    if slot.only_with == THREADS:
+        return any(a.session is not None and a.threads for a in spec.applications)
     if slot.only_with == RESETS:
         return any(line.call in RESETTING for a in spec.applications for line in a.program)
     if slot.only_with == PREPARED:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kipviz.clients.rules import Entry
 from kipviz.cluster.session_config import SESSION
+from kipviz.cluster.threads import THREADS
 from kipviz.core.table import Table
 from kipviz.designs.slot import DRAFT, OURS, Option, Slot
 
@@ -166,6 +168,29 @@ def aborts_whatever_is_open(resumed: bool) -> bool:
 def leaves_it_open(resumed: bool) -> bool:
     """Nothing: the object ends, and the transaction waits for its time-out."""
     return False
+
+
+# -- session_threads: what does a call find while another thread is in one? ------------------------
+
+
+def one_lock_for_all(busy: bool, sends: bool) -> Entry:
+    """Its turn: a call looks and acts at once, in the session and in its producers; waiting holds no lock."""
+    return Entry.ENTERS
+
+
+def a_lock_in_the_session(busy: bool, sends: bool) -> Entry:
+    """Its turn in the session; a producer's send() looks at the session's state and appends afterwards."""
+    return Entry.LOOKS if sends else Entry.ENTERS
+
+
+def held_until_it_returns(busy: bool, sends: bool) -> Entry:
+    """It waits at the door until the other thread's call has returned."""
+    return Entry.WAITS if busy else Entry.ENTERS
+
+
+def one_thread_at_a_time(busy: bool, sends: bool) -> Entry:
+    """ConcurrentModificationException, as of a KafkaConsumer."""
+    return Entry.REFUSED if busy else Entry.ENTERS
 
 
 SESSION_SLOTS: tuple[Slot, ...] = (
@@ -344,6 +369,24 @@ SESSION_SLOTS: tuple[Slot, ...] = (
         ),
         SESSION,
     ),
+    Slot(
+        "session_threads",
+        "What does a thread's call on a session find while another thread is in one?",
+        "KIP-1310",
+        False,
+        (
+            Option("one_lock_for_all", one_lock_for_all, OURS, "TransactionManager, synchronized"),
+            Option(
+                "a_lock_in_the_session",
+                a_lock_in_the_session,
+                DRAFT,
+                "KIP-1310 2.1 'thread-safe'; 3.2 has the producer's batches in another object",
+            ),
+            Option("held_until_it_returns", held_until_it_returns, OURS, "2.1, a monitor"),
+            Option("one_thread_at_a_time", one_thread_at_a_time, OURS, "KafkaConsumer.acquire"),
+        ),
+        THREADS,
+    ),
 )
 
 # What the page says, or does if nothing is added to it: for every slot its option of the draft.
@@ -377,5 +420,17 @@ SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "repaired, but several producers may be bound to a session",
         "Each producer counts its own records, from 0.",
         {"session_producers": "any_number_of_producers", "session_sequences": "counted_apart"},
+    ),
+    (
+        "kip-1310-look-first",
+        "repaired, but the lock is in the session alone",
+        "A bound producer's send() looks at the session's state, and appends its record later.",
+        {"session_threads": "a_lock_in_the_session"},
+    ),
+    (
+        "kip-1310-one-thread",
+        "repaired, but one thread at a time may be in a session",
+        "A call while another thread's is under way throws, as of a KafkaConsumer.",
+        {"session_threads": "one_thread_at_a_time"},
     ),
 )

@@ -9,7 +9,10 @@ BINDING = "clients.binding"
 PAGE = "50-kip-1310"
 # Two stores, versions below 2, close() and configurations.
 SECOND_PAGE = "55-kip-1309-and-two-stores"
+# Threads, and what a producer's constructor and accessor give.
+THIRD_PAGE = "52-kip-1310-threads"
 TESTS = "clients/test_transaction_session.py"
+THREADS = "clients/test_workers.py"
 SHARE = "kip-1310-share-session"
 
 API = (
@@ -117,8 +120,32 @@ API = (
     Row(
         "2.1 thread-safe",
         "Calls of several threads of one process on one session.",
-        OPEN,
-        note="a process has one application thread here; the page does not say what a race of calls does",
+        MODELLED,
+        "clients.session_threads.entry",
+        "kip-1310-two-threads-wait",
+        f"{THREADS}::test_what_a_call_finds_while_another_thread_is_in_one",
+        page=THIRD_PAGE,
+        note="the page has the word alone: four readings are a slot (session_threads)",
+    ),
+    Row(
+        "2.1 thread-safe, and a transaction of several calls",
+        "A commit falls between two calls of another thread: in every reading the record comes again.",
+        MODELLED,
+        "clients.workers.seen_by",
+        "kip-1310-two-threads",
+        f"{THREADS}::test_how_every_interleaving_of_two_threads_ends_in_each_reading",
+        page=THIRD_PAGE,
+        note="our inference: the application has to wait for its threads",
+    ),
+    Row(
+        "2.1 thread-safe, and 3.2 state and batches in two objects",
+        "A send() that has looked appends its record behind the end of the transaction.",
+        MODELLED,
+        "clients.session_threads.entry",
+        "kip-1310-late-thread",
+        f"{THREADS}::test_a_lock_in_the_session_alone_lets_a_record_in_behind_an_abort",
+        page=THIRD_PAGE,
+        note="our inference: if the lock is in the session alone",
     ),
     Row(
         "2.2 No new wire protocol RPCs",

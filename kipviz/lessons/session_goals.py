@@ -9,7 +9,7 @@ from kipviz.brokers import transaction_liveness
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.cluster.actions import RunOut
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent
+from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
 
@@ -52,8 +52,14 @@ def _silence(moment: Any) -> bool:
     )
 
 
+def _call_threw(moment: Any) -> bool:
+    """A call of an application has just thrown."""
+    return any(isinstance(event, CallReturned) and event.raised for event in moment.events)
+
+
 SESSION_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "batch refused": _batch_refused,
     "row without output": _row_without_output,
     "silence": _silence,
+    "call threw": _call_threw,
 }

@@ -54,6 +54,7 @@ from kipviz.scenarios.stories import (
     kip_1310,
     kip_1310_open,
     kip_1310_partitions,
+    kip_1310_threads,
     kip_1310_two_phase,
     kip_1319,
     late_polls,
@@ -126,6 +127,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1310_open.STORIES,
     *kip_1310_partitions.STORIES,
     *kip_1310_two_phase.STORIES,
+    *kip_1310_threads.STORIES,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.studies import sessions
+from kipviz.studies import session_threads, sessions
 from kipviz.studies.study import Rival, Study
 
 ATOMIC = "atomic"
@@ -122,6 +122,17 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "With an identity for each consumer the ids grow with the consumers, whatever the number of "
         "partitions. That members come and go is not in the table.",
         counting=sessions.identities,
+    ),
+    Study(
+        "threads",
+        "What may two threads of a process do with one session?",
+        "KIP-1310 2.1 'thread-safe', 3.2; TransactionManager (synchronized), KafkaConsumer.acquire",
+        "No reading of 'thread-safe' keeps a commit from falling between send() and "
+        "sendOffsetsToTransaction() of another thread: the output is there, its offset is not, and the record "
+        "comes again. If the first thread waits for the worker, every reading keeps every promise, but one "
+        "thread at a time throws work away. A lock in the session alone lets a send() that has looked append "
+        "its record after the end of the transaction that it has seen.",
+        counting=session_threads.table,
     ),
     Study(
         "B33",

@@ -8,6 +8,7 @@ import msgspec
 
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -120,7 +121,7 @@ def _sub(world: World, action: ClusterAction) -> str:
             who = f"B{action.broker} → {action.source}"
         return f"{who} · {summary(message)}" if message else who
     if isinstance(action, Step):
-        app = world.applications[action.application]
+        app = seen_by(world.applications[action.application], action.thread)
         return app.program[app.line].text
     if isinstance(action, CrashBroker):
         led = [p for p, held in world.image.leaders.items() if held.leader == action.broker]

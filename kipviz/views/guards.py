@@ -27,6 +27,7 @@ from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -97,9 +98,8 @@ def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, 
 
 def _clause(before: World, action: ClusterAction) -> Clause:
     if isinstance(action, Step) and action.application in before.applications:
-        app = before.applications[action.application]
-        line = app.program[app.line]
-        share = isinstance(app.consumer, ShareConsumer)
+        app = seen_by(before.applications[action.application], action.thread)
+        line, share = app.program[app.line], isinstance(app.consumer, ShareConsumer)
         session = client_of(app, line) is app.session
         return clause_of_call(line.call.value, share=share, session=session)
     if isinstance(action, RunOut):
@@ -107,8 +107,7 @@ def _clause(before: World, action: ClusterAction) -> Clause:
     if not isinstance(action, Deliver | DeliverLate):
         return clause_of(type(action).__name__)
     name = type(on_wire(before, action)).__name__
-    request = name.removesuffix("Response")
-    clause = clause_of(request)
+    clause = clause_of(request := name.removesuffix("Response"))
     if name == request:
         return clause
     return clause.but(rule=f"answer of {clause.rule}", kafka=TAKEN_BY[request])
@@ -117,8 +116,9 @@ def _clause(before: World, action: ClusterAction) -> Clause:
 def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
     """Give the names and values that a step looks at, in the order in which its rule does."""
     match action:
-        case Step(application=name):
-            return tuple(_call(world.applications[name])) if name in world.applications else ()
+        case Step(name, thread):
+            known = world.applications.get(name)
+            return () if known is None else tuple(_call(seen_by(known, thread)))
         case TimeOutCall(application=name):
             yet = str(world.budget.max_block)
             return (*_call(world.applications[name]), ("calls that may time out yet", yet))

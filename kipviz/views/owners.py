@@ -14,6 +14,7 @@ from kipviz.clients.group_consumer import MemberState
 from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.workers import seen_by
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -41,15 +42,17 @@ class Owned(Value, frozen=True):
 
 
 def program(app: Application) -> Card:
-    """Give the lines of a program, the one that runs lit."""
+    """Give the lines of a program, the ones that its threads are in lit."""
     card: Card = {}
+    threads = (app, *(seen_by(app, w.name) for w in app.workers))
+    places = {t.line: t.waiting for t in threads if t.alive and not t.ended}
     for count, line in enumerate(app.program):
-        current = app.alive and not app.ended and count == app.line
+        current = count in places
         card[f"line {count}"] = {
             "line": count + 1,
             "text": line.text,
             "current": current,
-            "waiting": current and app.waiting,
+            "waiting": places.get(count, False),
         }
     return card
 
@@ -152,19 +155,27 @@ def _database(app: Application) -> list[Fact]:
     return found
 
 
+def _doing(app: Application) -> str:
+    """Say where an application thread is."""
+    line = app.program[app.line]
+    if app.ended:
+        return f"ended: {app.ended}"
+    if app.waiting:
+        return f"waits in {line.call.value}()"
+    return f"line {app.line + 1}: {line.call.value}(){f', {app.gate}' if app.gate else ''}"
+
+
 def of_application(app: Application, connections: Connections) -> Card:
     """Give a process's objects, threads and connections, each under what owns it."""
     if not app.alive:
         return _tree([Owned(0, 0, "process", "down: its objects and connections are gone", "gone")])
-    line = app.program[app.line]
-    doing = f"line {app.line + 1}: {line.call.value}()"
-    if app.ended:
-        doing = f"ended: {app.ended}"
-    elif app.waiting:
-        doing = f"waits in {line.call.value}()"
     top = [
         Owned(0, 0, "process", f"running, life {app.life}"),
-        Owned(100, 1, "application thread", doing),
+        Owned(100, 1, "application thread", _doing(app)),
+        *(
+            Owned(101 + count, 1, f"thread {w.name}", _doing(seen_by(app, w.name)))
+            for count, w in enumerate(app.workers)
+        ),
     ]
     operator = app.others.get(admin.NAME)
     if isinstance(operator, Admin):

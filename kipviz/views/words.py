@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clients.application import Application, Call
+from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -137,8 +138,8 @@ def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Wor
 def title(world: World, action: ClusterAction) -> str:
     """Give a few words for an action: what a lane and a button have room for."""
     match action:
-        case Step(application=name) if name in world.applications:
-            app = world.applications[name]
+        case Step(application=name, thread=thread) if name in world.applications:
+            app = seen_by(world.applications[name], thread)
             call = app.program[app.line].call.value
             return f"{call}() returns" if app.waiting else f"{call}()"
         case Send(source=source):
@@ -196,8 +197,8 @@ def _short(value: Any) -> str:
 
 def _opening(before: World, action: ClusterAction) -> str:
     match action:
-        case Step(application=name):
-            return _application(before, name)
+        case Step():
+            return _application(before, action)
         case Send(source=source):
             sending = label(before, action).rpartition(" ")[2]
             return f"The network thread of {source} puts {sending} on the wire."
@@ -310,8 +311,9 @@ def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
             return f"{one} and {other} can talk again."
 
 
-def _application(before: World, name: str) -> str:
-    app = before.applications[name]
+def _application(before: World, action: Step) -> str:
+    app = seen_by(before.applications[action.application], action.thread)
+    name = f"{action.thread} of {app.name}" if action.thread else app.name
     call = app.program[app.line].call.value
     if app.waiting:
         return f"{call}() comes back to {name}."

@@ -57,8 +57,9 @@ BROKEN: tuple[Breaks, ...] = (
     Breaks("kip-1310-unaware", "kip-1310-unsent-batch", "", "atomic"),
     Breaks("kip-1310-lazy-epoch", "kip-1310-next-epoch", "", "atomic"),
     Breaks("kip-1310-many-senders", "kip-1310-silent-loss", "", "atomic"),
+    Breaks("kip-1310-look-first", "kip-1310-late-thread", "", "atomic"),
 )
-# Of these no break is known; what the four drafts among them cost is work, no promise.
+# Of these no break is known; what the five drafts among them cost is work, no promise.
 SOUND = (
     "kafka",
     "kip-939",
@@ -67,6 +68,7 @@ SOUND = (
     "kip-447-group-id",
     "kip-447-init-consumer",
     "kip-1310-counting-on",
+    "kip-1310-one-thread",
 )
 
 

@@ -20,6 +20,7 @@ MISUSED = (
     "kip-447-two-bounces",  # before its second bounce nobody says which member it is
     "kip-848-no-listener",
     "kip-447-offsets-beside",
+    "kip-1310-two-threads",  # one thread commits and does not ask what the other one is doing
     "kip-211-forgotten",  # a group that was away for a week begins again
 )
 

@@ -47,6 +47,7 @@ OF_OTHER_DRAFTS: dict[str, set[str]] = {
     "B17": {"atomic"},
     "B18": {"atomic"},
     "B19": {"atomic", "stays in its transaction"},
+    "KIP-1310": {"atomic"},
     "KIP-1309": {"one outcome", "stores agree", "prepared has one outcome"},
 }
 # What KIP-890 was made for: part 2 where an epoch lasts for many transactions, part 1 where nobody

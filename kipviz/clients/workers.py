@@ -1,0 +1,69 @@
+"""Further application threads of a process: they call the same clients, and their steps interleave.
+
+WHO: a client process with an executor. WHERE IN KAFKA: nowhere; KafkaProducer is thread-safe, KafkaConsumer and
+  KafkaShareConsumer are not, so a thread that reads has a consumer of its own.
+STATUS: what threads may do with one session is a word of a draft: `kipviz.clients.session_threads`.
+NOT MODELLED: a call of theirs that times out; two calls that wait for one client at the same time come
+  back together, when the later one has its result.
+
+A thread sees the process as if it were the only one: `seen_by` puts its place where that of the first
+thread is, and the same function puts it back.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import IDLE, THROUGH, Application, Call, Line, Worker
+from kipviz.clients.rules import ClientRules
+
+
+def seen_by(me: Application, thread: str) -> Application:
+    """Give the process with the places of its first thread and of this one exchanged; "" is the first."""
+    if not thread:
+        return me
+    mine = worker(me, thread)
+    theirs = mine.but(
+        line=me.line, waiting=me.waiting, records=me.records, ended=me.ended, gate=me.gate
+    )
+    return me.but(
+        line=mine.line,
+        waiting=mine.waiting,
+        records=mine.records,
+        ended=mine.ended,
+        gate=mine.gate,
+        workers=tuple(theirs if w is mine else w for w in me.workers),
+    )
+
+
+def worker(me: Application, name: str) -> Worker:
+    """Give a further thread of a process by its name."""
+    return next(w for w in me.workers if w.name == name)
+
+
+def submit(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Start a thread at its first line, with the records that this one has in hand."""
+    before = worker(me, line.target)
+    started = Worker(before.name, before.first, before.first, records=me.records, ended="")
+    return me.but(workers=tuple(started if w is before else w for w in me.workers))
+
+
+def get(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Have what a thread came to: it was waited for, and what it threw is thrown again."""
+    return me
+
+
+def why_it_waits(me: Application) -> str | None:
+    """Say for which other thread one waits, or None."""
+    line = me.program[me.line]
+    if line.call is not Call.GET or worker(me, line.target).ended:
+        return None
+    return f"future.get() of {me.name} waits for {line.target}"
+
+
+def why_not_now(me: Application, line: Line) -> str:
+    """Give the exception of a call that is about another thread, or nothing."""
+    if line.call not in (Call.SUBMIT, Call.GET):
+        return ""
+    ended = worker(me, line.target).ended
+    if line.call is Call.SUBMIT:
+        return "" if ended else f"RejectedExecutionException: {line.target} is at work"
+    return "" if ended in (IDLE, THROUGH) else f"ExecutionException: {ended}"

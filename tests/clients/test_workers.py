@@ -1,0 +1,218 @@
+"""Further application threads of a process, and what they find at its session."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kipviz.checking.explore import Search
+from kipviz.checking.found import Bounds
+from kipviz.clients import session_threads, workers
+from kipviz.clients.application import IDLE, THROUGH, Call
+from kipviz.clients.rules import Entry
+from kipviz.clients.thread import step, why_no_step
+from kipviz.cluster.actions import CrashClient, StartClient, Step
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.threads import ThreadSpec
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import CallReturned
+from kipviz.scenarios import thread_programs as programs
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.studies.library import study
+from kipviz.studies.study import answer
+from tests.scenarios.story import nodes, played
+
+THREADS, AWAITED, LATE = (
+    "kip-1310-two-threads",
+    "kip-1310-two-threads-wait",
+    "kip-1310-late-thread",
+)
+RULES = design("repaired").client_rules()
+
+
+def process(story=THREADS):
+    return scenario(story).model(design("repaired")).initial().applications["app-1"]
+
+
+def at(me, line, thread=""):
+    """The process with a thread in front of a line."""
+    there = workers.seen_by(me, thread).but(line=line, ended="", waiting=False)
+    return workers.seen_by(there, thread)
+
+
+def submitted(me):
+    return workers.submit(me, programs.SUBMIT, RULES)
+
+
+def test_a_thread_sees_the_process_with_its_own_place_and_nothing_else_is_different():
+    me = submitted(process().but(line=3))
+    seen = workers.seen_by(me, "worker")
+    assert (seen.line, seen.ended) == (programs.FIRST_OF_WORKER, "")
+    assert seen.workers[0].line == 3
+    assert (seen.clients, seen.program) == (me.clients, me.program)
+    assert workers.seen_by(seen, "worker") == me
+    assert workers.seen_by(me, "") is me
+
+
+def test_a_thread_begins_when_it_is_submitted_and_is_through_at_the_end_of_its_lines():
+    me = process()
+    assert "has not been started" in (why_no_step(workers.seen_by(me, "worker")) or "")
+    me = submitted(me.but(records=("r",)))
+    assert me.workers[0].records == ("r",)
+    assert why_no_step(workers.seen_by(me, "worker")) is None
+    assert workers.why_not_now(me, programs.SUBMIT).startswith("RejectedExecutionException")
+    last = workers.seen_by(at(me, len(me.program) - 1, "worker"), "worker")
+    gone, _ = step(last.but(waiting=True).with_client(last.session.but(done=True)), RULES)
+    assert gone.ended == THROUGH
+
+
+def test_future_get_waits_for_a_thread_and_throws_what_it_threw():
+    me = at(submitted(process(AWAITED)), AWAITS)
+    assert why_no_step(me) == "future.get() of app-1 waits for worker"
+    for ended, threw in (
+        (THROUGH, ""),
+        (IDLE, ""),
+        ("send() threw x", "ExecutionException: send() threw x"),
+    ):
+        done = me.but(workers=(me.workers[0].but(ended=ended),))
+        assert why_no_step(done) is None
+        _, events = step(done, RULES)
+        assert [e.raised for e in events if isinstance(e, CallReturned)] == [threw]
+
+
+AWAITS = next(i for i, li in enumerate(programs.WAITS_FOR_IT) if li.call is Call.GET)
+
+
+def busy():
+    """A process whose worker waits in sendOffsetsToTransaction(), and the first thread's next line."""
+    me = submitted(process())
+    (worker,) = me.workers
+    return me.but(line=5, workers=(worker.but(line=worker.first + 2, waiting=True),))
+
+
+@pytest.mark.parametrize(
+    ("option", "call", "send"),
+    [
+        ("one_lock_for_all", Entry.ENTERS, Entry.ENTERS),
+        ("a_lock_in_the_session", Entry.ENTERS, Entry.LOOKS),
+        ("held_until_it_returns", Entry.WAITS, Entry.WAITS),
+        ("one_thread_at_a_time", Entry.REFUSED, Entry.REFUSED),
+    ],
+)
+def test_what_a_call_finds_while_another_thread_is_in_one(option, call, send):
+    rules = design(f"repaired+session_threads={option}").client_rules()
+    me = busy()
+    assert session_threads.entry(me, me.program[5], rules) is call
+    assert session_threads.entry(me, me.program[4], rules) is send
+    idle = me.but(workers=(me.workers[0].but(ended=THROUGH, waiting=False),))
+    assert session_threads.entry(idle, me.program[4], rules) is Entry.ENTERS
+    assert session_threads.entry(me, me.program[3], rules) is Entry.ENTERS  # poll() is no session's
+
+
+def test_a_call_that_has_to_wait_is_made_when_the_other_one_is_over():
+    rules = design("repaired+session_threads=held_until_it_returns").client_rules()
+    parked, events = step(busy(), rules)
+    assert (parked.gate, events) == (session_threads.PARKED, ())
+    assert why_no_step(parked) == (
+        "sendOffsetsToTransaction() of app-1 waits until sendOffsetsToTransaction() of another thread is over"
+    )
+    over = parked.but(workers=(parked.workers[0].but(waiting=False),))
+    assert why_no_step(over) is None
+    assert step(over, rules)[0].gate == ""
+
+
+def test_a_process_that_is_started_again_has_no_thread_at_work():
+    model = scenario(THREADS).model(design("repaired"))
+    world = model.initial()
+    begun = world.but(applications=world.applications.set("app-1", submitted(process())))
+    assert Step("app-1", "worker") in model.enabled(begun)
+    assert "no thread other" in (model.why_not(begun, Step("app-1", "other")) or "")
+    dead = model.step(begun, CrashClient("app-1")).world
+    alive = model.step(dead, StartClient("app-1")).world
+    assert alive.applications["app-1"].workers == process().workers
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"threads": ()},
+            "app-1 has no thread 'worker' for executor.submit(): its threads are none",
+        ),
+        ({"threads": (ThreadSpec("worker", 0),)}, "begins with a line from 1 to"),
+        ({"threads": (ThreadSpec("worker", 9), ThreadSpec("worker", 9))}, "a name of its own"),
+        (
+            {"threads": (ThreadSpec("worker", 9, "c", "nowhere-0"),)},
+            "which no placement gives a leader",
+        ),
+        ({"protocol": "consumer"}, "its consumer is in a regular group since before the run"),
+    ],
+)
+def test_threads_that_cannot_be_are_refused_in_one_sentence(changes, says):
+    spec = scenario(THREADS).spec
+    (app,) = spec.applications
+    with pytest.raises(BadSpec, match=re.escape(says)):
+        ClusterModel(spec.but(applications=(app.but(**changes),)), None, RULES)
+
+
+def test_no_timed_clock_follows_several_threads():
+    spec = scenario(THREADS).spec
+    timed = spec.but(clock=spec.clock.but(kind="timed"), budget=FaultBudget())
+    with pytest.raises(BadSpec, match="leave the clock untimed"):
+        ClusterModel(timed, None, RULES)
+
+
+def test_how_every_interleaving_of_two_threads_ends_in_each_reading():
+    found = {
+        row[:2]: tuple(int(c.replace(",", "")) for c in row[2:])
+        for row in answer(study("threads")).rows
+    }
+    at_once, waits, gives_up = dict.fromkeys(row[0] for row in found)
+    locked, in_session, held, alone = dict.fromkeys(row[1] for row in found)
+    # states, final states, an output without its offset, an output twice, nothing committed
+    assert found == {
+        (at_once, locked): (4_062, 20, 8, 0, 0),
+        (at_once, in_session): (5_898, 44, 8, 0, 0),
+        (at_once, held): (3_712, 14, 4, 0, 0),
+        (at_once, alone): (3_919, 36, 12, 0, 10),
+        (waits, locked): (2_706, 8, 0, 0, 0),
+        (waits, in_session): (2_845, 8, 0, 0, 0),
+        (waits, held): (2_634, 8, 0, 0, 0),
+        (waits, alone): (3_011, 26, 0, 0, 18),
+        (gives_up, locked): (601, 6, 0, 0, 0),
+        (gives_up, in_session): (843, 8, 0, 2, 0),
+        (gives_up, held): (602, 6, 0, 0, 0),
+        (gives_up, alone): (737, 8, 0, 0, 0),
+    }
+
+
+def test_a_lock_in_the_session_alone_lets_a_record_in_behind_an_abort():
+    model = scenario(LATE).model(design("kip-1310-look-first"), FaultBudget())
+    found = Search(model, PROPERTIES).run(Bounds())
+    assert {c.property: len(c.actions) for c in found.counterexamples} == {"atomic": 48}
+
+
+def test_the_three_stories_end_as_they_say():
+    def says(story, under):
+        trace, _ = played(story, under)
+        raised = [
+            e.raised
+            for n in nodes(trace)
+            for e in n.events
+            if isinstance(e, CallReturned) and e.raised
+        ]
+        return PROPERTIES[0].finding(trace.observations[0]).status, [
+            r.partition(":")[0] for r in raised
+        ]
+
+    assert says(THREADS, "repaired") == ("broken", ["IllegalStateException"])
+    assert says(AWAITED, "repaired") == ("holds", [])
+    assert says(AWAITED, "kip-1310-one-thread") == (
+        "holds",
+        ["ConcurrentModificationException", "ExecutionException"],
+    )
+    assert says(LATE, "repaired") == ("holds", [])
+    assert says(LATE, "kip-1310") == ("broken", [])
