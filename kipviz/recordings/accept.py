@@ -457,14 +457,17 @@ def answer(
     turn = model.turn(world)
     turn.put_request(CLIENT, broker, Envelope(message))
     turn.deliver_request(CLIENT, broker)
-    settle(turn)
+    settle(turn, broker)
     found = turn.connections[CLIENT, broker].responses
     return found[0].message if found else None
 
 
-def settle(turn: Turn) -> None:
-    """Let the broker's own messages arrive, and its logs be replicated, until there is nothing left."""
-    while True:
+def settle(turn: Turn, asked: int) -> None:
+    """Let the brokers' own messages arrive, and logs be replicated, until there is an answer or nothing left.
+
+    What is behind an answer may go on for ever: markers are tried again as long as replicas are missing.
+    """
+    while not turn.connections[CLIENT, asked].responses:
         behind = [n for n, log in turn.logs.items() if log.high_watermark < log.end_offset]
         for partition in behind:
             turn.replicate(partition)

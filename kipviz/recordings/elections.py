@@ -103,7 +103,10 @@ def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -
 
 
 def seated(world: World, known: Known) -> World:
-    """Give a rebuilt world in which those lead who are known to: what a role has read goes with it."""
+    """Give a rebuilt world in which those lead who are known to: what a role has read goes with it.
+
+    A broker counts as running as long as it is in sync somewhere.
+    """
     roles = world.roles
     leaders = world.image.leaders
     for partition, decision in known.decisions.items():
@@ -119,4 +122,6 @@ def seated(world: World, known: Known) -> World:
         if isinstance(role, PartitionLeader):
             role = role.but(leader_epoch=now.epoch)
         roles = roles.without(key).set(role_key(now.leader, partition), role)
-    return world.but(roles=roles, image=world.image.but(leaders=leaders))
+    in_sync = {broker for decision in known.decisions.values() for broker in decision.isr}
+    offline = tuple(b for b in brokers_of(known.decisions.values()) if b not in in_sync)
+    return world.but(roles=roles, image=world.image.but(leaders=leaders, offline=offline))

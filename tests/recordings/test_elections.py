@@ -19,10 +19,11 @@ from kipviz.recordings.elections import (
 from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.fetching import MARKS, Read, Reading, refusal_of
 from kipviz.recordings.given_ids import BLOCK, GivenIds
+from kipviz.recordings.internal_topics import markers
 from kipviz.recordings.recorded import Exchange, load_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
-CLUSTERS = ("leader-move",)
+CLUSTERS = ("coordinator-move", "leader-move", "markers-across-brokers", "min-insync-replicas")
 OUTPUT = "output-A-0"
 
 
@@ -113,11 +114,16 @@ def test_nobody_else_than_who_was_asked_could_have_said_it(name: str) -> None:
     assert {"END_TXN", "INIT_PRODUCER_ID", "PRODUCE"} <= refused(evidence.but(exchanges=swapped))
 
 
-@pytest.mark.parametrize("name", CLUSTERS)
+@pytest.mark.parametrize("name", ["coordinator-move", "leader-move"])
 def test_without_the_decisions_about_leaders_the_answers_are_refused(name: str) -> None:
     evidence = of_recording(RELEASE / name)
     first = tuple(d for d in evidence.decisions if d.leader_epoch == 0)
-    assert "PRODUCE" in refused(evidence.but(decisions=first))
+    assert refused(evidence.but(decisions=first)) & {"PRODUCE", "END_TXN"}
+
+
+def test_without_the_replicas_that_are_missing_the_answers_are_refused() -> None:
+    evidence = of_recording(RELEASE / "min-insync-replicas")
+    assert refused(evidence.but(min_insync_replicas=())) == {"PRODUCE", "WRITE_TXN_MARKERS"}
 
 
 def test_a_zombie_is_told_that_the_leader_is_another_one() -> None:
@@ -136,3 +142,60 @@ def test_markers_go_to_the_leader_of_now_with_the_epoch_of_the_coordinator_of_no
     assert coordinators == ["broker-2-txn-marker-sender", "broker-3-txn-marker-sender"]
     assert [x.broker for x in written] == [2, 1]
     assert [m["coordinatorEpoch"] for x in written for m in x.request["markers"]] == [0, 1]
+
+
+def errors_of(exchanges: tuple[Exchange, ...]) -> list[int]:
+    return [x.response["errorCode"] for x in exchanges]
+
+
+def test_an_end_that_is_sent_again_is_answered_as_the_first_one_once_it_is_complete() -> None:
+    """NOT_COORDINATOR, CONCURRENT_TRANSACTIONS while markers are out, then the identity; no other end."""
+    recording = load_recording(RELEASE / "coordinator-move")
+    hands = tuple(x for x in recording.wire if x.api == "END_TXN" and x.client[:7] == "by-hand")
+    assert errors_of(hands) == [16, 51, 16, 51, 0, 48]
+    assert [x.broker for x in hands] == [2, 3, 3, 2, 2, 2]
+
+
+def test_a_new_coordinator_sends_the_markers_again_with_its_own_epoch() -> None:
+    recording = load_recording(RELEASE / "coordinator-move")
+    found = [m for s in recording.segments["output-A-0"] for m in markers(s)]
+    assert [(m.offset, m.producer_epoch, m.coordinator_epoch) for m in found] == [
+        (4, 1, 1),
+        (6, 2, 1),
+        (7, 2, 2),
+    ]
+
+
+def test_one_request_has_the_markers_for_all_partitions_of_a_broker() -> None:
+    recording = load_recording(RELEASE / "markers-across-brokers")
+    written = [x for x in recording.wire if x.api == "WRITE_TXN_MARKERS"]
+    assert sorted(x.broker for x in written) == [1, 1, 2, 2, 3, 3]
+    of_three = [
+        sorted(
+            (t["name"], p)
+            for m in x.request["markers"]
+            for t in m["topics"]
+            for p in t["partitionIndexes"]
+        )
+        for x in written
+        if x.broker == 3
+    ]
+    both = [("__consumer_offsets", 2), ("output-A", 2), ("output-A", 3)]
+    assert of_three == [both, both]
+
+
+def test_a_marker_is_tried_again_without_a_pause_until_the_replica_is_back() -> None:
+    """The first twenty in a row are lines of the recording; how many more is told beside it."""
+    recording = load_recording(RELEASE / "min-insync-replicas")
+    codes = [
+        p["errorCode"]
+        for x in recording.wire
+        if x.api == "WRITE_TXN_MARKERS"
+        for m in x.response["markers"]
+        for t in m["topics"]
+        for p in t["partitions"]
+    ]
+    assert codes[:20] == [19] * 20
+    assert codes[-1] == 0
+    more = (RELEASE / "min-insync-replicas" / "repeated.jsonl").read_text(encoding="utf-8")
+    assert "WRITE_TXN_MARKERS of broker-3-txn-marker-sender" in more

@@ -12,12 +12,16 @@ from kipviz.brokers import (
     classic_group,
     share_sessions,
 )
-from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
 from kipviz.brokers.share_partition import Session
 from kipviz.cluster import dispatch
+from kipviz.cluster.world import RoleKey
+from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.recordings import joining
@@ -85,6 +89,29 @@ def nobody_remembers_the_epoch_before(patch: Patch) -> None:
     patch.setattr(Acceptor, "_epoch_before", lambda *_: -1)
 
 
+def one_replica_is_enough(patch: Patch) -> None:
+    patch.setattr(Image, "has_enough_replicas", lambda *_: True)
+
+
+def everywhere(kind: type[Message], patch: Patch) -> None:
+    """Let the leader's role serve a request that came to any other broker."""
+    real = dispatch.role_for
+
+    def faulty(message: Message, broker: int, image: Image) -> RoleKey:
+        key = real(message, broker, image)
+        return (image.leader_of(key[2]), *key[1:]) if isinstance(message, kind) else key
+
+    patch.setattr(dispatch, "role_for", faulty)
+
+
+def every_broker_coordinates(patch: Patch) -> None:
+    everywhere(DescribeTransactions, patch)
+
+
+def every_broker_leads(patch: Patch) -> None:
+    everywhere(Produce, patch)
+
+
 @pytest.mark.parametrize(
     ("name", "api", "fault"),
     [
@@ -119,6 +146,11 @@ def nobody_remembers_the_epoch_before(patch: Patch) -> None:
         ("group-answers", "HEARTBEAT", every_heartbeat_is_well),
         ("classic-members", "JOIN_GROUP", a_rebalance_waits_for_nobody),
         ("share-answers", "SHARE_ACKNOWLEDGE", nobody_counts_sessions),
+        ("coordinator-move", "END_TXN", handler(EndTxn, of_the_present_epoch)),
+        ("coordinator-move", "DESCRIBE_TRANSACTIONS", every_broker_coordinates),
+        ("coordinator-move", "WRITE_TXN_MARKERS", one_replica_is_enough),
+        ("min-insync-replicas", "PRODUCE", one_replica_is_enough),
+        ("leader-move", "PRODUCE", every_broker_leads),
     ],
     ids=lambda each: each if isinstance(each, str) else getattr(each, "__name__", "fault"),
 )

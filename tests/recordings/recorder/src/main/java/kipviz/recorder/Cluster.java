@@ -40,6 +40,7 @@ final class Cluster extends Broker {
     private final Map<Integer, Integer> ports;
     private final Map<String, String> features;
     private final Map<Integer, KafkaRaftServer> running = new TreeMap<>();
+    private final Repeats repeats = new Repeats();
 
     Cluster(Path home, Scenario scenario, int brokers) throws IOException {
         this(home, free(brokers), scenario.settings(), scenario.features());
@@ -96,6 +97,7 @@ final class Cluster extends Broker {
         ports.keySet().stream().filter(running::containsKey).toList().forEach(this::stop);
         stop(controller);
         WireLog.name(Map.of());
+        repeats.close();
         try {
             agree();
         } catch (IOException problem) {
@@ -103,10 +105,15 @@ final class Cluster extends Broker {
         }
     }
 
-    /** Who led what since when, as the controller has logged it. */
+    /** Who led what since when, as the controller has logged it; and how often what was only repeated. */
     @Override
     Map<String, String> more() throws IOException {
-        return Map.of("leaders.jsonl", Leaders.lines(disk(controller).resolve("__cluster_metadata-0")));
+        Map<String, String> files = new TreeMap<>();
+        files.put("leaders.jsonl", Leaders.lines(disk(controller).resolve("__cluster_metadata-0")));
+        if (!repeats.lines().isEmpty()) {
+            files.put("repeated.jsonl", repeats.lines());
+        }
+        return files;
     }
 
     /** Keeps one of the replicas of each partition; all have to be the same. */
@@ -162,6 +169,9 @@ final class Cluster extends Broker {
         made.put("controller.listener.names", "CONTROLLER");
         made.put("auto.create.topics.enable", "false");
         made.put("auto.leader.rebalance.enable", "false");
+        // A broker that starts again waits until its former life is forgotten.
+        made.put("broker.heartbeat.interval.ms", "500");
+        made.put("broker.session.timeout.ms", "4000");
         made.put("group.initial.rebalance.delay.ms", "0");
         made.put("log.cleaner.dedupe.buffer.size", "4194304");
         for (String topic : List.of("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")) {

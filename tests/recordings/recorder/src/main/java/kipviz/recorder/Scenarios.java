@@ -27,7 +27,8 @@ final class Scenarios {
                 of("SharePartitionScenarios", SharePartitionScenarios.all()),
                 of("AnswerScenarios", AnswerScenarios.all()),
                 of("AclScenarios", AclScenarios.all()),
-                of("ClusterScenarios", ClusterScenarios.all()))
+                of("ClusterScenarios", ClusterScenarios.all()),
+                of("ClusterShareScenarios", ClusterShareScenarios.all()))
             .flatMap(List::stream).toList();
     }
 
