@@ -297,6 +297,18 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "ReplicationControlManager.deleteTopics, createTopics",
     ),
+    "DeleteTopic": Clause(
+        "delete_topic",
+        "KIP-4 DeleteTopics; KIP-516 topic ids",
+        SHIPPED,
+        "ReplicationControlManager.deleteTopics, ReplicaManager.stopPartitions",
+    ),
+    "CreateTopic": Clause(
+        "create_topic",
+        "KIP-4 CreateTopics",
+        SHIPPED,
+        "ReplicationControlManager.createTopics",
+    ),
     "CrashBroker": Clause(
         "crash",
         "KIP-98 Coordinator failover; KIP-932 share-partition leader change; KIP-631 fencing",

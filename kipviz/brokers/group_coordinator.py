@@ -30,6 +30,7 @@ from kipviz.brokers import (
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, replay
+from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -372,8 +373,11 @@ def spoken_in(version: int, error: Errors) -> Errors:
 def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
     """Delete what groups have committed, or have pending, for a topic that is gone.
 
-    WHEN: the controller has deleted the topic. Clause: GroupCoordinatorService.onPartitionsDeleted.
+    WHEN: the controller has deleted the topic. DOES: writes a tombstone for each offset, and share
+    groups forget that its partitions have state: the share coordinators delete that by themselves.
+    Clause: GroupCoordinatorService.handleTopicsDeletion (on-topics-deleted, maybe-cleanup-share-group-state).
     """
+    shared = share_membership.without_topic(me, topic)
     places = [place for place in me.offsets if topic_of(place[1]) == topic]
     places += [
         (p.group_id, p.partition)
@@ -381,14 +385,10 @@ def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
         for p in staged
         if topic_of(p.partition) == topic
     ]
-    if not places:
-        return Effects(me)
-    records = tuple(OffsetTombstone(*place) for place in dict.fromkeys(places))
-    log = on.log(me.shard)
-    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
-    return Effects(
-        replay(me, batch), appends=((me.shard, batch),), events=(appended(me.shard, batch),)
-    )
+    tombstones = tuple(OffsetTombstone(*place) for place in dict.fromkeys(places))
+    first = written(me, tombstones, (), None, on)
+    second = written(first.state, shared, (), None, on.after(first))
+    return with_effects(second.state, first, second)
 
 
 def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -> bool:

@@ -202,6 +202,9 @@ def _subscribed(
             GroupEpochRecord(group_id, group.epoch + 1),
         )
         group = _after(group, records)
+    elif _topic_changed(group, on):
+        records = (GroupEpochRecord(group_id, group.epoch + 1),)
+        group = _after(group, records)
     if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
         return records
     topics = {member.topic: True for member in group.members.values()}
@@ -213,6 +216,17 @@ def _subscribed(
         if mine != group.members[name].target
     )
     return (*records, *changed, TargetEpochRecord(group_id, group.epoch))
+
+
+def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
+    """Say whether the partitions of what a group subscribes to are others than it has shared out.
+
+    Source: the metadata hash of GroupMetadataManager.consumerGroupHeartbeat.
+    """
+    topics = {member.topic: True for member in group.members.values()}
+    given = {p for member in group.members.values() for p in member.target}
+    there = {p for p in on.image.leaders if topic_of(p) in topics}
+    return bool(topics) and group.epoch == group.target_epoch and given != there
 
 
 def _reconciled(

@@ -13,7 +13,7 @@ NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms s
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment
+from kipviz.brokers import enlistment, gone_topics
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
@@ -180,8 +180,11 @@ def on_replicated(me: PartitionLeader, on: Context) -> Effects:
 
 
 def on_resigned(me: PartitionLeader, on: Context) -> Effects:
-    """Tell everybody who waits that the partition is led elsewhere now."""
-    error = Errors.NOT_LEADER_OR_FOLLOWER
+    """Tell everybody who waits that the partition is led elsewhere now, or is gone.
+
+    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is completed by force.
+    """
+    error, _ = gone_topics.why_lost(me.shard, on.image)
     owed = resigned(me.waiting, error)
     parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
     done = Effects(None, replies=(*owed.replies, *parked), local=owed.local)

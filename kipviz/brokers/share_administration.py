@@ -287,7 +287,7 @@ def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: E
 
 def _key(group_id: str, partition: str, on: Context) -> str:
     return share_partition_key(
-        group_id, on.image.topic_ids[topic_of(partition)], index_of(partition)
+        group_id, on.image.topic_ids.get(topic_of(partition), ""), index_of(partition)
     )
 
 
@@ -382,7 +382,7 @@ def _described(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
             found.append(ShareOffset(partition))  # no data, which is no error
             continue
         start, complete, lag = answer.start_offset, answer.delivery_complete_count, -1
-        if start >= 0 and complete >= 0:
+        if start >= 0 and complete >= 0 and partition in on.image.leaders:
             lag = on.logs[partition].high_watermark - start - complete
         found.append(ShareOffset(partition, start, answer.leader_epoch, lag))
     acls, who = on.image.acls, done.reply_to.source

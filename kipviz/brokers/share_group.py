@@ -3,8 +3,7 @@
 WHERE IN KAFKA: ShareGroup, ShareGroupMember, SimpleAssignor. KIPS: KIP-932.
 DURABILITY: everything here is replayed from records; nothing else changes it.
 NOT MODELLED: several topics in a subscription, racks, that a target may be made in the
-  background (KIP-1263: here in the heartbeat that needs it, or it waits: `targets_wait`),
-  topics that are deleted while a group has state of them.
+  background (KIP-1263: here in the heartbeat that needs it, or it waits: `targets_wait`).
 """
 
 from __future__ import annotations
@@ -87,9 +86,9 @@ def heartbeat_error(member: ShareMember, epoch: int) -> Errors:
 
 
 def unassigned(group: ShareGroup) -> bool:
-    """Say whether a partition was initialised that nobody is to have yet."""
+    """Say whether a partition was initialised that nobody is to have yet, or one is gone with its topic."""
     given = {p for member in group.members.values() for p in member.target}
-    new = group.epoch == group.target_epoch and any(p not in given for p in group.initialized)
+    new = group.epoch == group.target_epoch and given != set(group.initialized)
     return new and bool(len(group.members))
 
 

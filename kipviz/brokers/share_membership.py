@@ -182,6 +182,22 @@ def _initializing(
     return tuple(request for _, request in found), (record,)
 
 
+def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePartitionsRecord, ...]:
+    """Give the records with which share groups forget that a topic that is gone has state.
+
+    Clause: KIP-932; GroupMetadataManager.maybeCleanupShareGroupState.
+    """
+    found = []
+    for group_id, group in me.share_groups.items():
+        initializing = tuple(p for p in group.initializing if topic_of(p) != topic)
+        initialized = tuple(p for p in group.initialized if topic_of(p) != topic)
+        deleting = tuple(t for t in group.deleting if t != topic)
+        left = (initializing, initialized, deleting)
+        if left != (group.initializing, group.initialized, group.deleting):
+            found.append(ShareGroupStatePartitionsRecord(group_id, *left))
+    return tuple(found)
+
+
 def _undeleted(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
     """Give the topics that are still being deleted: one whose state is made again is not."""
     topics = [topic_of(partition) for partition in initializing]
@@ -203,7 +219,7 @@ def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRe
 
 def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effects:
     group_id, topic_id, index = key.rsplit(":", 2)
-    topic = next(t for t, known in on.image.topic_ids.items() if known == topic_id)
+    topic = next((t for t, known in on.image.topic_ids.items() if known == topic_id), "")
     partition, group = f"{topic}-{index}", me.share_groups.get(group_id)
     if group is None or partition not in group.initializing:
         return Effects(me)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from kipviz.brokers import (
     enlistment,
+    gone_topics,
     share_acquiring,
     share_partition,
     share_sessions,
@@ -71,7 +72,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return Effects(me, replies=(Reply(reply_to, answer),))
 
     if on.image.leader_of(request.partition) != on.broker:
-        return refuse(Errors.NOT_LEADER_OR_FOLLOWER)
+        return refuse(gone_topics.not_led(request.partition, on.image))
     if request.acknowledgements and request.session_epoch == 0:
         return refuse(Errors.INVALID_REQUEST)
     renews = any(b.type is AcknowledgeType.RENEW for b in request.acknowledgements)
@@ -109,8 +110,8 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     """
     request, reply_to = call.request, call.reply_to
     if on.image.leader_of(request.partition) != on.broker:
-        answer = ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, request.partition)
-        return Effects(me, replies=(Reply(reply_to, answer),))
+        error = gone_topics.not_led(request.partition, on.image)
+        return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, request.partition)),))
     key = key_of(request.group_id, request.partition, on)
     share, loading = _ensure(me, key, request.group_id, request.partition, on)
     parked = (*share.parked, ParkedFetch(request, reply_to))
@@ -140,7 +141,7 @@ def on_share_acknowledge(
     if not request.acknowledgements:
         done = answered(Errors.NONE)
     elif share is None:
-        done = answered(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        done = answered(gone_topics.unknown(request.partition, on.image))
     else:
         acked, error = share_writes.acknowledge(
             share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=False
@@ -387,12 +388,15 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
 
 
 def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
-    """Another broker leads the source partition: forget it and send the waiting members there."""
+    """Another broker leads the source partition, or nobody any more: forget it and tell who waits.
+
+    Clause: SharePartitionManager.SharePartitionListener (onBecomingFollower, onDeleted).
+    """
     done = Effects(me)
+    error, because = gone_topics.why_lost(partition, on.image)
     for key, share in me.shares.items():
         if share.partition == partition:
-            because = "another broker leads the source partition"
-            done = drop(done.state, key, because, Errors.NOT_LEADER_OR_FOLLOWER, done)
+            done = drop(done.state, key, because, error, done)
     return done
 
 
@@ -424,8 +428,8 @@ def on_image_changed(me: ShareLeader, on: Context) -> Effects:
 
 
 def key_of(group_id: str, partition: str, on: Context) -> str:
-    """Give the share-partition's key, group:topicId:partition."""
-    topic_id = on.image.topic_ids[topic_of(partition)]
+    """Give the share-partition's key, group:topicId:partition; of a topic that is gone it is nobody's."""
+    topic_id = on.image.topic_ids.get(topic_of(partition), "")
     return share_partition_key(group_id, topic_id, index_of(partition))
 
 

@@ -13,7 +13,7 @@ NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at
 
 from __future__ import annotations
 
-from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.replication import read_through
 from kipviz.brokers.share_coordinator import NO_EPOCH, ShareCoordinator, reset_error, write
@@ -76,6 +76,24 @@ def on_read_summary(
         )
     waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+
+
+def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects:
+    """Delete the state of a topic's share-partitions, of whichever group, when the topic is gone.
+
+    WHEN: the controller has deleted the topic. CHECKS: nothing: no leader and no group is asked, nor
+    whether a vote of a transaction is pending, which KIP-1289 does not speak of (our inference). DOES:
+    writes a tombstone for each. ANSWERS: nobody.
+    Clause: KIP-932; ShareCoordinatorShard.maybeCleanupShareState.
+    """
+    parts: list[Effects] = []
+    for key in me.states:
+        if key.rsplit(":", 2)[1] == topic_id:
+            part = write(me, ShareTombstone(key), None, None, on.after(*parts))
+            reset = ShareStateReset(key, NO_EPOCH, -1)
+            parts.append(part.but(events=(reset, *part.events)))
+            me = part.state
+    return with_effects(me, *parts)
 
 
 # -- timers ------------------------------------------------------------------------------------

@@ -136,6 +136,20 @@ class RemakeTopic(Action, frozen=True):
     topic: str
 
 
+class DeleteTopic(Action, frozen=True):
+    """An operator deletes a topic for good (kafka-topics.sh --delete)."""
+
+    KIND: ClassVar[str] = "fault"
+    topic: str
+
+
+class CreateTopic(Action, frozen=True):
+    """An operator makes a topic that was not there from the beginning (kafka-topics.sh --create)."""
+
+    KIND: ClassVar[str] = "repair"
+    topic: str
+
+
 class DeleteRecords(Action, frozen=True):
     """Retention, or an operator (DeleteRecords), deletes a partition's oldest batch."""
 
@@ -290,7 +304,14 @@ class StartClient(Action, frozen=True):
 
 # What an operator does to a running cluster.
 Operated: TypeAlias = (
-    RemakeTopic | DeleteRecords | UpgradeFeature | InstallRelease | CreateAcls | DeleteAcls
+    RemakeTopic
+    | DeleteTopic
+    | CreateTopic
+    | DeleteRecords
+    | UpgradeFeature
+    | InstallRelease
+    | CreateAcls
+    | DeleteAcls
 )
 
 ClusterAction: TypeAlias = (
@@ -306,6 +327,8 @@ ClusterAction: TypeAlias = (
     | ClientTimer
     | Refresh
     | RemakeTopic
+    | DeleteTopic
+    | CreateTopic
     | DeleteRecords
     | CrashBroker
     | StartBroker

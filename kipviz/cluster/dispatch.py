@@ -12,6 +12,7 @@ from typing import Any
 from kipviz.brokers import (
     administration,
     classic_membership,
+    gone_topics,
     group_administration,
     group_coordinator,
     group_membership,
@@ -293,18 +294,6 @@ def destination(message: Message, image: Image) -> int:
     return image.leader_of(addressee(message, image))
 
 
-def narrowed(message: Message, image: Image) -> Message:
-    """Give a client's request without the partitions that another broker leads than its first one."""
-    if not isinstance(message, ShareFetch | TxnShareAcknowledge) or not message.further:
-        return message
-    broker = image.leader_of(message.partition)
-    if isinstance(message, TxnShareAcknowledge):
-        parts = tuple(p for p in message.further if image.leader_of(p.partition) == broker)
-        return message.but(further=parts)
-    here = tuple(p for p in message.further if image.leader_of(p) == broker)
-    return message.but(further=here)
-
-
 def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
     """Let a role handle a request."""
     return HANDLERS[type(message)](role, message, reply_to, on)
@@ -368,6 +357,14 @@ def not_here(message: Message) -> Message:
             return group_administration.refusal_of(message, Errors.NOT_COORDINATOR)
         case _:
             raise AssertionError(f"{type(message).__name__} is for every broker")
+
+
+def gone(message: Message, image: Image) -> Message | None:
+    """Give the answer to a request about a partition that is not there, or None."""
+    if isinstance(message, AddPartitionsToTxn):
+        return gone_topics.not_added(message, image)
+    error = gone_topics.error_of(message, image)
+    return None if error is Errors.NONE else not_here(message).but(error=error)
 
 
 def refused(message: Message, error: Errors) -> Message:
@@ -501,10 +498,12 @@ def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
     )
 
 
-def topic_deleted(role: Any, topic: str, on: Context) -> Effects:
-    """Tell a role that the controller has deleted a topic."""
+def topic_deleted(role: Any, topic: str, topic_id: str, on: Context) -> Effects:
+    """Tell a role that the controller has deleted a topic; one that loads its log is not told."""
     if isinstance(role, GroupCoordinator) and not role.loading:
         return group_coordinator.on_topic_deleted(role, topic, on)
+    if isinstance(role, ShareCoordinator) and not role.loading:
+        return share_upkeep.on_topic_deleted(role, topic_id, on)
     return Effects(role)
 
 

@@ -8,16 +8,18 @@ from typing import Any
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.clients import application, binding, external_database, kinds, thread, workers
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.cluster import dispatch
+from kipviz.cluster import dispatch, partly
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -81,7 +83,7 @@ def _send(turn: Turn, a: Send) -> None:
     request = kinds.next_request(client)
     assert request is not None
     broker = dispatch.destination(request, turn.image)
-    request = dispatch.narrowed(request, turn.image)
+    request = partly.narrowed(request, turn.image)
     network = kinds.network_of(client)
     connection = turn.connections.get((network, broker))
     if connection is None or not connection.open:
@@ -253,6 +255,8 @@ DO: dict[type, Callable[[Turn, Any], None]] = {
     ClientTimer: _client_timer,
     Refresh: _refresh,
     RemakeTopic: lambda turn, a: turn.remake(a.topic),
+    DeleteTopic: lambda turn, a: turn.delete_topic(a.topic),
+    CreateTopic: lambda turn, a: turn.create_topic(a.topic),
     DeleteRecords: lambda turn, a: turn.delete_oldest(a.partition),
     CrashBroker: lambda turn, a: turn.crash(a.broker),
     StartBroker: lambda turn, a: turn.start(a.broker),

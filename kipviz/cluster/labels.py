@@ -15,10 +15,12 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -93,6 +95,8 @@ def label(world: World, action: ClusterAction) -> str:
             return _limit(world, action)
         case (
             RemakeTopic()
+            | DeleteTopic()
+            | CreateTopic()
             | DeleteRecords()
             | UpgradeFeature()
             | InstallRelease()
@@ -115,6 +119,10 @@ def _operated(action: Operated) -> str:
             return f"the oldest batch of {partition} is deleted"
         case RemakeTopic(topic=topic):
             return f"{topic} is deleted and made again"
+        case DeleteTopic(topic=topic):
+            return f"{topic} is deleted for good"
+        case CreateTopic(topic=topic):
+            return f"{topic} is made"
         case UpgradeFeature(feature=feature, level=level):
             return f"{feature.replace('_', '.')} {level} is finalized"
         case InstallRelease(broker=broker, release=release):

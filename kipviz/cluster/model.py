@@ -28,10 +28,12 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -58,6 +60,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.coming_topics import creatable, removable
 from kipviz.cluster.doing import DO
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.operating import acl_changes, installations, upgrades, why_not_registered
@@ -393,7 +396,13 @@ class ClusterModel:
     def _faults(self, world: World, found: list[ClusterAction]) -> None:
         budget, up = world.budget, world.up
         ids = world.image.topic_ids
-        found += [RemakeTopic(f.topic) for f in self.spec.remade if ids[f.topic] != f.topic_id]
+        found += [
+            RemakeTopic(f.topic)
+            for f in self.spec.remade
+            if ids.get(f.topic, f.topic_id) != f.topic_id
+        ]
+        found += [DeleteTopic(topic) for topic in removable(self.spec, world)]
+        found += [CreateTopic(topic) for topic in creatable(self.spec, world)]
         if budget.crash_broker:
             found += [CrashBroker(b) for b in up]
         if budget.move_leader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.context import Image
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -18,10 +19,22 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
 from kipviz.records.placement import topic_of
 
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def narrowed(message: Message, image: Image) -> Message:
+    """Give a client's request without the partitions that another broker leads than its first one."""
+    if not isinstance(message, ShareFetch | TxnShareAcknowledge) or not message.further:
+        return message
+    broker = image.leader_of(message.partition)
+    if isinstance(message, TxnShareAcknowledge):
+        parts = tuple(p for p in message.further if image.leader_of(p.partition) == broker)
+        return message.but(further=parts)
+    here = tuple(p for p in message.further if image.leader_of(p) == broker)
+    return message.but(further=here)
 
 
 def without(message: Message, topics: tuple[str, ...]) -> Message:

@@ -223,6 +223,8 @@ class ClusterSpec(Value, frozen=True):
     names the binary of every broker, and `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
+    `deletable_topics` are those that an operator may delete for good, `later_topics` those that are placed
+    and not there at first: an operator may make them.
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
     `exact_sender` says that a producer sends in Kafka's order: a transactional request before a batch, and
     alone; on a timed clock it rests for retry.backoff.ms before one goes out again. One with `max_in_flight`
@@ -260,6 +262,8 @@ class ClusterSpec(Value, frozen=True):
     staging_level: int = STAGING_LEVEL
     transactional_group_id: bool = False
     exact_sender: bool = False
+    deletable_topics: tuple[str, ...] = ()
+    later_topics: tuple[str, ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -404,6 +408,24 @@ def _check_topics(spec: ClusterSpec) -> None:
     for remade in spec.remade:
         if remade.topic not in dict(spec.topic_ids):
             raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
+    wrong = why_no_coming_topics(spec)
+    if wrong:
+        raise BadSpec(wrong)
+
+
+def why_no_coming_topics(spec: ClusterSpec) -> str:
+    """Say why topics cannot come and go like this, or nothing."""
+    placed = {topic_of(p.partition) for p in spec.placements} - set(INTERNAL_TOPICS)
+    ids = dict(spec.topic_ids)
+    remade = [each.topic for each in spec.remade]
+    for topic in (*spec.deletable_topics, *spec.later_topics):
+        if topic not in placed or topic not in ids:
+            return f"{topic} cannot be made or deleted: users' topics are placed and have an id"
+        if topic in spec.later_topics and topic in (*spec.deletable_topics, *remade):
+            return f"{topic} is made once, or deleted once: it cannot be in two of the lists"
+    filled = [topic_of(p) for p, _, values in spec.records if values]
+    full = [topic for topic in spec.later_topics if topic in filled]
+    return f"{full[0]} is not there at first: it can have no records" if full else ""
 
 
 def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:

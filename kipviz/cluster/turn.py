@@ -7,7 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from kipviz.brokers import offset_topics, share_calls
+from kipviz.brokers import gone_topics, offset_topics, share_calls
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.context import (
     NOBODY,
@@ -47,6 +47,7 @@ from kipviz.cluster.world import (
     host_of,
     host_roles,
     idle,
+    leadership,
     new_role,
     role_key,
 )
@@ -61,6 +62,8 @@ from kipviz.messages.events import (
     MessageSent,
     NotSent,
     TimePassed,
+    TopicCreated,
+    TopicDeleted,
     TopicRemade,
 )
 from kipviz.messages.message import Message
@@ -261,12 +264,16 @@ class Turn:
             self._reply(Reply(reply_to, refused))
             return
         if self.image.acls is not None and host_of(source) in self.applications:
-            nameless = offset_topics.unknown_ids(message, self.image, self._broker_rules)
+            nameless = gone_topics.nameless(message, self.image, self._broker_rules)
             error = refusal(self.image.acls, source, message, nameless)
             if error is not Errors.NONE:
                 self._reply(Reply(reply_to, self._refusal(source, message, error)))
                 return
             message = self._admitted(source, broker, envelope, nameless)
+        gone = dispatch.gone(message, self.image)
+        if gone is not None:
+            self._reply(Reply(reply_to, gone))
+            return
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
         if role is None:
@@ -281,7 +288,10 @@ class Turn:
         if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
             return answer
         good = not_attempted(self.image.acls, source, message)
-        return answer.but(not_attempted=good) if good else answer
+        if not good:
+            return answer
+        lost = gone_topics.lost_partitions(good, self.image)
+        return answer.but(not_attempted=tuple(p for p in good if p not in lost), unknown=lost)
 
     def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
         """Let a client have the error of a request that the broker's ApiVersions does not name.
@@ -505,6 +515,49 @@ class Turn:
             self.logs = self.logs.set(partition, replicate(log))
             if held.leader != NOBODY:
                 self.elect(partition, held.leader)
+        self._tell_of_deletion(topic, before)
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic for good: who leads its partitions says so, and who knows of it forgets it.
+
+        Its logs are empty, and nobody leads them.
+        """
+        gone = {p: held for p, held in self.image.leaders.items() if topic_of(p) == topic}
+        leaders = self.image.leaders
+        for partition in gone:
+            leaders = leaders.without(partition)
+            self.logs = self.logs.set(partition, PartitionLog(partition))
+        topic_id = self.image.topic_ids[topic]
+        ids = self.image.topic_ids.without(topic)
+        self.image = self.image.but(leaders=leaders, topic_ids=ids)
+        self.events.append(TopicDeleted(topic, topic_id))
+        for partition, held in gone.items():
+            self._resign(held.leader, partition)
+        self._tell_of_deletion(topic, topic_id)
         for key in self.roles:
-            told = dispatch.topic_deleted(self.roles[key], topic, self.context(key[0]))
-            self.carry_out(key, told)
+            role = self.roles[key]
+            if any(dispatch.heeds_image(role, p, was_leaderless=True) for p in gone):
+                self.carry_out(key, dispatch.image_changed(role, self.context(key[0])))
+
+    def _tell_of_deletion(self, topic: str, topic_id: str) -> None:
+        for key in self.roles:
+            on = self.context(key[0])
+            self.carry_out(key, dispatch.topic_deleted(self.roles[key], topic, topic_id, on))
+
+    def create_topic(self, topic: str) -> None:
+        """Make a topic that was placed and not there; partitions of brokers that are down wait for them."""
+        topic_id = dict(self.spec.topic_ids)[topic]
+        ids = self.image.topic_ids.set(topic, topic_id)
+        self.image = self.image.but(topic_ids=ids)
+        self.events.append(TopicCreated(topic, topic_id))
+        for placed in self.spec.placements:
+            if topic_of(placed.partition) != topic:
+                continue
+            held = leadership(placed)
+            up = [broker for broker in held.replicas if broker in self.up]
+            held = held.but(leader=up[0] if up else NOBODY)
+            leaders = self.image.leaders.set(placed.partition, held)
+            self.image = self.image.but(leaders=leaders)
+            if up:
+                fresh = new_role(placed.partition, held, loading=False)
+                self.roles = self.roles.set(role_key(up[0], placed.partition), fresh)

@@ -18,10 +18,12 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -49,6 +51,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.coming_topics import why_no_creation, why_no_removal
 from kipviz.cluster.labels import label
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.operating import (
@@ -214,9 +217,10 @@ def _no_remake(model: Knows, world: World, a: RemakeTopic) -> str | None:
     if fresh is None:
         names = ", ".join(each.topic for each in model.spec.remade) or "none"
         return f"{a.topic} is not made again in this cluster; those that may be: {names}"
-    if world.image.topic_ids[a.topic] == fresh.topic_id:
-        return f"{a.topic} has been made again already"
-    return None
+    now = world.image.topic_ids.get(a.topic)
+    if now is None:
+        return f"{a.topic} is deleted for good"
+    return f"{a.topic} has been made again already" if now == fresh.topic_id else None
 
 
 def deletable(world: World) -> Iterator[str]:
@@ -373,6 +377,8 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     ClientTimer: _no_client_timer,
     Refresh: _no_refresh,
     RemakeTopic: _no_remake,
+    DeleteTopic: lambda model, world, a: why_no_removal(model.spec, world, a),
+    CreateTopic: lambda model, world, a: why_no_creation(model.spec, world, a),
     DeleteRecords: _no_deletion,
     CrashBroker: _no_crash,
     StartBroker: _no_start,

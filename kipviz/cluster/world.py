@@ -43,6 +43,7 @@ from kipviz.cluster.spec import (
     ApplicationSpec,
     ClusterSpec,
     FaultBudget,
+    Placement,
     share_level,
 )
 from kipviz.core.table import Table
@@ -151,8 +152,14 @@ def broker_host(broker: int) -> str:
 
 def first_world(spec: ClusterSpec) -> World:
     """Build the world that a spec describes; its coordinators have not read their logs yet."""
-    leaders = {p.partition: Leadership(p.leader, 0, (p.leader, *p.others)) for p in spec.placements}
-    logs: dict[str, PartitionLog] = {name: PartitionLog(name) for name in leaders}
+    logs: dict[str, PartitionLog] = {
+        p.partition: PartitionLog(p.partition) for p in spec.placements
+    }
+    leaders = {
+        p.partition: leadership(p)
+        for p in spec.placements
+        if topic_of(p.partition) not in spec.later_topics
+    }
     for home in _homes(spec):
         if home not in leaders:
             order = _replicas(home, spec.brokers)
@@ -174,7 +181,7 @@ def first_world(spec: ClusterSpec) -> World:
     image = Image(
         Table.of(leaders),
         spec.internal_partitions,
-        Table.of(dict(spec.topic_ids)),
+        Table.of({t: known for t, known in spec.topic_ids if t not in spec.later_topics}),
         spec.group_configs,
         spec.dead_letter_topics,
         spec.share_version,
@@ -207,6 +214,11 @@ def first_world(spec: ClusterSpec) -> World:
         next_producer_id=spec.first_producer_id,
         now_ms=0 if spec.clock.stamps else NO_TIMESTAMP,
     )
+
+
+def leadership(placed: Placement) -> Leadership:
+    """Give who leads a partition that has just been made."""
+    return Leadership(placed.leader, 0, (placed.leader, *placed.others))
 
 
 def host_roles(broker: int) -> dict[RoleKey, Any]:

@@ -278,6 +278,20 @@ class TopicRemade(Event, frozen=True):
     after: str
 
 
+class TopicDeleted(Event, frozen=True):
+    """A topic was deleted for good: its partitions, its records and its id are gone."""
+
+    topic: str
+    topic_id: str
+
+
+class TopicCreated(Event, frozen=True):
+    """A topic was made that was not there before."""
+
+    topic: str
+    topic_id: str
+
+
 class LeaderMoved(Event, frozen=True):
     """The controller gave a partition another leader; -1 is nobody."""
 

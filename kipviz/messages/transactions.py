@@ -59,9 +59,9 @@ class AddPartitionsToTxn(Message, frozen=True):
 class AddPartitionsToTxnResponse(Message, frozen=True):
     """Whether the coordinator has the partitions in the transaction's record.
 
-    One partition that its client may not write to is enough that none is added: then `error` is of the
-    forbidden ones, and those `not_attempted` have OPERATION_NOT_ATTEMPTED. No client here names a
-    partition that is not there.
+    One partition that its client may not write to, or that is not there, is enough that none is added:
+    then `error` is of the forbidden ones, else of the missing ones, those `not_attempted` have
+    OPERATION_NOT_ATTEMPTED. Where some are forbidden, `unknown` are those that are missing.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -73,9 +73,12 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     producer_epoch: int
     partitions: tuple[str, ...]
     not_attempted: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     def error_of(self, partition: str) -> Errors:
         """Give the error that stands beside a partition."""
+        if partition in self.unknown:
+            return Errors.UNKNOWN_TOPIC_OR_PARTITION
         return Errors.OPERATION_NOT_ATTEMPTED if partition in self.not_attempted else self.error
 
 

@@ -17,6 +17,7 @@ from kipviz.messages.events import (
     RecordsMoved,
     SharePartitionLoaded,
     ShareStateReset,
+    TopicDeleted,
     TopicRemade,
     TransactionDecided,
 )
@@ -103,7 +104,7 @@ class Atomic:
                     ledger = _begun_anew(ledger, event)
                 case LogPruned():
                     ledger = _pruned(ledger, event)
-                case TopicRemade(topic=topic):
+                case TopicRemade(topic=topic) | TopicDeleted(topic=topic):
                     ledger = _made_again(ledger, topic)
                 case OffsetResolved(committed=True) | OffsetCommitted():
                     ledger = _read(ledger, event)

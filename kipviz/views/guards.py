@@ -35,10 +35,12 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -124,7 +126,7 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return (*_call(world.applications[name]), ("calls that may time out yet", yet))
         case Send():
             return tuple(_sending(world, action))
-        case Deliver(way="request"):
+        case Deliver(way="request") | DeliverLate():
             return tuple(_request(model, world, action))
         case Deliver():
             return tuple(_answer(world, action))
@@ -141,8 +143,6 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return (("waited for", action.delay),)
         case ClientTimer():
             return (("timer", action.timer), ("of", action.source), *due.left(world, action))
-        case RemakeTopic(topic=topic):
-            return (("id of the topic", world.image.topic_ids[topic]),)
         case RunOut():
             left = str(world.budget.run_out)
             return (("timer", action.timer), ("timers left", left), *due.left(world, action))
@@ -154,12 +154,12 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
             return (("partition", partition), ("offset", str(offset)), ("written", at))
         case StartBroker() | Heal() | StartClient() | Resume():
             return tuple(_repair(world, action))
-        case DeliverLate():
-            return tuple(_request(model, world, action))
         case GiveUp() | ExpireBatch() | MissPoll() | UpgradeFeature():
             return (*time_limit(world, action), *due.left(world, action))
         case CreateAcls() | DeleteAcls() | InstallRelease() | DeleteRecords():
             return tuple(operated(world, action))
+        case RemakeTopic(topic=t) | DeleteTopic(topic=t) | CreateTopic(topic=t):
+            return (("id of the topic", world.image.topic_ids.get(t, "none: it is not there")),)
         case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
             return tuple(_accident(world, action))
 

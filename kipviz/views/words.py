@@ -12,10 +12,12 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -78,6 +80,8 @@ from kipviz.messages.events import (
     ShareStartFollowed,
     ShareStateReset,
     TimePassed,
+    TopicCreated,
+    TopicDeleted,
     TopicRemade,
     TransactionForgotten,
     TransactionMoved,
@@ -236,6 +240,8 @@ def _opening(before: World, action: ClusterAction) -> str:
             return _limit(before, action)
         case (
             RemakeTopic()
+            | DeleteTopic()
+            | CreateTopic()
             | DeleteRecords()
             | UpgradeFeature()
             | InstallRelease()
@@ -258,6 +264,10 @@ def _operated(action: Operated) -> str:
             return f"Retention, or an operator, deletes the oldest batch of {partition}."
         case RemakeTopic(topic=topic):
             return f"Somebody deletes {topic} and makes a topic of the same name."
+        case DeleteTopic(topic=topic):
+            return f"An operator deletes {topic} for good."
+        case CreateTopic(topic=topic):
+            return f"An operator makes {topic}."
         case UpgradeFeature(feature=feature, level=level):
             return f"An operator finalizes {feature.replace('_', '.')} {level}."
         case InstallRelease(broker=broker, release=release):
@@ -380,8 +390,8 @@ def _fact(event: Event) -> str:
         case OffsetResolved(group_id=group, partition=partition, offset=offset):
             word = "committed" if event.committed else "dropped"
             return f"The pending offset {offset} of {group} for {partition} is {word}."
-        case TopicRemade(topic=topic, before=before, after=after):
-            return f"{topic} has the id {after} now, not {before} any more, and other records."
+        case TopicRemade() | TopicDeleted() | TopicCreated():
+            return _of_topic(event)
         case AssignmentMoved():
             return _assignment(event)
         case ClassicGroupMoved() | OffsetsExpired() | GenerationSeen():
@@ -437,6 +447,16 @@ def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
             return f"{delay[0].upper()}{delay[1:]} is over on Broker {broker}."
         case ClientTimer(source=source, timer=timer):
             return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
+
+
+def _of_topic(event: TopicRemade | TopicDeleted | TopicCreated) -> str:
+    match event:
+        case TopicRemade(topic=topic, before=before, after=after):
+            return f"{topic} has the id {after} now, not {before} any more, and other records."
+        case TopicDeleted(topic=topic):
+            return f"{topic} is gone: its records, its id, and what was known of it."
+        case TopicCreated(topic=topic, topic_id=topic_id):
+            return f"There is a topic {topic} now, with the id {topic_id}."
 
 
 def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str:
@@ -522,7 +542,7 @@ def actor(action: ClusterAction, world: World) -> str:
             return host_of(source)
         case InstallRelease(broker=broker):
             return f"B{broker}"
-        case UpgradeFeature() | CreateAcls() | DeleteAcls():
+        case UpgradeFeature() | CreateAcls() | DeleteAcls() | DeleteTopic() | CreateTopic():
             return ""
         case Deliver(source=source, broker=broker, way=way):
             return f"B{broker}" if way == "request" else host_of(source)

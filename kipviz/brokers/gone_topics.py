@@ -1,0 +1,109 @@
+"""Requests about topics that have been deleted: which error, and who gives it.
+
+WHO: every broker's front desk. WHERE IN KAFKA: KafkaApis, with the metadata cache.
+KIPS: KIP-516 (topic ids), KIP-98 (AddPartitionsToTxn).
+DURABILITY: nothing is kept.
+What is said by an id that nobody knows is UNKNOWN_TOPIC_ID, before any right is asked: there is no name to
+ask for. What is said by name is UNKNOWN_TOPIC_OR_PARTITION, to whoever may use a topic of that name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers import offset_topics
+from kipviz.brokers.context import Image
+from kipviz.brokers.rules import BrokerRules
+from kipviz.messages.admin import DescribeProducers
+from kipviz.messages.errors import Errors
+from kipviz.messages.list_offsets import ListOffsets
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.placement import topic_of
+
+# The first version of a request that names its topic by id alone (KIP-516); others do in all of theirs.
+BY_ID: dict[type[Message], int] = {Produce: 13, Fetch: 13, ShareFetch: 0, ShareAcknowledge: 0}
+# What is about one partition, and said by name.
+BY_NAME = (Produce, ListOffsets, DescribeProducers)
+
+
+def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
+    """Give those of some partitions that are not there, or not any more."""
+    return tuple(p for p in partitions if p not in image.leaders)
+
+
+def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, ...]:
+    """Give the topics of a request that are said by an id of which no name is known.
+
+    Clause: KIP-516; KIP-1319 "Topic ID resolution" for offsets.
+    """
+    if not _by_id(message):
+        return offset_topics.unknown_ids(message, image, rules)
+    said: Any = message
+    topics = (topic_of(p) for p in (said.partition, *getattr(said, "further", ())))
+    return tuple(topic for topic in dict.fromkeys(topics) if topic not in image.topic_ids)
+
+
+def error_of(message: Message, image: Image) -> Errors:
+    """Give the error of a request about a partition that is not there, NONE if it is.
+
+    The roles that take share groups' requests see to theirs, because of the share session.
+    Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest,
+    handleDescribeProducersRequest.
+    """
+    by_id = isinstance(message, Produce | Fetch) and _by_id(message)
+    if not by_id and not isinstance(message, BY_NAME):
+        return Errors.NONE
+    partition: str = message.partition  # type: ignore[attr-defined]
+    if partition in image.leaders:
+        return Errors.NONE
+    return Errors.UNKNOWN_TOPIC_ID if by_id else Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def not_led(partition: str, image: Image) -> Errors:
+    """Say why a broker that does not lead a source partition does not serve it to who names it by id."""
+    there = partition in image.leaders
+    return Errors.NOT_LEADER_OR_FOLLOWER if there else Errors.UNKNOWN_TOPIC_ID
+
+
+def why_lost(partition: str, image: Image) -> tuple[Errors, str]:
+    """Say to who waits for the leader of a partition why it leads it no more, as an error and in words.
+
+    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is completed by force.
+    """
+    if partition in image.leaders:
+        return Errors.NOT_LEADER_OR_FOLLOWER, "another broker leads the source partition"
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION, "its topic is deleted"
+
+
+def unknown(partition: str, image: Image) -> Errors:
+    """Say why nothing is known of a share-partition: its leader has not begun it, or its id is nobody's."""
+    there = partition in image.leaders
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION if there else Errors.UNKNOWN_TOPIC_ID
+
+
+def not_added(request: AddPartitionsToTxn, image: Image) -> AddPartitionsToTxnResponse | None:
+    """Answer a request to enlist or verify partitions of which one is not there: then none is.
+
+    WHEN: before the transaction coordinator is asked, or whether there is one here. The others of the
+    request have OPERATION_NOT_ATTEMPTED.
+    Clause: KIP-98 "AddPartitionsToTxnRequest"; KafkaApis.handleAddPartitionsToTxnRequest.
+    """
+    lost = lost_partitions(request.partitions, image)
+    if not lost:
+        return None
+    return AddPartitionsToTxnResponse(
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        request.partitions,
+        tuple(p for p in request.partitions if p not in lost),
+    )
+
+
+def _by_id(message: Message) -> bool:
+    first = BY_ID.get(type(message))
+    return first is not None and message.spoken >= first
