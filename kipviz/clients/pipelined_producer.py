@@ -15,7 +15,7 @@ goes out while a transactional request is on the wire, and EndTxn waits for all 
 
 from __future__ import annotations
 
-from kipviz.clients import in_flight
+from kipviz.clients import awaited_topics, in_flight
 from kipviz.clients import producer as transactional
 from kipviz.clients.in_flight import NumberingProducer, numbered_batches, replaced, tracked
 from kipviz.clients.outgoing import NumberedBatch
@@ -56,8 +56,11 @@ def send(
 ) -> PipelinedProducer:
     """Put records into the accumulator; they get their numbers when they are sent.
 
-    Without room there send() waits until a batch is through, max.block.ms at most.
+    Without room there send() waits until a batch is through, max.block.ms at most; before that it waits
+    for the metadata of a topic of which the producer knows nothing.
     """
+    if awaited_topics.is_unknown(me.there, partition):
+        return awaited_topics.asking(me, partition, records)
     if me.buffer and len(me.batches) >= me.buffer:
         return me.but(blocked=((partition, records),), done=False)
     batch = NumberedBatch(partition, records, -1, serial=me.sends + 1)
@@ -206,6 +209,7 @@ def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
         max_in_flight=me.max_in_flight,
         buffer=me.buffer,
         backs_off=me.backs_off,
+        there=me.there.anew,
     )
 
 

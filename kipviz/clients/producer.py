@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from kipviz.clients import (
+    awaited_topics,
     producer_errors,
     producer_state,
     producer_timers,
@@ -24,6 +25,7 @@ from kipviz.clients import (
     stagings,
     topic_ids,
 )
+from kipviz.clients.awaited_topics import KnownTopics
 from kipviz.clients.outgoing import OutgoingBatch, without, without_unsent
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer_errors import EXPIRED, NOT_ALLOWED, ends_the_transaction
@@ -94,7 +96,8 @@ class Producer(Part, frozen=True, dict=True):
     transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
     `network` is the producer of whose sender and connections this is one transactional id more (KIP-447,
     a rejected alternative), "" for one that has its own. `exact_sender` says that requests go out in Kafka's
-    order, `backs_off` that the sender rests before one goes out again, and `rests` which rest it has now.
+    order, `backs_off` that the sender rests before one goes out again, and `rests` which rest it has now. `there` are the
+    topics that it may write to without asking first.
     """
 
     source: str
@@ -134,6 +137,7 @@ class Producer(Part, frozen=True, dict=True):
     exact_sender: bool = False
     backs_off: bool = False
     rests: str = ""
+    there: KnownTopics = KnownTopics()
 
     @property
     def state_name(self) -> str:
@@ -179,7 +183,12 @@ def begin_transaction(me: Producer) -> Producer:
 
 
 def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Producer:
-    """Put records into the accumulator; the sender takes them from there."""
+    """Put records into the accumulator; the sender takes them from there.
+
+    It waits for the metadata of a topic of which the producer knows nothing, max.block.ms at most.
+    """
+    if awaited_topics.is_unknown(me.there, partition):
+        return awaited_topics.asking(me, partition, records)
     sequence = me.sequences.get(partition, 0)
     batch = OutgoingBatch(partition, records, sequence)
     me = me.but(
@@ -313,7 +322,7 @@ def next_transactional(me: Producer) -> Message | None:
     """Give the transactional request that goes out next, if none is on the wire."""
     if me.on_wire is not None:
         return None
-    if me.to_add and me.state in SENDS:
+    if me.to_add and me.state in SENDS and not awaited_topics.asks(me):
         return AddPartitionsToTxn(
             me.transactional_id,
             me.producer_id,
@@ -366,9 +375,7 @@ def _on_answer(me: P, message: Message) -> P:
     if request is None:
         return me
     me = me.but(on_wire=None, on_wire_broker=-1)
-    error: Errors = getattr(message, "error")  # noqa: B009  every answer to a producer has one
-    if isinstance(message, TxnOffsetCommitResponse):
-        error = topic_ids.said(message)
+    error = producer_errors.said(message)
     request, error = stagings.refused(request, message, error)
     if error is not Errors.NONE:
         return _on_error(me, request, error)
@@ -398,7 +405,11 @@ def _on_answer(me: P, message: Message) -> P:
                 prepared=PreparedTxnState(),
             )
         case MetadataResponse():
-            return me.but(topics=topic_ids.learned(me.topics, message.topics))
+            refused = awaited_topics.why_refused(me.there, message)
+            if refused is not Errors.NONE:
+                return fail(me, ProduceResponse(refused, me.there.held[0][0], -1), refused)
+            known = me.but(topics=topic_ids.learned(me.topics, message.topics))
+            return awaited_topics.told(known, message)
         case TxnOffsetCommitResponse() if message.refused and me.state is S.IN_TRANSACTION:
             assert isinstance(request, TxnOffsetCommit)
             return _on_error(me, topic_ids.left(request, message), message.refused[0].error)
@@ -483,6 +494,7 @@ def restarted(me: Producer, life: int) -> Producer:
         network=me.network,
         exact_sender=me.exact_sender,
         backs_off=me.backs_off,
+        there=me.there.anew,
     )
 
 
@@ -564,6 +576,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
     me = _to(without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
     if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
         me = _to(me, S.UNINITIALIZED)
+    me = awaited_topics.after_failure(me, about, error)
     return dropping(me, about, *me.queue).but(
         queue=(),
         to_add=(),

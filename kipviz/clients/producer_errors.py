@@ -5,8 +5,11 @@ WHERE IN KAFKA: the handlers of TransactionManager, Sender.canRetry.
 
 from __future__ import annotations
 
+from kipviz.clients import topic_ids
 from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups import TxnOffsetCommitResponse
 from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 # The errors of a batch that end the producer; any other one ends only the transaction.
 # Source: TransactionManager.maybeTransitionToErrorState.
@@ -73,6 +76,20 @@ FATAL_OF_ADDING = (
     Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     Errors.PRODUCER_FENCED,
 )
+
+
+def said(message: Message) -> Errors:
+    """Give what an answer to a transactional request comes to, where its parts have errors of their own.
+
+    A partition that is not there is one to ask again for, whatever else is wrong with the others.
+    Source: TransactionManager.AddPartitionsToTxnHandler, which goes through the partitions.
+    """
+    if isinstance(message, TxnOffsetCommitResponse):
+        return topic_ids.said(message)
+    if isinstance(message, AddPartitionsToTxnResponse) and message.unknown:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+    error: Errors = getattr(message, "error")  # noqa: B009  every answer to a producer has one
+    return error
 
 
 def ends_the_transaction(request: str, error: Errors) -> bool:

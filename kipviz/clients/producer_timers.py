@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.clients import topic_ids
+from kipviz.clients import awaited_topics, topic_ids
 from kipviz.clients.producer_state import ProducerState
 from kipviz.clients.sender import RESTS
 from kipviz.messages.groups import TxnOffsetCommit
@@ -53,7 +53,9 @@ def _resting(me: Any) -> tuple[str, ...]:
 def _looking(me: Any) -> tuple[str, ...]:
     """Give the timers of who looks topics up; max.block.ms is a call's, and ends with it."""
     found = topic_ids.timers(me.topics, idle=me.state is S.READY)
-    return tuple(t for t in found if t != topic_ids.MAX_BLOCK or _is_called(me))
+    found = tuple(t for t in found if t != topic_ids.MAX_BLOCK or _is_called(me))
+    rests = me.there.resting and topic_ids.BACK_OFF not in found
+    return (*found, topic_ids.BACK_OFF) if rests else found
 
 
 def _is_called(me: Any) -> bool:
@@ -74,7 +76,8 @@ def on_timer(me: Any, timer: str) -> Any:
         return me.but(rests="")
     if timer == topic_ids.MAX_BLOCK:
         return me.but(done=True, timed_out=SENDING)
-    return me.but(topics=topic_ids.after(me.topics, timer))
+    me = me.but(topics=topic_ids.after(me.topics, timer))
+    return awaited_topics.asked_again(me) if timer == topic_ids.BACK_OFF else me
 
 
 def topic_ids_given_up(me: Any) -> Any:

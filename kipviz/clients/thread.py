@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from kipviz.clients import (
     binding,
+    blocked_sends,
     external_database,
     group_identity,
     session_threads,
@@ -22,8 +23,8 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.kinds import Client, MemberConsumer
-from kipviz.clients.pipelined_producer import PipelinedProducer, send_timed_out
+from kipviz.clients.kinds import MemberConsumer
+from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import topic_ids_given_up
@@ -79,7 +80,7 @@ def why_no_time_out(me: Application) -> str | None:
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
         return f"{me.name} is in no call that it waits for"
-    if _waits_for_room(client):
+    if blocked_sends.waits(client):
         return None
     if type(client) not in TIMING_OUT or line.call not in (*REMEMBERED, FORGOTTEN):
         names = ", ".join(call.value for call in (*REMEMBERED, FORGOTTEN))
@@ -92,22 +93,18 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
 
     The producer remembers the call: nothing but the same one may follow, and that waits for the same
     result. It does not remember sendOffsetsToTransaction(): the transaction goes on, or is aborted, and
-    ends behind the offsets. A send() that waits for room throws nothing. Source: KafkaProducer,
+    ends behind the offsets. A send() that waits for its topic or for room throws nothing. Source: KafkaProducer,
     TransactionManager.handleCachedTransactionRequestResult.
     """
     line = me.program[me.line]
     client = client_of(me, line)
     assert isinstance(client, Producer), line
-    if isinstance(client, PipelinedProducer) and client.blocked:
-        return _leave(me.with_client(send_timed_out(client)), line, "", ())
+    given_up = blocked_sends.timed_out(client)
+    if given_up is not None:
+        return _leave(me.with_client(given_up), line, "", ())
     if line.call is FORGOTTEN:
         return _without_result(me.with_client(topic_ids_given_up(client)), line)
     return _without_result(me.with_client(client.but(timed_out=line.call.value)), line)
-
-
-def _waits_for_room(client: Client) -> bool:
-    """Say whether send() waits for room in buffer.memory; else it returns at once."""
-    return isinstance(client, PipelinedProducer) and bool(client.blocked)
 
 
 def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
@@ -164,7 +161,7 @@ def _called(
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
-    if waits or _waits_for_room(client_of(me, line)):
+    if waits or blocked_sends.waits(client_of(me, line)):
         return me.but(waiting=True), (*started, *told)
     return _leave(me, line, "", (*started, *told, *databases_changed(before, me)))
 
@@ -256,6 +253,11 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
         return _leave(me, line, client.error, ())
     if isinstance(client, Producer) and client.timed_out == FORGOTTEN.value:
         return _without_result(me.with_client(client.but(timed_out="")), line)
+    if isinstance(client, Producer) and client.there.held:
+        client = blocked_sends.gone_on(client)
+        me = me.with_client(client)
+        if blocked_sends.waits(client):
+            return me, ()
     if line.call is Call.POLL:
         assert not isinstance(client, Producer | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)

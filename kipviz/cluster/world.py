@@ -22,6 +22,7 @@ from kipviz.clients import admin as administering
 from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Worker
+from kipviz.clients.awaited_topics import KnownTopics
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import NAME as DATABASE
@@ -387,6 +388,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
         exact_sender=spec.exact_sender,
         backs_off=spec.clock.timed and (spec.exact_sender or a.max_in_flight > 1),
+        there=KnownTopics(looks_up=bool(spec.later_topics or spec.deletable_topics)),
     )
     if not isinstance(made, PipelinedProducer):
         return made

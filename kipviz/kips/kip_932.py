@@ -290,6 +290,15 @@ KIP = Kip(
             page="30-kip-932-share-groups",
         ),
         Row(
+            "A topic that is deleted",
+            "Its share coordinators delete the state of every group, the groups forget that it had some.",
+            MODELLED,
+            handler="brokers.share_upkeep.on_topic_deleted",
+            test="brokers/test_deleted_topics.py::"
+            "test_the_state_of_a_topic_s_share_partitions_is_deleted_whichever_group_they_are_of",
+            note="whether a vote of a transaction (KIP-1289) is pending is not asked: our inference",
+        ),
+        Row(
             "State epoch of a group that is made again",
             "Epochs begin anew with a group, so a leader of its former life is not fenced.",
             MODELLED,

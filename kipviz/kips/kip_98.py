@@ -59,12 +59,13 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxnRequest: errors of single partitions",
-            "If a client may not write to one of them, none is added, and the others are not attempted.",
-            SIMPLIFIED,
-            handler="brokers.authorizer.not_attempted",
-            test="brokers/test_authorizer.py::"
-            "test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out",
-            note="no broker here says UNKNOWN_TOPIC_OR_PARTITION: no topic is deleted for good",
+            "If one of them is forbidden or not there, none is added, and the others are not attempted.",
+            MODELLED,
+            handler="brokers.gone_topics.not_added",
+            scenario="kip-98-topic-deleted-tv1",
+            test="cluster/test_coming_topics.py::"
+            "test_what_is_forbidden_is_said_before_what_is_gone_and_the_rest_is_not_attempted",
+            page="10-kip-98-transactions",
         ),
         Row(
             "AddPartitionsToTxnRequest: UNKNOWN_TOPIC_OR_PARTITION at the client",
@@ -118,6 +119,16 @@ KIP = Kip(
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_is_over_when_every_partition_has_its_marker",
+            page="10-kip-98-transactions",
+        ),
+        Row(
+            "WriteTxnMarkerRequest: a partition that is gone",
+            "A partition whose topic was deleted needs no marker, and keeps no transaction open.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_image_changed",
+            scenario="kip-98-topic-deleted",
+            test="brokers/test_deleted_topics.py::"
+            "test_a_marker_that_waits_for_a_leader_is_dropped_with_its_topic",
             page="10-kip-98-transactions",
         ),
         Row(
@@ -189,12 +200,22 @@ KIP = Kip(
         Row(
             "Producer API: states and errors",
             "Which call is legal when, and which errors end the transaction or the producer.",
-            SIMPLIFIED,
+            MODELLED,
             handler="clients.producer.on_response",
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-kip-98-transactions",
-            note="send() waits for room in buffer.memory, not for the metadata of a topic",
+        ),
+        Row(
+            "Producer API: send() and max.block.ms",
+            "send() waits for the metadata of its topic; what it throws stands in its Future.",
+            MODELLED,
+            handler="clients.blocked_sends.timed_out",
+            scenario="kip-98-topic-awaited",
+            test="clients/test_awaited_topics.py::"
+            "test_after_max_block_ms_send_returns_and_the_next_call_throws",
+            page="10-kip-98-transactions",
+            note="where topics of a cluster come and go; else every producer knows every topic",
         ),
         Row(
             "AddPartitionsToTxnRequest, AddOffsetsToTxnRequest of clients",

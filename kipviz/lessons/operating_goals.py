@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kipviz.clients.producer import Producer
 from kipviz.cluster.actions import DeleteAcls, InstallRelease
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageDelivered
+from kipviz.messages.events import MessageDelivered, TopicCreated, TopicDeleted
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 OF_RIGHTS = (
     Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -43,9 +45,44 @@ def _same_binary(moment: Any) -> bool:
     return upgraded and not _brokers_differ(moment)
 
 
+def _topic_deleted(moment: Any) -> bool:
+    """A topic was just deleted for good."""
+    return any(isinstance(event, TopicDeleted) for event in moment.events)
+
+
+def _topic_created(moment: Any) -> bool:
+    """A topic was just made."""
+    return any(isinstance(event, TopicCreated) for event in moment.events)
+
+
+def _topic_awaited(moment: Any) -> bool:
+    """A send() waits for a topic that its producer does not know, and that is not there."""
+    producers = (
+        client
+        for app in moment.world.applications.values()
+        for client in app.clients
+        if isinstance(client, Producer)
+    )
+    return any(client.there.resting for client in producers)
+
+
+def _not_attempted(moment: Any) -> bool:
+    """A client was just told that a partition was not added because of another one."""
+    return any(
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, AddPartitionsToTxnResponse)
+        and bool(event.message.not_attempted)
+        for event in moment.events
+    )
+
+
 OPERATING_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "refused": _refused,
     "right lost": _right_lost,
     "brokers differ": _brokers_differ,
     "one binary": _same_binary,
+    "topic deleted": _topic_deleted,
+    "topic created": _topic_created,
+    "topic awaited": _topic_awaited,
+    "not attempted": _not_attempted,
 }

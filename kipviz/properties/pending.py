@@ -15,10 +15,12 @@ from kipviz.messages.events import (
     RecordsMoved,
     SharePartitionDropped,
     SharePartitionLoaded,
+    TopicDeleted,
     TransactionMoved,
 )
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
+from kipviz.records.placement import topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
@@ -81,6 +83,8 @@ class NothingPending:
                         things = things.set(key, "held")
                     else:
                         things = things.without(key)
+                case TopicDeleted(topic=topic):
+                    things = _of_other_topics(things, topic)
                 case DatabaseChanged(application=name, what=what):
                     key = f"database transaction of {name}"
                     if what == "prepared":
@@ -138,6 +142,15 @@ def _deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
             for key in things:
                 if key.startswith(start):
                     things = things.without(key)
+    return things
+
+
+def _of_other_topics(things: Table[str, str], topic: str) -> Table[str, str]:
+    """Forget what held the logs of a topic that is gone."""
+    start = "last stable offset of "
+    for key in things:
+        if key.startswith(start) and topic_of(key.removeprefix(start)) == topic:
+            things = things.without(key)
     return things
 
 

@@ -356,7 +356,8 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
 def _exception(app: Application, heard: Heard, known: TransactionMetadata | str) -> Row:
     if app.manager.error:
         request, _, name = app.manager.error.partition(": ")
-        client = thrown(request, Errors[name]).words
+        named = name in Errors.__members__
+        client = thrown(request, Errors[name]).words if named else app.manager.error
     else:
         client = thrown(heard.request, heard.error).words
     return Row("exception", client, _coordinator_words(known))

@@ -138,6 +138,8 @@ def _of_log(log: PartitionLog) -> Iterator[str]:
 def _of_log_step(before: PartitionLog, after: PartitionLog) -> Iterator[str]:
     if after is before:
         return
+    if not after.batches and not after.end_offset:
+        return  # its topic was deleted
     if after.high_watermark < before.high_watermark:
         yield f"{after.name}: the high watermark went down to {after.high_watermark}"
     old = before.batches[-2:]

@@ -14,10 +14,12 @@ from kipviz.cluster.actions import (
     CrashBroker,
     CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
     DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -81,6 +83,8 @@ ACTIONS: dict[ClusterAction, str] = {
     RunOut(
         5, "share_partition_leader", "", "the session of M1"
     ): "The session of M1 runs out on Broker 5.",
+    DeleteTopic("src"): "An operator deletes src for good.",
+    CreateTopic("src"): "An operator makes src.",
     RemakeTopic("src"): "Somebody deletes src and makes a topic of the same name.",
     ClientTimer("app-1/consumer", "the retry back-off"): (
         "The retry back-off of the consumer of app-1 is over."
@@ -162,7 +166,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
         else clause_of(type(action).__name__).rule
         for action in accidents
     ]
-    assert len(rules) == len(set(rules)) == 23
+    assert len(rules) == len(set(rules)) == 25
 
 
 # -- events ------------------------------------------------------------------------------------
@@ -243,6 +247,11 @@ SPOKEN: list[tuple[Event, str]] = [
         events.TopicRemade("src", "A", "B"),
         "src has the id B now, not A any more, and other records.",
     ),
+    (
+        events.TopicDeleted("src", "A"),
+        "src is gone: its records, its id, and what was known of it.",
+    ),
+    (events.TopicCreated("src", "A"), "There is a topic src now, with the id A."),
     (
         events.AssignmentMoved("cg", "C1", 2, 3, ("src-0", "src-1"), ("src-0",), "it let go"),
         "C1 of cg is at epoch 3 and may have src-0: it let go.",

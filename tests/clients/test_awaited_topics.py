@@ -1,0 +1,195 @@
+"""A send() that waits for the metadata of its topic, and what ends the wait."""
+
+from __future__ import annotations
+
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.clients import awaited_topics, kinds
+from kipviz.clients.awaited_topics import KnownTopics
+from kipviz.clients.producer import Producer
+from kipviz.clients.producer_errors import said
+from kipviz.cluster.actions import (
+    ClientTimer,
+    CrashClient,
+    CreateTopic,
+    StartClient,
+    Step,
+    TimeOutCall,
+)
+from kipviz.cluster.clock import Clock
+from kipviz.cluster.spec import FaultBudget
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
+from kipviz.scenarios.script import next_by_itself
+from tests.cluster.small_clusters import model_of, small_spec
+
+BACK_OFF = ClientTimer("app-1/producer", "the retry back-off")
+
+
+class Run:
+    """A process that is in send(), for a topic that is not there."""
+
+    def __init__(self, program=GROUP_LOOP, *, acls=None, timed=False, **changes):
+        spec = small_spec("group", program=program, budget=FaultBudget(max_block=2, crash_client=1))
+        (app,) = spec.applications
+        spec = spec.but(applications=(app.but(**changes),), later_topics=("output-A",), acls=acls)
+        spec = spec.but(clock=Clock("timed") if timed else Clock())
+        self.model = model_of(spec, "kafka")
+        self.world = self.model.initial()
+        self.events = []
+        for _ in range(200):
+            if self.waits and next_by_itself(self.model, self.world) is None:
+                break
+            self.take(next_by_itself(self.model, self.world) or Step("app-1"))
+            if self.raised:
+                break
+
+    @property
+    def app(self):
+        return self.world.applications["app-1"]
+
+    @property
+    def producer(self):
+        return self.app.producer
+
+    @property
+    def waits(self):
+        return self.app.waiting and self.app.program[self.app.line].call.value == "send"
+
+    @property
+    def raised(self):
+        return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
+
+    def take(self, action):
+        outcome = self.model.step(self.world, action)
+        self.world = outcome.world
+        self.events += outcome.events
+
+    def quiet(self):
+        while (action := next_by_itself(self.model, self.world)) is not None:
+            self.take(action)
+
+    def sent(self, kind):
+        return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)
+
+
+def test_send_waits_as_long_as_nobody_knows_the_topic_and_asks_after_each_back_off():
+    run = Run()
+    assert run.waits
+    assert run.producer.there == KnownTopics(True, (), run.producer.there.held, True)
+    assert (run.sent(Metadata), run.sent(Produce)) == (1, 0)
+    run.take(BACK_OFF)
+    run.quiet()
+    assert run.sent(Metadata) == 2
+    assert run.waits
+
+
+def test_send_goes_on_when_the_topic_is_made_and_asks_no_more():
+    run = Run()
+    run.take(CreateTopic("output-A"))
+    run.take(BACK_OFF)
+    run.quiet()
+    run.take(Step("app-1"))
+    assert run.producer.there == KnownTopics(True, ("output-A",))
+    run.quiet()
+    assert (run.sent(Metadata), run.sent(Produce)) == (2, 1)
+
+
+def test_after_max_block_ms_send_returns_and_the_next_call_throws():
+    run = Run()
+    run.take(TimeOutCall("app-1"))
+    assert run.raised == []
+    run.take(Step("app-1"))
+    why = "TimeoutException: Topic output-A not present in metadata after max.block.ms"
+    assert run.raised == [why]
+    assert (run.producer.state_name, run.producer.queue) == ("ABORTABLE_ERROR", ())
+
+
+def test_whoever_may_not_see_the_topic_is_told_so_at_once():
+    acls = (
+        Acl("app-1", Operation.WRITE, Resource.TRANSACTIONAL_ID, "txn-1"),
+        Acl("app-1", Operation.READ, Resource.GROUP, "g1"),
+        Acl("app-1", Operation.READ, Resource.TOPIC, "src"),
+    )
+    run = Run(acls=acls)
+    run.take(Step("app-1"))
+    assert run.raised == ["Produce: TOPIC_AUTHORIZATION_FAILED"]
+    assert run.producer.there.held == ()
+
+
+def test_a_process_that_starts_again_knows_no_topic():
+    run = Run()
+    run.take(CreateTopic("output-A"))
+    run.take(BACK_OFF)
+    run.quiet()
+    run.take(CrashClient("app-1"))
+    run.take(StartClient("app-1"))
+    assert run.producer.there == KnownTopics(True)
+
+
+def test_with_several_batches_on_the_way_it_waits_for_the_topic_and_then_for_room():
+    run = Run(MANY_IN_A_TRANSACTION, max_in_flight=5, buffer=1, max_records=1)
+    assert run.waits
+    run.take(CreateTopic("output-A"))
+    run.take(BACK_OFF)
+    run.quiet()
+    run.take(Step("app-1"))
+    assert not run.app.waiting
+    assert run.producer.there.topics == ("output-A",)
+    run.take(CrashClient("app-1"))
+    run.take(StartClient("app-1"))
+    assert run.producer.there == KnownTopics(True)
+
+
+def test_room_may_be_missing_when_the_topic_has_come():
+    run = Run(MANY_IN_A_TRANSACTION, max_in_flight=5, buffer=1, max_records=1)
+    producer = run.producer
+    full = producer.but(there=producer.there.but(topics=("output-A",)), done=True)
+    batch = full.there.held[0]
+    with_one = awaited_topics.released(full)
+    with_one = _sent(with_one, batch)
+    app = run.app.with_client(with_one.but(there=full.there, done=True))
+    turn = run.model.turn(run.world)
+    turn.applications = turn.applications.set("app-1", app)
+    world = run.model.step(turn.world(), Step("app-1")).world
+    after = world.applications["app-1"]
+    assert after.waiting
+    assert after.producer.blocked == (batch,)
+
+
+def _sent(producer, batch):
+    return kinds.send(producer, *batch)
+
+
+def test_on_a_timed_clock_the_back_off_takes_its_time():
+    run = Run(timed=True)
+    assert BACK_OFF not in run.model.enabled(run.world)
+    due = [d.by for d in run.world.deadlines if d.place == ("app-1/producer", "the retry back-off")]
+    assert due
+
+
+def test_an_answer_that_nobody_waits_for_changes_nothing():
+    answer = MetadataResponse(Errors.NONE, (TopicId("output-A", "A"),))
+    me = Producer("p", "t", there=KnownTopics(True))
+    assert awaited_topics.told(me, answer) is me
+    assert awaited_topics.asked_again(me) is me
+
+
+def test_a_batch_that_fails_because_nobody_leads_its_partition_takes_the_topic_out_of_the_cache():
+    me = Producer("p", "t", there=KnownTopics(True, ("out", "other")))
+    gone = ProduceResponse(Errors.UNKNOWN_TOPIC_ID, "out-0", 0)
+    after = awaited_topics.after_failure(me, gone, gone.error)
+    assert after.there.topics == ("other",)
+    fenced = ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, "out-0", 0)
+    assert awaited_topics.after_failure(me, fenced, fenced.error).there == me.there
+
+
+def test_a_missing_partition_is_asked_for_again_whatever_is_wrong_with_the_others():
+    answer = AddPartitionsToTxnResponse(
+        Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "b-0"), (), ("b-0",)
+    )
+    assert said(answer) is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert said(answer.but(unknown=())) is Errors.TOPIC_AUTHORIZATION_FAILED
