@@ -304,10 +304,7 @@ CLAUSES: dict[str, Clause] = {
         "ReplicationControlManager.deleteTopics, ReplicaManager.stopPartitions",
     ),
     "CreateTopic": Clause(
-        "create_topic",
-        "KIP-4 CreateTopics",
-        SHIPPED,
-        "ReplicationControlManager.createTopics",
+        "create_topic", "KIP-4 CreateTopics", SHIPPED, "ReplicationControlManager"
     ),
     "CrashBroker": Clause(
         "crash",
