@@ -3,12 +3,15 @@
 Partition leader, group coordinator and share coordinator do it alike: keep the request, ask the
 transaction coordinator, go on with the answer, unless a marker of that producer came by in
 between, because then the yes belongs to a transaction that is over (VerificationGuard, KIP-890).
+Whoever asks after that marker asks anew, and is told apart from who asked before it.
 Under transaction version 2 the question enlists the partition; a client of version 0 or 1 has
 added it before, and the question only asks whether that is so (KIP-890 part 1).
 Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 from kipviz.brokers.context import NOBODY, Context, ReplyTo, Request
 from kipviz.core.values import Value
@@ -25,6 +28,8 @@ COORDINATOR_ERROR = {
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }
 
+# A question to the coordinator, or its answer.
+Asked: TypeAlias = AddPartitionsToTxn | AddPartitionsToTxnResponse
 
 # The first version of a request whose sender leaves it to the broker to enlist the partition.
 ENLISTS_FROM: dict[type[Message], int] = {Produce: 12, TxnOffsetCommit: 5}
@@ -34,7 +39,9 @@ class Enlisting(Value, frozen=True):
     """A request that waits until the coordinator has enlisted the partitions.
 
     `guarded` is false once a marker of the producer passed by in the meantime: then the
-    coordinator's yes came for a transaction that is over.
+    coordinator's yes came for a transaction that is over. `asking` comes back with the answer: it is
+    higher than that of an equal question that is still out from before such a marker. `settled` says
+    that nobody waits any more, while the answer is still to come.
     """
 
     request: Message
@@ -43,6 +50,13 @@ class Enlisting(Value, frozen=True):
     producer_epoch: int
     partitions: tuple[str, ...]
     guarded: bool = True
+    asking: int = 0
+    settled: bool = False
+
+    @property
+    def question(self) -> tuple[int, int, tuple[str, ...]]:
+        """What the coordinator is asked about."""
+        return (self.producer_id, self.producer_epoch, self.partitions)
 
 
 def enlists(request: Message) -> bool:
@@ -89,26 +103,58 @@ def ask(
         waiting.partitions,
         verify_only=not enlists(waiting.request),
     )
-    return (Request("add-partitions", broker, message, role, shard),)
+    tag = str(waiting.asking) if waiting.asking else ""
+    return (Request("add-partitions", broker, message, role, shard, tag),)
+
+
+def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting) -> Enlisting:
+    """Give a request that is about to ask a number that no answer from before a marker has.
+
+    Source: VerificationGuard, which is unique; AddPartitionsToTxnManager, one callback a request.
+    """
+    stale = (w.asking for w in waiting if w.question == new.question and not w.guarded)
+    return new.but(asking=1 + max(stale, default=-1))
 
 
 def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, ...]:
-    """Let a request wait; it takes the place of an equal one from the same client.
+    """Let a request wait; nobody waits any more for an equal one from the same client.
 
-    A client repeats a request only after its connection broke, so nobody waits for the old
-    answer any more.
+    A client repeats a request only after its connection broke. The answer to the first one is still
+    to come.
     """
     same = (new.request, new.reply_to.source)
-    return (*(w for w in waiting if (w.request, w.reply_to.source) != same), new)
+    before = (w.but(settled=True) if (w.request, w.reply_to.source) == same else w for w in waiting)
+    return (*before, new)
 
 
 def answered(
-    waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxn | AddPartitionsToTxnResponse
+    waiting: tuple[Enlisting, ...], answer: Asked, tag: str
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
-    """Split what waits into what this answer, or this lost question, is for and the rest."""
+    """Split what waits into what this answer, or this lost question, is for and the rest.
+
+    All that asked the same with no marker in between go on with the first answer; the others' are
+    still to come, and then nobody waits for them.
+    """
     asked = (answer.producer_id, answer.producer_epoch, answer.partitions)
-    mine = tuple(w for w in waiting if (w.producer_id, w.producer_epoch, w.partitions) == asked)
-    return mine, tuple(w for w in waiting if w not in mine)
+    asking = int(tag or 0)
+    mine: list[Enlisting] = []
+    rest: list[Enlisting] = []
+    owed = 0
+    for each in waiting:
+        if each.question != asked or each.asking != asking:
+            rest.append(each)
+            continue
+        if not each.settled:
+            mine.append(each)
+        if owed:
+            rest.append(each.but(settled=True))
+        owed += 1
+    return tuple(mine), tuple(rest)
+
+
+def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:
+    """Give those for whose answer somebody waits."""
+    return tuple(w for w in waiting if not w.settled)
 
 
 def unguarded(

@@ -28,7 +28,7 @@ from kipviz.brokers import (
     share_membership,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.enlistment import Asked, Enlisting
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, replay
 from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -53,7 +53,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of
@@ -189,6 +189,7 @@ def on_txn_offset_commit(
         request, on
     ):
         return _stage(me, waiting, on)
+    waiting = enlistment.told_apart(me.enlisting, waiting)
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
     if not asked:
@@ -196,9 +197,11 @@ def on_txn_offset_commit(
     return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
 
 
-def on_enlisted(me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+def on_enlisted(
+    me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
     """Go on with the commits that waited for this enlistment."""
-    mine, rest = enlistment.answered(me.enlisting, answer)
+    mine, rest = enlistment.answered(me.enlisting, answer, tag)
     me = me.but(enlisting=rest)
     parts: list[Effects] = []
     for waiting in mine:
@@ -212,11 +215,9 @@ def on_enlisted(me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Co
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(
-    me: GroupCoordinator, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
-) -> Effects:
+def on_enlistment_lost(me: GroupCoordinator, asked: Asked, on: Context, tag: str = "") -> Effects:
     """The connection to the transaction coordinator broke: the client has to try again."""
-    mine, rest = enlistment.answered(me.enlisting, asked)
+    mine, rest = enlistment.answered(me.enlisting, asked, tag)
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     parts = [_refused(me, w, error, on) for w in mine]
     return with_effects(me.but(enlisting=rest), *parts)
@@ -258,7 +259,8 @@ def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
 def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
-    refused = [_refused(me, w, Errors.NOT_COORDINATOR, on) for w in me.enlisting]
+    enlisting = enlistment.still_waiting(me.enlisting)
+    refused = [_refused(me, w, Errors.NOT_COORDINATOR, on) for w in enlisting]
     members = classic_membership.on_resigned(me)
     operators = share_administration.refused_all(me, Errors.NOT_COORDINATOR)
     done = Effects(None, replies=(*owed.replies, *members, *operators), local=owed.local)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from kipviz.brokers import enlistment, gone_topics
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.enlistment import Asked, Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -30,7 +30,7 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets, ListOffsetsResponse
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import Batch, DataRecord
 
 ROLE = "partition_leader"
@@ -83,6 +83,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     if logs.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(request, on):
         return _append(me, request, reply_to, on, verified=True)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
+    waiting = enlistment.told_apart(me.verifying, waiting)
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
     if not asked:
@@ -90,9 +91,11 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     return Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)), requests=asked)
 
 
-def on_enlisted(me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+def on_enlisted(
+    me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
     """Go on with the batches that waited for this enlistment."""
-    mine, rest = enlistment.answered(me.verifying, answer)
+    mine, rest = enlistment.answered(me.verifying, answer, tag)
     me = me.but(verifying=rest)
     parts: list[Effects] = []
     for waiting in mine:
@@ -108,11 +111,9 @@ def on_enlisted(me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Con
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(
-    me: PartitionLeader, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
-) -> Effects:
+def on_enlistment_lost(me: PartitionLeader, asked: Asked, on: Context, tag: str = "") -> Effects:
     """The connection to the coordinator broke: the client will have to try again."""
-    mine, rest = enlistment.answered(me.verifying, asked)
+    mine, rest = enlistment.answered(me.verifying, asked, tag)
     return with_effects(me.but(verifying=rest), *_refused(me, mine, Errors.NETWORK_EXCEPTION))
 
 
@@ -188,7 +189,7 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
     owed = resigned(me.waiting, error)
     parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
     done = Effects(None, replies=(*owed.replies, *parked), local=owed.local)
-    return with_effects(None, done, *_refused(me, me.verifying, error))
+    return with_effects(None, done, *_refused(me, enlistment.still_waiting(me.verifying), error))
 
 
 def _serve(me: PartitionLeader, on: Context) -> Effects:

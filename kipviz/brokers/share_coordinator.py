@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from kipviz.brokers import enlistment, partition_log
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.enlistment import Asked, Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -41,7 +41,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import (
@@ -236,6 +236,7 @@ def on_txn_write(
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
     if enlisted or not partitions:
         return _stage(me, waiting, on)
+    waiting = enlistment.told_apart(me.enlisting, waiting)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
@@ -244,9 +245,11 @@ def on_txn_write(
     return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
 
 
-def on_enlisted(me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+def on_enlisted(
+    me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
     """Go on with the votes that waited for this enlistment."""
-    mine, rest = enlistment.answered(me.enlisting, answer)
+    mine, rest = enlistment.answered(me.enlisting, answer, tag)
     me = me.but(enlisting=rest)
     parts: list[Effects] = []
     for waiting in mine:
@@ -261,11 +264,9 @@ def on_enlisted(me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Co
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(
-    me: ShareCoordinator, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
-) -> Effects:
+def on_enlistment_lost(me: ShareCoordinator, asked: Asked, on: Context, tag: str = "") -> Effects:
     """The connection to the transaction coordinator broke: whoever asked has to try again."""
-    mine, rest = enlistment.answered(me.enlisting, asked)
+    mine, rest = enlistment.answered(me.enlisting, asked, tag)
     parts = _refused(me, mine, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     return with_effects(me.but(enlisting=rest), *parts)
 
@@ -539,7 +540,7 @@ def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Eff
 def _refused(
     me: ShareCoordinator, waiting: tuple[Enlisting, ...], error: Errors
 ) -> tuple[Effects, ...]:
-    requests = ((w.request, w.reply_to) for w in waiting)
+    requests = ((w.request, w.reply_to) for w in enlistment.still_waiting(waiting))
     return tuple(
         _answer_stage(me, r, to, error)
         for r, to in requests

@@ -24,7 +24,7 @@ from kipviz.brokers import (
     share_writes,
 )
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.enlistment import Asked, Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.share_partition import (
@@ -48,7 +48,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
     offsets_of,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
 
@@ -183,12 +183,14 @@ def on_txn_share_acknowledge(
     return _enlist_then_stage(me, share, request, reply_to, on)
 
 
-def on_enlisted(me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context) -> Effects:
+def on_enlisted(
+    me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
     """Stage in memory what waited for the enlistment of its participant.
 
     Only reached by designs that keep votes in memory (KIP-1289 as written).
     """
-    mine, rest = enlistment.answered(me.staging, answer)
+    mine, rest = enlistment.answered(me.staging, answer, tag)
     me = me.but(staging=rest)
     parts: list[Effects] = []
     for waiting in mine:
@@ -204,11 +206,9 @@ def on_enlisted(me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context
     return with_effects(me, *parts)
 
 
-def on_enlistment_lost(
-    me: ShareLeader, asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, on: Context
-) -> Effects:
+def on_enlistment_lost(me: ShareLeader, asked: Asked, on: Context, tag: str = "") -> Effects:
     """The connection to the transaction coordinator broke: nothing is staged."""
-    mine, rest = enlistment.answered(me.staging, asked)
+    mine, rest = enlistment.answered(me.staging, asked, tag)
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     requests = ((w.request, w.reply_to) for w in mine)
     parts = (

@@ -37,6 +37,15 @@ KIP = Kip(
             scenario="kip-890-hanging",
         ),
         Row(
+            "Verification guard: unique",
+            "A yes from before a marker verifies nobody who asks after it, whatever has the same epoch.",
+            MODELLED,
+            handler="brokers.enlistment.told_apart",
+            test="brokers/test_older_transaction_versions.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
+            page="20-kip-890",
+            scenario="kip-890-late-record",
+        ),
+        Row(
             "Verification and epoch (KAFKA-19690)",
             "A log compares the epoch before it looks for the verification; 4.1.0 and older do it the "
             "other way round.",

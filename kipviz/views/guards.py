@@ -412,7 +412,7 @@ def _enlisting(role: Any, message: Any) -> Iterator[Guard]:
     """Say which requests wait for an enlistment, and whether its yes still counts."""
     for name in ("verifying", "enlisting", "staging"):
         for waiting in getattr(role, name, ()):
-            if waiting.producer_id == message.producer_id:
+            if waiting.producer_id == message.producer_id and not waiting.settled:
                 yield "waits for it", type(waiting.request).__name__
                 yield (
                     "marker meanwhile",

@@ -72,7 +72,7 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
     role = world.roles.get(dispatch.role_for(message, broker, world.image))
     for name in ("verifying", "enlisting", "staging"):
         for waiting in getattr(role, name, ()):
-            if waiting.request == message:
+            if waiting.request == message and not waiting.settled:
                 return _enlistment(world, broker, message)
     for pending in (
         getattr(role, "pending", {}).values() if isinstance(message, WriteTxnMarkers) else ()

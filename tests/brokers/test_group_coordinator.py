@@ -61,6 +61,22 @@ def fetched(desk, partition, *, stable=True):
     return answer.error.value or answer.offset
 
 
+def test_a_yes_from_before_the_marker_does_not_verify_a_commit_that_asks_after_it(desk):
+    """Below transaction version 2 the next transaction has the same epoch."""
+    request = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (GroupOffset("foo-1", 111),), version=4)
+    yes = AddPartitionsToTxnResponse(Errors.NONE, "t", 10, 0, (HERE,))
+    desk.ask(gc.on_txn_offset_commit, request)
+    mark(desk, epoch=0)
+    desk.ask(gc.on_txn_offset_commit, request)
+    asked = [r.tag for r in desk.requests]
+    desk.do(gc.on_enlisted(desk.role, yes, desk.on, asked[0]))
+    assert [m.error for _, m in desk.replies] == [Errors.INVALID_TXN_STATE]
+    assert not desk.role.pending
+    desk.do(gc.on_enlisted(desk.role, yes, desk.on, asked[1]))
+    assert desk.last.error is Errors.NONE
+    assert fetched(desk, "foo-1") == 88
+
+
 def test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets(desk):
     """OMM.testFetchOffsetsWithPendingTransactionalOffsets."""
     commit(desk, ("foo-1", 111), ("bar-0", 201), ("bar-1", 1))

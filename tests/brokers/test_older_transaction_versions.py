@@ -212,6 +212,9 @@ def leader():
     return OlderDesk(pl, PartitionLeader("out-0", 0), leaders=leaders)
 
 
+PRODUCE = Produce("t", "out-0", 9, 0, 0, RECORD, 11)
+
+
 def produce(leader, sequence=0, version=11):
     request = Produce("t", "out-0", 9, 0, sequence, RECORD, version)
     return leader.ask(pl.on_produce, request)
@@ -222,6 +225,21 @@ def verified(leader, error):
     answer = AddPartitionsToTxnResponse(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on))
     return asked
+
+
+def answered(leader, number):
+    """Let the coordinator's yes to one of the leader's questions arrive."""
+    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[number].tag))
+
+
+def ended(leader, *, committed=False):
+    marker = WriteMarker(ReplyTo("B5/markers", 1, 0), "out-0", 9, 0, committed, 3, 0)
+    leader.do(pl.on_write_marker(leader.role, marker, leader.on))
+
+
+def told(leader):
+    return [m.error for _, m in leader.replies if isinstance(m, ProduceResponse)]
 
 
 @pytest.mark.parametrize(
@@ -244,13 +262,68 @@ def test_a_leader_asks_whether_the_client_has_added_its_partition(leader, said, 
 def test_a_yes_that_comes_after_the_abort_marker_is_too_late_though_the_epoch_is_the_same(leader):
     """Found by search: below version 2 the marker of this very transaction has its epoch."""
     assert produce(leader) is None
-    ticket = ReplyTo("B5/markers", 1, 0)
-    leader.do(
-        pl.on_write_marker(leader.role, WriteMarker(ticket, "out-0", 9, 0, False, 3, 0), leader.on)
-    )
+    ended(leader)
     verified(leader, Errors.NONE)
-    answers = [m for _, m in leader.replies if isinstance(m, ProduceResponse)]
-    assert [answer.error for answer in answers] == [Errors.INVALID_TXN_STATE]
+    assert told(leader) == [Errors.INVALID_TXN_STATE]
+
+
+@pytest.mark.parametrize(
+    ("second", "refused"), [("app/1", []), ("app/1 #0", [Errors.INVALID_TXN_STATE])]
+)
+def test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it(leader, second, refused):
+    """VerificationGuard is unique: the stale yes is for the request that asked for it, and no other."""
+    assert leader.ask(pl.on_produce, PRODUCE, "app/1") is None
+    ended(leader)
+    assert leader.ask(pl.on_produce, PRODUCE, second) is None
+    answered(leader, 0)
+    assert told(leader) == refused
+    assert leader.logs["out-0"].end_offset == 1, "nothing but the marker"
+    answered(leader, 1)
+    assert told(leader) == [*refused, Errors.NONE]
+    assert leader.role.verifying == ()
+
+
+def test_two_markers_tell_three_askings_apart(leader):
+    for _ in range(2):
+        assert produce(leader) is None
+        ended(leader)
+    assert produce(leader) is None
+    assert [r.tag for r in leader.requests] == ["", "1", "2"]
+    answered(leader, 1)
+    answered(leader, 0)
+    assert told(leader) == [Errors.INVALID_TXN_STATE] * 2
+    answered(leader, 2)
+    assert leader.last.error is Errors.NONE
+    assert leader.role.verifying == ()
+
+
+def test_a_yes_that_nobody_needs_any_more_does_not_verify_a_later_transaction(leader):
+    """Two batches went on with the first yes; the second one arrives behind the marker."""
+    assert produce(leader, 0) is None
+    assert produce(leader, 1) is None
+    answered(leader, 0)
+    assert told(leader) == [Errors.NONE] * 2
+    ended(leader, committed=True)
+    assert produce(leader, 2) is None
+    answered(leader, 1)
+    assert told(leader) == [Errors.NONE] * 2, "it was for the transaction before"
+    answered(leader, 2)
+    assert told(leader) == [Errors.NONE] * 3
+
+
+def test_whoever_loses_the_partition_refuses_those_that_still_wait(leader):
+    assert leader.ask(pl.on_produce, PRODUCE, "app/1") is None
+    assert leader.ask(pl.on_produce, PRODUCE, "app/1") is None
+    leader.do(pl.on_resigned(leader.role, leader.on).but(state=leader.role))
+    assert told(leader) == [Errors.NOT_LEADER_OR_FOLLOWER]
+
+
+def test_an_answer_that_nobody_here_has_asked_for_changes_nothing(leader):
+    """The partition was led elsewhere in between: who asked is gone."""
+    before = leader.role
+    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on, "1"))
+    assert (leader.role, leader.replies) == (before, [])
 
 
 def test_a_leader_that_is_told_not_to_verify_appends_at_once(leader):

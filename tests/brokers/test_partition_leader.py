@@ -129,10 +129,12 @@ def test_a_yes_is_too_late_when_a_later_producer_s_marker_passed_by(desk):
 def test_a_batch_that_is_sent_again_while_it_waits_is_appended_once(desk):
     produce(desk, source="p")
     produce(desk, source="p")
-    assert len(desk.role.verifying) == 1
+    assert [w.settled for w in desk.role.verifying] == [True, False]
     enlisted(desk)
+    assert len(desk.replies) == 1
     enlisted(desk)
-    assert values(desk) == ["0:0"]
+    assert (values(desk), desk.role.verifying) == (["0:0"], ())
+    assert len(desk.replies) == 1
 
 
 def test_a_batch_that_two_connections_bring_is_appended_once_and_answered_twice(desk):

@@ -79,6 +79,22 @@ def state(desk):
     return desk.role.states[KEY]
 
 
+def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
+    """A marker of an older epoch that is late: its transaction was another one, and the guard is gone."""
+    desk = initialised(0, (batch(0, 9),))
+    yes = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 5, (HERE,))
+    stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
+    mark(desk, epoch=4)
+    stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
+    asked = [r.tag for r in desk.requests]
+    desk.do(sc.on_enlisted(desk.role, yes, desk.on, asked[0]))
+    assert desk.replies == []
+    assert not desk.role.votes
+    desk.do(sc.on_enlisted(desk.role, yes, desk.on, asked[1]))
+    assert desk.last.error is Errors.NONE
+    assert [vote.producer_epoch for vote in desk.role.votes[9]] == [5]
+
+
 # -- reads and writes ---------------------------------------------------------------------------
 
 
