@@ -10,8 +10,9 @@ DURABILITY: append, then apply. A transition is prepared (`pending_state`), its 
   next coordinator redoes the rest from the log.
   An append to a log without min.insync.replicas fails at once, one that the replicas do not get in
   time fails later, and its record stays in the log: see `fail_append`.
-NOT MODELLED: one scan for all transactions (each is found for itself; on a timed clock at most the
-  scan's interval late); throttling; PREPARE_EPOCH_FENCE, which Kafka
+NOT MODELLED: when the scan for transactions that took too long began: on a timed clock one scan finds
+  all that are overdue, at most its interval late, whatever it found before; untimed each is found for
+  itself. Throttling; PREPARE_EPOCH_FENCE, which Kafka
   has in memory between two locks of one InitProducerId and never logs: here that is one step.
 """
 

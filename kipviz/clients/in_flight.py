@@ -3,7 +3,8 @@
 WHERE IN KAFKA: RecordAccumulator, TransactionManager, TxnPartitionMap, TxnPartitionEntry.
 Both have it: producers without a transactional id (`plain_producer`), and those with one that may
 have more than one batch of a partition on the wire (`pipelined_producer`).
-NOT MODELLED: two partitions of one broker, which share a connection and its max.in.flight.requests.
+NOT MODELLED: one Produce for the batches of several partitions; that the batch of another broker goes out
+  while the one whose turn it is finds no room on its connection; that a batch given up on the wire counts there.
 """
 
 from __future__ import annotations
@@ -64,6 +65,17 @@ class NumberingProducer(Producer, frozen=True, dict=True):
 
 
 P = TypeVar("P", bound=NumberingProducer)
+
+
+def has_room(me: NumberingProducer, broker: int) -> bool:
+    """Say whether one more request may go out on the connection to a broker.
+
+    Transactional requests are among them: the sender waits for room before it sends one. Source:
+    InFlightRequests.canSendMore, NetworkClientUtils.awaitReady.
+    """
+    flying = sum(b.broker == broker for b in me.batches)
+    asked = me.on_wire is not None and me.on_wire_broker == broker
+    return flying + asked < me.max_in_flight
 
 
 def numbered_batches(me: NumberingProducer) -> tuple[NumberedBatch, ...]:

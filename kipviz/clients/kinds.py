@@ -15,6 +15,7 @@ from kipviz.clients import (
     consumer,
     external_database,
     group_consumer,
+    in_flight,
     pipelined_producer,
     plain_producer,
     producer,
@@ -27,6 +28,7 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.in_flight import NumberingProducer
 from kipviz.clients.outgoing import OutgoingBatch
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
@@ -91,6 +93,11 @@ KINDS: dict[type, Kind] = {
 def next_request(me: Client) -> Message | None:
     """Give what a client's network thread would put on the wire next, or None."""
     return KINDS[type(me)].next_request(me)
+
+
+def has_room(me: Client, broker: int) -> bool:
+    """Say whether a client may send one more request to a broker (max.in.flight.requests.per.connection)."""
+    return not isinstance(me, NumberingProducer) or in_flight.has_room(me, broker)
 
 
 def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:

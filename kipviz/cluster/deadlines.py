@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.producer_expiry import FORGETS, producer_of, timer_of
 from kipviz.brokers.share_partition import ShareLeader, pending_cells
-from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
+from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator, why_no_timeout
 from kipviz.clients.application import Call
-from kipviz.clients.kinds import expiring, next_request
+from kipviz.clients.kinds import expiring, has_room, next_request
 from kipviz.clients.thread import why_no_step
 from kipviz.cluster import retention, timers
 from kipviz.cluster.actions import (
@@ -40,6 +40,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
+from kipviz.cluster.dispatch import destination
 from kipviz.cluster.durations import occurring
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key, role_of
@@ -217,6 +218,22 @@ def after_step(
     return tuple(known.get((d.kind, d.place), d) for d in fresh)
 
 
+def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
+    """Give the transactions that one scan finds: the one asked for, and all that are overdue beside it.
+
+    A broker looks through everything that it coordinates; untimed nothing is overdue, and each is found
+    for itself. Source: TransactionStateManager.timedOutTransactions.
+    """
+    names = [action.transactional_id]
+    for kind, place in ((d.kind, d.place) for d in world.deadlines if not d.after):
+        if kind == TRANSACTION:
+            name = str(place[0])
+            role = world.roles.get(role_key(action.broker, world.image.home_of_transactions(name)))
+            if isinstance(role, TransactionCoordinator) and why_no_timeout(role, name) is None:
+                names.append(name)
+    return tuple(sorted(set(names)))
+
+
 def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
     """Give every acquisition lock, also one whose record is staged: its timer was set."""
     left = spec.settings.record_lock_duration_ms
@@ -294,7 +311,8 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             yield Deadline(GONE_ON, (app.name,), work, work + pause if pause >= 0 else NEVER)
         if app.alive and pause >= 0:
             for client in app.clients:
-                if next_request(client) is not None:
+                request = next_request(client)
+                if request is not None and has_room(client, destination(request, world.image)):
                     yield Deadline(SENT, (client.source,), 0, pause)
 
 

@@ -125,9 +125,11 @@ def _expire(turn: Turn, a: ExpireLock) -> None:
 
 
 def _time_out(turn: Turn, a: TimeOutTransaction) -> None:
-    key = (a.broker, transaction_coordinator.ROLE, a.shard)
-    on = turn.context(a.broker)
-    turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], a.transactional_id, on))
+    """Let one scan of a broker abort whatever is overdue in all that it coordinates."""
+    for name in turn.scanned(a):
+        key = (a.broker, transaction_coordinator.ROLE, turn.image.home_of_transactions(name))
+        on = turn.context(a.broker)
+        turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], name, on))
 
 
 def _run_out(turn: Turn, a: RunOut) -> None:

@@ -16,7 +16,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
-from kipviz.clients.kinds import awaits_poll, expiring, next_request
+from kipviz.clients.kinds import awaits_poll, expiring, has_room, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step, why_no_time_out
@@ -328,7 +328,8 @@ class ClusterModel:
         ]
         for client in app.clients if app.alive else ():
             request = next_request(client)
-            if request is not None and dispatch.destination(request, image) != NOBODY:
+            broker = NOBODY if request is None else dispatch.destination(request, image)
+            if broker != NOBODY and has_room(client, broker):
                 found.append(Send(client.source))
             found += [ClientTimer(client.source, timer) for timer in timers_of(client)]
         return tuple(found)

@@ -34,6 +34,7 @@ from kipviz.clients import binding
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster import deadlines, dispatch, partly
+from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.clock import passed
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.timers import ages
@@ -132,6 +133,10 @@ class Turn:
         if self._now_ms != NO_TIMESTAMP:
             self._now_ms += elapsed
         self.events.append(TimePassed(elapsed))
+
+    def scanned(self, action: TimeOutTransaction) -> tuple[str, ...]:
+        """Give the transactions that one scan of a coordinator finds."""
+        return deadlines.scanned(self._before, action)
 
     # -- roles ---------------------------------------------------------------------------------
 

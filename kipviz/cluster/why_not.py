@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
-from kipviz.clients.kinds import Client, MemberConsumer, expiring, next_request
+from kipviz.clients.kinds import Client, MemberConsumer, expiring, has_room, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step, why_no_time_out
@@ -118,6 +118,12 @@ def _no_send(model: Knows, world: World, a: Send) -> str | None:
     if dispatch.destination(request, world.image) == NOBODY:
         partition = dispatch.addressee(request, world.image)
         return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
+    broker = dispatch.destination(request, world.image)
+    if not has_room(client, broker):
+        return (
+            f"as many requests of {a.source} are on the wire to broker {broker} as "
+            "max.in.flight.requests.per.connection allows"
+        )
     return None
 
 

@@ -161,14 +161,15 @@ KIP = Kip(
         ),
         Row(
             "transaction.timeout.ms",
-            "A transaction that takes too long is aborted with a bump of the epoch.",
-            SIMPLIFIED,
+            "A transaction that takes too long is aborted with a bump of the epoch; one scan finds all of a "
+            "broker.",
+            MODELLED,
             handler="brokers.transaction_coordinator.on_timeout",
             scenario="kip-98-stuck-lso",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
             page="10-kip-98-transactions",
-            note="each is found for itself, not by one scan: untimed at any moment, on a timed clock at most "
-            "the scan's interval late",
+            note="on a timed clock by a scan at most its interval late, whenever the one before it was; untimed "
+            "each at any moment",
         ),
         Row(
             "Idempotent producer: sequences",
@@ -273,7 +274,8 @@ KIP = Kip(
             scenario="kip-98-in-flight",
             test="clients/test_plain_producer.py::test_what_is_sent_again_goes_alone_and_in_order",
             page="10-kip-98-transactions",
-            note="counted for each partition: two of one broker share no connection",
+            note="counted for a connection, transactional requests too; a Produce brings one partition's batch, "
+            "and a batch of another broker waits behind one that has no room",
         ),
         Row(
             "max.in.flight.requests.per.connection in a transaction",

@@ -47,6 +47,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.clock import ms
+from kipviz.cluster.deadlines import scanned
 from kipviz.cluster.labels import label, on_wire, partition_of
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
@@ -222,8 +223,11 @@ def _opening(before: World, action: ClusterAction) -> str:
             return f"The acquisition lock of {where} runs out on Broker {broker}."
         case TimeOutCall(application=name):
             return _out_of_time(before.applications[name])
-        case TimeOutTransaction(broker=broker, transactional_id=name):
-            return f"{name} took longer than transaction.timeout.ms: Broker {broker} aborts it."
+        case TimeOutTransaction(broker=broker):
+            names = scanned(before, action)
+            them = "them in one scan" if len(names) > 1 else "it"
+            who = " and ".join(names)
+            return f"{who} took longer than transaction.timeout.ms: Broker {broker} aborts {them}."
         case RunOut() | DelayOver() | ClientTimer():
             return _time_is_over(action)
         case Refresh(broker=broker, key=key):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients import kinds
 from kipviz.clients import pipelined_producer as clients
 from kipviz.clients import producer as transactional
 from kipviz.clients.pipelined_producer import PipelinedProducer
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.producer import Producer, ProducerState
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
@@ -268,3 +270,14 @@ def test_a_lost_connection_makes_batches_rest_too_and_other_timers_are_those_of_
     interval, back_off = clients.timers(me)
     assert back_off == "the retry back-off of batch 1"
     assert len(clients.on_timer(me, interval).queue) == 1
+
+
+def test_whatever_is_on_a_connection_counts_against_its_room():
+    """InFlightRequests.canSendMore: one queue for every request to a broker."""
+    me, _ = all_out(writing("ab", max_in_flight=3))
+    assert (kinds.has_room(me, 1), kinds.has_room(me, 2)) == (True, True)
+    me = transactional.send_offsets(me, "g", "m", 2, (GroupOffset("src-0", 1),))
+    me, _ = out(me, 1)
+    assert (kinds.has_room(me, 1), kinds.has_room(me, 2)) == (False, True)
+    assert kinds.has_room(answer(me, 1), 1)
+    assert kinds.has_room(Producer("app-1/producer", "t"), 1)

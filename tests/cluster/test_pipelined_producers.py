@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.actions import ClientTimer, CrashBroker, Step, Tick
+from kipviz.clients.application import Call, Line
+from kipviz.cluster.actions import ClientTimer, CrashBroker, Send, Step, Tick
 from kipviz.cluster.clock import Clock
-from kipviz.cluster.spec import BadSpec, ClusterSpec, PlainSpec, SessionSpec
+from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, PlainSpec, SessionSpec
+from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios.programs import MANY_IN_A_TRANSACTION
+from kipviz.scenarios.programs import COPY_TWICE, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, NO_FAULTS, model_of, small_spec, steps_of
@@ -115,3 +117,41 @@ def test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while()
             action = next_by_itself(model, world)
             world = model.step(world, action or Step("app-1")).world
     assert waits == [f"it is due in {n} ms: time has to pass first" for n in (100, 200, 400)]
+
+
+@pytest.mark.parametrize("pause", [-1, 0])
+def test_a_request_to_a_broker_without_room_waits_and_time_passes(pause):
+    """The coordinator of the group leads the output, too: all goes over one connection."""
+    offsets = Line("producer.sendOffsetsToTransaction(...);", Call.SEND_OFFSETS)
+    program = (*COPY_TWICE[:5], offsets, *COPY_TWICE[5:])
+    spec = spec_of().but(clock=Clock("timed", tick="next", pause_max_ms=pause), budget=NO_FAULTS)
+    (app,) = spec.applications
+    spec = spec.but(
+        brokers=(3,),
+        placements=(Placement("src-0", 3), Placement("output-A-0", 3)),
+        applications=(app.but(max_in_flight=2, program=program),),
+    )
+    model = model_of(spec, "kafka")
+    world, send = model.initial(), Send("app-1/producer")
+    while "allows" not in str(model.why_not(world, send)):
+        able = [a for a in model.enabled(world) if a.KIND not in ("tick", "expiry", "fault")]
+        able = [a for a in able if not _answers_a_batch(world, a)]
+        able.sort(key=lambda a: not isinstance(a, Send))
+        world = model.step(world, able[0]).world
+    assert model.why_not(world, send) == (
+        "as many requests of app-1/producer are on the wire to broker 3 as "
+        "max.in.flight.requests.per.connection allows"
+    )
+    assert send not in model.enabled(world)
+    assert not any(d.kind == "sent" for d in world.deadlines)
+
+
+def _answers_a_batch(world, action):
+    """Whether an action would bring a batch or its answer to the other side."""
+    return action.KIND == "deliver" and any(
+        isinstance(e.message, Produce | ProduceResponse)
+        for e in (
+            *world.connections[(action.source, action.broker)].requests,
+            *world.connections[(action.source, action.broker)].responses,
+        )
+    )
