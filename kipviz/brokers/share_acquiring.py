@@ -25,7 +25,7 @@ from kipviz.brokers.share_partition import (
 )
 from kipviz.core.model import Event
 from kipviz.core.values import Value
-from kipviz.messages.events import ABORTED_AT_SOURCE, NOT_IN_LOG
+from kipviz.messages.events import ABORTED_AT_SOURCE, DELIVERED, NOT_IN_LOG
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     RECORD_LIMIT,
@@ -279,7 +279,7 @@ def _acquire(
             if bounds and before.batch_first < 0:
                 after = after.but(batch_first=bounds[0], batch_last=bounds[1])
             records = records.set(offset, after)
-            events.append(moved(me, offset, before, after, "delivered to the member"))
+            events.append(moved(me, offset, before, after, DELIVERED))
     for offset in catch.spare:
         records = records.set(offset, InFlight(S.AVAILABLE))
     last = max((*new, *catch.spare), default=-1)

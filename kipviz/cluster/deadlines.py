@@ -45,10 +45,15 @@ from kipviz.cluster.durations import occurring
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key, role_of
 from kipviz.core.model import Event
-from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent, RecordsMoved
+from kipviz.messages.events import (
+    DELIVERED,
+    ConnectionLost,
+    MessageDelivered,
+    MessageSent,
+    RecordsMoved,
+)
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import TRANSACTION_STATE
-from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
 LOCK, TRANSACTION = "lock", "transaction"
@@ -331,13 +336,17 @@ def _begun_again(before: World, world: World, events: Iterable[Event]) -> Iterat
             case ConnectionLost(source, broker):
                 yield WIRE, (source, broker, "request")
                 yield WIRE, (source, broker, "response")
-            case RecordsMoved(before=RecordState.AVAILABLE, after=RecordState.ACQUIRED):
+            case RecordsMoved(because=because) if because == DELIVERED:
                 yield from _lock_of(world, event)
             case _:
                 pass
 
 
 def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
+    """Give the lock under which a record was just delivered, if its leader holds it still.
+
+    One that a failed write gives back to its member keeps the timer that it had.
+    """
     for (broker, _, _), role in world.roles.items():
         if not isinstance(role, ShareLeader):
             continue
@@ -345,4 +354,6 @@ def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
             if (share.partition, share.group_id) != (event.partition, event.group_id):
                 continue
             for offset in range(event.first, event.last + 1):
-                yield LOCK, (broker, key, share.records[offset].lock)
+                record = share.records.get(offset)
+                if record is not None and record.lock >= 0:
+                    yield LOCK, (broker, key, record.lock)

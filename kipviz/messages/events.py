@@ -13,6 +13,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
 # Reasons for which records move that are asked for elsewhere, too.
+DELIVERED = "delivered to the member"
 LOCK_RAN_OUT = "the acquisition lock ran out"
 SESSION_CLOSED = "the member's session closed"
 WRITE_FAILED = "the durable write failed"

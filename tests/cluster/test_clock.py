@@ -6,14 +6,15 @@ import pytest
 
 from kipviz.cluster.actions import ExpireLock, Tick, TimeOutTransaction
 from kipviz.cluster.clock import Clock, Deadline, clock_named, ms, next_tick, passed, unit_of
-from kipviz.cluster.deadlines import LOCK, TRANSACTION, deadline_of, find, unit
+from kipviz.cluster.deadlines import LOCK, TRANSACTION, after_step, deadline_of, find, unit
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.designs.catalogue import design
-from kipviz.messages.events import TimePassed
-from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
+from kipviz.messages.events import DELIVERED, WRITE_FAILED, RecordsMoved, TimePassed
+from kipviz.records.share_group_state import RecordState
+from tests.cluster.small_clusters import EVERYTHING, FIRST_OFFSET, model_of, small_spec, steps_of
 
 BUDGET = FaultBudget(expire_lock=1, time_out=1)
 TIMED = Clock("timed")
@@ -150,6 +151,26 @@ def test_a_record_that_is_delivered_anew_has_its_whole_lock_again() -> None:
     assert find(world, (LOCK, first.place)) is None
     world = until(model, world, LOCK)
     assert find(world, (LOCK, first.place)) == first
+
+
+@pytest.mark.parametrize(
+    ("because", "offset", "left"),
+    [
+        (DELIVERED, FIRST_OFFSET, 30_000),
+        (WRITE_FAILED, FIRST_OFFSET, 20_000),  # back to its member: Kafka cancels no timer before the write
+        (DELIVERED, FIRST_OFFSET + 7, 20_000),  # delivered, and gone again within the step
+    ],
+)
+def test_a_lock_begins_with_a_delivery_and_not_with_a_write_that_failed(
+    because: str, offset: int, left: int
+) -> None:
+    model = timed()
+    world = model.step(until(model, model.initial(), LOCK), Tick()).world
+    states = (RecordState.AVAILABLE, RecordState.ACQUIRED)
+    event = RecordsMoved("src-0", "g1", offset, offset, *states, 1, "M1", because)
+    other = world.but(roles=world.roles.set((99, "none", ""), None))
+    due = after_step(model.spec, world, other, (event,), lambda *_: None)
+    assert [d.after for d in due if d.kind == LOCK] == [left]
 
 
 def test_a_transaction_times_out_between_its_timeout_and_the_scan_that_finds_it() -> None:
