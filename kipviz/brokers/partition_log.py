@@ -370,6 +370,17 @@ def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Ba
     return tuple(out)
 
 
+def offset_at(log: PartitionLog, time_ms: int) -> int | None:
+    """Give the first offset of which the record is not older than a time, None if there is none.
+
+    What carries no time was there from the beginning, at 0. Source: UnifiedLog.fetchOffsetByTimestamp.
+    """
+    for batch in log.batches:
+        if max(batch.max_timestamp_ms, 0) >= time_ms and batch.last_offset >= log.start_offset:
+            return max(batch.base_offset, log.start_offset)
+    return None
+
+
 def is_aborted(log: PartitionLog, batch: Batch) -> bool:
     """Say whether a data batch belongs to a transaction that was aborted.
 

@@ -128,6 +128,14 @@ class Closing(Value, frozen=True):
     reply_to: ReplyTo
 
 
+class Refused(Value, frozen=True):
+    """A fetch that found no room for another session, and is told so when it has waited long enough."""
+
+    member_id: str
+    partition: str
+    reply_to: ReplyTo
+
+
 class StagingCall(Value, frozen=True):
     """A staging of several partitions whose answer waits until each of them has its result."""
 
@@ -143,7 +151,7 @@ class ShareLeader(Part, frozen=True, dict=True):
     them an answer: their writes go on, and who waits for them is told. `closed` has the group of
     each connection whose session was closed and that is still open. `closing` are sessions that end
     once the acknowledgements of their last request are durable. `calls` are stagings of several
-    partitions that are not answered yet.
+    partitions that are not answered yet, `refused` fetches for which there is no room.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
@@ -153,6 +161,7 @@ class ShareLeader(Part, frozen=True, dict=True):
     closed: Table[str, str] = Table.of()
     closing: tuple[Closing, ...] = ()
     calls: tuple[StagingCall, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
 
 # -- staging -----------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if renews and request.max_records > 0:
         return refuse(Errors.INVALID_REQUEST)
     me, error = share_sessions.after(me, request, reply_to, on)
+    if error is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+        return share_sessions.kept_waiting(me, request, reply_to)
     if error is not Errors.NONE:
         return refuse(error)
     key = key_of(request.group_id, request.partition, on)
@@ -373,6 +375,8 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
     groups = [me.closed[source]] if source in me.closed else []
     closing = tuple(c for c in me.closing if c.reply_to.source != source)
     me = me.but(closed=me.closed.without(source), closing=closing)
+    if me.refused:
+        me = me.but(refused=tuple(w for w in me.refused if w.reply_to.source != source))
     for (group_id, member_id), session in me.sessions.items():
         if session.source == source:
             part = _release(me, group_id, member_id, on)

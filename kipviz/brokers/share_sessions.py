@@ -1,19 +1,19 @@
 """Share sessions: one for each member on each broker, counted by an epoch.
 
 Epoch 0 opens a session, and an older one is forgotten without giving anything back; n goes on; -1
-closes. Source: ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions").
-NOT MODELLED: that a broker which has as many sessions as it may have refuses another one only after
-  the fetch has waited as long as it wants to.
+closes. Source: ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions"). A broker that has as many
+sessions as it may have refuses another one when the fetch has waited as long as it wants to.
 """
 
 from __future__ import annotations
 
-from kipviz.brokers.context import Context, ReplyTo
-from kipviz.brokers.share_partition import Session, ShareLeader
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.share_partition import Refused, Session, ShareLeader
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
 
 FINAL_EPOCH = -1
+NO_ROOM = "the wait of the fetch of"
 
 
 def after(
@@ -38,3 +38,25 @@ def after(
         return me, Errors.INVALID_SHARE_SESSION_EPOCH
     moved = Session(known.epoch + 1, reply_to.source)
     return me.but(sessions=me.sessions.set(who, moved)), Errors.NONE
+
+
+def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:
+    """Let a fetch wait for which there is no room, so that its client does not ask again at once.
+
+    Clause: KIP-932 "Share sessions"; KafkaApis.handleShareFetchRequest, createIdleShareFetchTimerTask.
+    """
+    waits = Refused(request.member_id, request.partition, reply_to)
+    return Effects(me.but(refused=(*me.refused, waits)))
+
+
+def delays(me: ShareLeader) -> tuple[str, ...]:
+    """Give the fetches that wait for their refusal: it costs nothing when their time is over."""
+    return tuple(f"{NO_ROOM} {waits.member_id}" for waits in me.refused)
+
+
+def on_delay(me: ShareLeader, delay: str, on: Context) -> Effects:
+    """Refuse a fetch that has waited; whether there is room by now is not looked at."""
+    waits = next(w for w in me.refused if delay == f"{NO_ROOM} {w.member_id}")
+    answer = ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED, waits.partition)
+    left = me.but(refused=tuple(w for w in me.refused if w is not waits))
+    return Effects(left, replies=(Reply(waits.reply_to, answer),))

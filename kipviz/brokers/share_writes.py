@@ -8,11 +8,11 @@ that a read and a write of one share-partition may be on the wire at once.
 
 from __future__ import annotations
 
-from kipviz.brokers import share_acquiring, share_dead_letters, share_partition
+from kipviz.brokers import partition_log, share_acquiring, share_dead_letters, share_partition
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.in_flight import InFlight, state_batches
 from kipviz.brokers.local import ApplyMarkerToShares
-from kipviz.brokers.settings import EARLIEST
+from kipviz.brokers.settings import EARLIEST, LATEST, reset_duration_ms
 from kipviz.brokers.share_partition import PendingWrite, SharePartition, Status, moved
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -343,6 +343,9 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         if write.purpose == "load" and _malformed(answer):
             failed = _failed(me, write, Errors.UNKNOWN_SERVER_ERROR, on)
             return failed, Errors.UNKNOWN_SERVER_ERROR
+        nowhere = answer.start_offset < 0 and _where_to_begin(me, on) is None
+        if write.purpose == "load" and nowhere:
+            return Effects(me), Errors.OFFSET_NOT_AVAILABLE
         done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
         noted = write.purpose == NOTE
@@ -414,8 +417,7 @@ def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
     records: Table[int, InFlight] = Table.of()
     start = answer.start_offset
     if start < 0:
-        log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
-        start = log.start_offset if reset == EARLIEST else log.high_watermark
+        start = _where_to_begin(me, on) or 0
     ends = [b.last for b in answer.batches] + [p.staged.last for p in answer.pending]
     next_offset = max([start, *(e + 1 for e in ends)])
     for offset in range(start, next_offset):
@@ -443,6 +445,19 @@ def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
     )
     loaded = SharePartitionLoaded(me.partition, me.group_id, start, held)
     return Effects(share_partition.advance_start(me), events=(loaded,))
+
+
+def _where_to_begin(me: SharePartition, on: Context) -> int | None:
+    """Give where a group without a start offset begins, None where by_duration finds no record.
+
+    Then there is no start offset, as long as no younger record comes: the reset of a regular consumer
+    falls back to the end, this one does not. Source: SharePartition.startOffsetDuringInitialization,
+    PartitionMetadataProvider.offsetForTimestamp.
+    """
+    log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
+    if reset in (EARLIEST, LATEST):
+        return log.start_offset if reset == EARLIEST else log.high_watermark
+    return partition_log.offset_at(log, on.now_ms - reset_duration_ms(reset))
 
 
 def _malformed(answer: ReadShareGroupStateResponse) -> bool:

@@ -25,6 +25,7 @@ from kipviz.brokers import (
     share_coordinator,
     share_membership,
     share_partition_leader,
+    share_sessions,
     share_upkeep,
     transaction_coordinator,
     transaction_liveness,
@@ -448,9 +449,17 @@ def timers(role: Any, on: Context) -> tuple[str, ...]:
     return ask(role, on) if ask is not None else ()
 
 
+def delayed_by(role: Any) -> Any:
+    """Give the module of what a role waits for before it goes on by itself."""
+    return share_sessions if isinstance(role, ShareLeader) else module_of(role)
+
+
 def delays(role: Any) -> tuple[str, ...]:
     """Give what a role waits for before it goes on by itself: it costs nothing when it is over."""
-    return group_coordinator.delays(role) if isinstance(role, GroupCoordinator) else ()
+    if not isinstance(role, GroupCoordinator | ShareLeader):
+        return ()
+    found: tuple[str, ...] = delayed_by(role).delays(role)
+    return found
 
 
 def on_replicated(role: Any, on: Context) -> Effects:

@@ -141,7 +141,7 @@ def _run_out(turn: Turn, a: RunOut) -> None:
 def _delay_over(turn: Turn, a: DelayOver) -> None:
     key = (a.broker, a.role, a.shard)
     role, on = turn.roles[key], turn.context(a.broker)
-    turn.carry_out(key, dispatch.module_of(role).on_delay(role, a.delay, on))
+    turn.carry_out(key, dispatch.delayed_by(role).on_delay(role, a.delay, on))
 
 
 def _client_timer(turn: Turn, a: ClientTimer) -> None:

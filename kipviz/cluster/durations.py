@@ -65,6 +65,11 @@ def rests(spec: ClusterSpec) -> bool:
     return any(a.share and (a.protocol or a.further_sources) for a in spec.applications)
 
 
+def turns_away(spec: ClusterSpec) -> bool:
+    """Say whether there are more share consumers than a broker may have share sessions."""
+    return sum(a.share for a in spec.applications) > spec.settings.share_sessions_max
+
+
 def looks_up(spec: ClusterSpec) -> bool:
     """Say whether producers ask for the ids of topics."""
     return spec.look_up_topics
@@ -343,7 +348,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a poll() that found nothing new asks again",
         SHIPPED,
         "ConsumerConfig; the brokers wait in Kafka, the client here",
-        _of("fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec)),
+        _of("fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec) or turns_away(spec)),
     ),
     Duration(
         "max.block.ms",

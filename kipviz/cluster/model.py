@@ -389,7 +389,8 @@ class ClusterModel:
         others = dispatch.timers(role, on)
         delays = dispatch.delays(role)
         if delays:
-            found[""] = tuple(DelayOver(*key, delay) for delay in delays)
+            waits = tuple(DelayOver(*key, delay) for delay in delays)
+            found[""] = (*found.get("", ()), *waits)
         if others:
             found["run_out"] = tuple(RunOut(*key, timer) for timer in others)
         return found

@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kipviz.brokers.settings import reset_duration_ms
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.log import Log
@@ -26,8 +27,13 @@ STAMP = "timestamp_ms"
 
 
 def horizon_of(spec: ClusterSpec) -> int:
-    """Give how far back, in ms, anybody of a cluster looks: an operator does, up to an hour."""
-    return OLDEST_MS if any(app.admin for app in spec.applications) else 0
+    """Give how far back, in ms, anybody of a cluster looks: an operator does, up to an hour.
+
+    A share group that begins by_duration has to tell what is just old enough from what is older.
+    """
+    resets = (reset_duration_ms(config.auto_offset_reset) + 1 for config in spec.group_configs)
+    asked = OLDEST_MS if any(app.admin for app in spec.applications) else 0
+    return max(asked, *resets, 0)
 
 
 def set_back(world: World, horizon_ms: int) -> World:

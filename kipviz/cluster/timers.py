@@ -25,6 +25,7 @@ from kipviz.brokers.classic_membership import FIRST_GENERATION
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import REBALANCE, SESSION, SYNC, session_of
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
@@ -54,6 +55,7 @@ from kipviz.cluster.durations import (
     misses_polls,
     rests,
     times_calls_out,
+    turns_away,
 )
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
@@ -93,6 +95,7 @@ def of_roles(spec: ClusterSpec) -> bool:
         or expires(spec)
         or forgets(spec)
         or forgets_offsets(spec)
+        or turns_away(spec)
         or appends
     )
 
@@ -229,6 +232,10 @@ def _of_roles(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
 ) -> Iterator[Deadline]:
     for key, role in world.roles.items():
+        if isinstance(role, ShareLeader):
+            wait = spec.durations.fetch_max_wait_ms
+            for delay in dispatch.delays(role):
+                yield Deadline(DELAY, (*key, delay), wait, wait)
         if isinstance(role, GroupCoordinator | TransactionCoordinator):
             for timer in dispatch.timers(role, context(key[0])):
                 if timer.startswith(EXPIRES):

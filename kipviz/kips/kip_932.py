@@ -145,11 +145,12 @@ KIP = Kip(
         ),
         Row(
             "share.auto.offset.reset",
-            "Where a group without a durable start offset begins: earliest or latest.",
-            SIMPLIFIED,
+            "Where a group without a durable start offset begins: earliest, latest or by_duration.",
+            MODELLED,
             handler="brokers.share_writes.on_answer",
-            test="brokers/test_share_groups_shipped.py::test_a_new_group_begins_where_its_reset_policy_says",
-            note="by_duration needs a clock; the stories' groups begin at the earliest record",
+            test="brokers/test_share_log_start.py::"
+            "test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_young_enough",
+            note="where no record is young enough there is no start: the fetch fails until one comes",
         ),
         Row(
             "Log retention",
@@ -220,10 +221,11 @@ KIP = Kip(
         Row(
             "group.share.max.size, group.share.max.share.sessions",
             "A full group takes nobody in, and a full broker opens no further share session.",
-            SIMPLIFIED,
-            handler="brokers.share_sessions.after",
+            MODELLED,
+            handler="brokers.share_sessions.kept_waiting",
+            scenario="kip-932-no-room",
             test="brokers/test_share_partition_leader.py::test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member",
-            note="a fetch is refused at once, not after it has waited",
+            note="refused when its MaxWaitMs is over; that there is room by then is not looked at",
         ),
         Row(
             "InitializeShareGroupState",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kipviz.brokers import share_acquiring
 from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.settings import reset_duration_ms
 from kipviz.brokers.share_partition import ParkedFetch
+from kipviz.core.log import Log
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.messages.share_state import ReadShareGroupStateResponse
 from tests.brokers.share_place import (
     ACK,
     ACQ,
     ARCH,
     AVL,
+    KEY,
     REJECT,
     RELEASE,
     SharePlace,
@@ -174,3 +180,53 @@ def test_a_leader_that_loads_a_start_in_front_of_the_log_finds_it_with_its_first
     assert (acquired(place), place.share.start_offset) == ([], 20)
     place.fetch("M1", 5)
     assert acquired(place) == [(20, 24, 1)]
+
+
+def stamped(*times: int) -> SharePlace:
+    """A source whose batches of five were appended at these times, in a group that begins PT10S ago."""
+    group = {"auto_offset_reset": "by_duration:PT10S"}
+    place = SharePlace(group=group)
+    batches = tuple((5 * i, 5 * i + 4) for i in range(len(times)))
+    log = log_of(*batches)
+    dated = (b.but(max_timestamp_ms=t) for b, t in zip(log.batches, times, strict=True))
+    place.logs["src-0"] = log.but(batches=Log.of(tuple(dated)))
+    place.now_ms = 60_000
+    return place
+
+
+@pytest.mark.parametrize(
+    ("times", "start"),
+    [((-1, 49_999, 50_000, 55_000), 10), ((51_000, 20_000), 0), ((0, 60_000), 5)],
+)
+def test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_young_enough(
+    times, start
+):
+    place = stamped(*times).loaded(-1)
+    assert place.share.start_offset == start
+
+
+def test_without_a_record_that_is_young_enough_a_group_cannot_begin():
+    """A regular consumer would begin at the end (AutoOffsetResetStrategy); a share-partition fails to load."""
+    place = stamped(0, 49_999)
+    place.fetch("M1", 5)
+    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, -1))
+    assert place.last == ShareFetchResponse(Errors.OFFSET_NOT_AVAILABLE, "src-0")
+    assert len(place.role.shares) == 0
+
+
+@pytest.mark.parametrize(
+    ("reset", "ms"),
+    [
+        ("by_duration:PT10S", 10_000),
+        ("by_duration:P1DT2H3M4.5S", 93_784_500),
+        ("by_duration:P2D", 172_800_000),
+        ("by_duration:PT0.25S", 250),
+        ("by_duration:PT", -1),
+        ("by_duration:P1DT", -1),
+        ("by_duration:10s", -1),
+        ("by_duration", -1),
+        ("latest", -1),
+    ],
+)
+def test_a_duration_is_written_as_in_iso_8601(reset, ms):
+    assert reset_duration_ms(reset) == ms

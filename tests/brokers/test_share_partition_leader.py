@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers import share_sessions
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
@@ -423,11 +424,22 @@ def test_the_session_machine(kind, epoch, known, error):
 
 
 def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
-    """ShareSessionCache.maybeCreateSession: nobody's session is taken away."""
+    """ShareSessionCache.maybeCreateSession: nobody's session is taken away, and the refusal takes its time."""
     place = SharePlace().loaded()
     place.settings = place.settings.but(share_sessions_max=1)
     place.epochs["M2"] = 0
-    assert place.fetch("M2", 1).error is Errors.SHARE_SESSION_LIMIT_REACHED
+    assert place.fetch("M2", 1) is None
+    place.epochs["M3"] = 0
+    assert place.fetch("M3", 1) is None
+    waits = share_sessions.delays(place.role)
+    assert waits == ("the wait of the fetch of M2", "the wait of the fetch of M3")
+    place.do(share_sessions.on_delay(place.role, waits[1], place.on))
+    assert place.last == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
+    place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
+    assert share_sessions.delays(place.role) == ()
+    hurried = ShareFetch("g1", "M4", 0, "src-0", 1, wait=False)
+    answer = place.ask(spl.on_share_fetch, hurried, "M4/consumer")
+    assert answer.error is Errors.SHARE_SESSION_LIMIT_REACHED
     assert place.role.sessions.keys() == (("g1", "M1"),)
     place.epochs["M1"] = 0
     place.fetch("M1", 1)

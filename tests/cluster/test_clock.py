@@ -157,7 +157,11 @@ def test_a_record_that_is_delivered_anew_has_its_whole_lock_again() -> None:
     ("because", "offset", "left"),
     [
         (DELIVERED, FIRST_OFFSET, 30_000),
-        (WRITE_FAILED, FIRST_OFFSET, 20_000),  # back to its member: Kafka cancels no timer before the write
+        (
+            WRITE_FAILED,
+            FIRST_OFFSET,
+            20_000,
+        ),  # back to its member: Kafka cancels no timer before the write
         (DELIVERED, FIRST_OFFSET + 7, 20_000),  # delivered, and gone again within the step
     ],
 )

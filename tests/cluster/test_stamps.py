@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from kipviz.brokers.settings import GroupConfig
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import explore
 from kipviz.clients.application import Call, Line
@@ -219,3 +220,19 @@ def test_who_asks_for_long_silence_needs_times_in_records():
     with pytest.raises(BadSpec, match=r"takes times in records \(clock=timed, stamps=true\)"):
         check(asking)
     check(asking.but(clock=asking.clock.but(kind="timed", stamps=True)))
+
+
+def test_a_search_tells_how_old_a_record_is_as_far_as_a_group_that_begins_by_duration_looks() -> (
+    None
+):
+    story = scenario("kip-932-slow-member")
+    spec, _ = changed(story.spec, design("kafka"), STAMPED)
+    begins = GroupConfig("g1", auto_offset_reset="by_duration:PT10S")
+    looks_back = spec.but(group_configs=(begins,))
+    check(looks_back)
+    assert (horizon_of(spec), horizon_of(looks_back)) == (0, 10_001)
+    with pytest.raises(BadSpec, match="needs times in records"):
+        check(story.spec.but(group_configs=(begins,)))
+    wrong = begins.but(auto_offset_reset="by_duration:1h")
+    with pytest.raises(BadSpec, match="a duration like PT10S, not 'by_duration:1h'"):
+        check(looks_back.but(group_configs=(wrong,)))

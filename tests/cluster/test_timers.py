@@ -25,11 +25,13 @@ from kipviz.cluster.spec import BadSpec, ClusterSpec, Durations, check
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.core.scheduler import Scheduler
+from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import Fetch
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import follow
 from tests.cluster.small_clusters import HOSTILE, small_spec
 
 JOINING, SHARING, BEATING = "kip-848-rebalance", "kip-932-members", "kip-1309-dead-writer"
@@ -475,3 +477,12 @@ def test_of_two_names_at_one_coordinator_only_the_one_that_moves_begins_anew() -
     world = go(model, model.initial(), lambda w: len(running(w, timers.EXPIRY)) == 2)
     kept = dict.fromkeys(d.place for d in running(world, timers.EXPIRY))
     assert list(kept) == [("txn-1",), ("txn-54",)]
+
+
+def test_a_fetch_without_room_for_its_session_waits_for_fetch_max_wait_ms() -> None:
+    model = model_of("kip-932-no-room", "")
+    trace = Trace.start(model, ())
+    for instruction in ("app-1 goes on", "quiet", "app-1 goes on", "app-2 goes on", "quiet"):
+        trace = follow(trace, model, instruction, "")
+    (waits,) = running(trace.world, timers.DELAY)
+    assert (waits.place[-1], waits.after, waits.by) == ("the wait of the fetch of M2", 500, 500)
