@@ -272,7 +272,8 @@ def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"auto_offset_reset": "by_duration:PT1H"}, "earliest or latest"),
+        ({"auto_offset_reset": "newest"}, "earliest, latest or by_duration"),
+        ({"auto_offset_reset": "by_duration:PT1H"}, "needs times in records"),
         ({"isolation_level": "read_all"}, "read_committed or read_uncommitted"),
         ({"delivery_count_limit": 11}, "from 2 to 10"),
         ({"record_locks_max": -1}, "0 or more"),
