@@ -99,3 +99,21 @@ class GroupConfig(Value, frozen=True):
     renew_acknowledge_enable: bool = True
     dead_letter_topic: str = ""
     dead_letter_copy_record: bool = False
+
+
+def why_no_reset(config: GroupConfig, *, dated: bool) -> str:
+    """Say why a group cannot begin as its reset policy says, or nothing; `dated` is whether records have times."""
+    name, reset = config.group_id, config.auto_offset_reset
+    if reset in (EARLIEST, LATEST):
+        return ""
+    if reset_duration_ms(reset) < 0:
+        return (
+            f"share.auto.offset.reset of {name} is {EARLIEST}, {LATEST} or {BY_DURATION} with a duration "
+            f"like PT10S, not {reset!r}"
+        )
+    if dated:
+        return ""
+    return (
+        f"share.auto.offset.reset of {name} is by_duration, which needs times in records "
+        "(clock=timed, stamps=true)"
+    )

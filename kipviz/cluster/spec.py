@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from kipviz.brokers.authorizer import SUPPORTED, Acl
 from kipviz.brokers.settings import (
-    BY_DURATION,
-    EARLIEST,
-    LATEST,
     READ_COMMITTED,
     READ_UNCOMMITTED,
     BrokerSettings,
     GroupConfig,
-    reset_duration_ms,
+    why_no_reset,
 )
 from kipviz.clients.admin import Filters, Hanging
 from kipviz.clients.application import Line
@@ -432,17 +429,9 @@ def why_no_coming_topics(spec: ClusterSpec) -> str:
 
 def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
     name, topic = config.group_id, config.dead_letter_topic
-    looks_back = reset_duration_ms(config.auto_offset_reset) >= 0
-    if config.auto_offset_reset not in (EARLIEST, LATEST) and not looks_back:
-        raise BadSpec(
-            f"share.auto.offset.reset of {name} is {EARLIEST}, {LATEST} or {BY_DURATION} with a duration "
-            f"like PT10S, not {config.auto_offset_reset!r}"
-        )
-    if looks_back and not spec.clock.stamps:
-        raise BadSpec(
-            f"share.auto.offset.reset of {name} is by_duration, which needs times in records "
-            "(clock=timed, stamps=true)"
-        )
+    wrong = why_no_reset(config, dated=spec.clock.stamps)
+    if wrong:
+        raise BadSpec(wrong)
     if config.isolation_level not in (READ_COMMITTED, READ_UNCOMMITTED):
         raise BadSpec(
             f"share.isolation.level of {name} is {READ_COMMITTED} or {READ_UNCOMMITTED}, "
