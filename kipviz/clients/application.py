@@ -83,6 +83,8 @@ class Call(StrEnum):
     DELETE_CONSUMER_GROUPS = "deleteConsumerGroups"
     DELETE_CONSUMER_GROUP_OFFSETS = "deleteConsumerGroupOffsets"
     REMOVE_MEMBERS = "removeMembersFromConsumerGroup"
+    NEW_PRODUCER = "KafkaProducer"
+    TRANSACTION_SESSION = "transactionSession"
     SUBMIT = "executor.submit"
     GET = "future.get"
 

@@ -55,6 +55,8 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
         return f"IllegalStateException: {call} of a session that is closed"
     if type(client) is not Producer or not client.session:
         return ""
+    if line.call is Call.TRANSACTION_SESSION:
+        return ""
     if line.call is not Call.SEND:
         return f"IllegalStateException: {call} is for the session that this producer is bound to"
     before = [p.source for p in bound_producers(me)].index(client.source)

@@ -81,6 +81,8 @@ class Calling(Value, frozen=True):
 
 def client_of(me: Application, line: Line) -> Client:
     """Give the client whose method a line calls."""
+    if line.client == session_calls.GIVEN:
+        return session_calls.given(me) or me.producer
     if line.client:
         return me.others[line.client]
     of = CALLS[line.call].of
@@ -434,6 +436,8 @@ PRODUCER, CONSUMER, ADMIN = "producer", "consumer", "admin"
 STAGING = (C.SEND_SHARE_ACKNOWLEDGEMENTS, C.ADD_SHARE_ACKS, C.ACKNOWLEDGE_TRANSACTIONALLY)
 OF_SESSIONS = (
     C.NEW_SESSION,
+    C.NEW_PRODUCER,
+    C.TRANSACTION_SESSION,
     C.INITIALIZE,
     C.RESUME,
     C.ADD_PARTITIONS,
@@ -443,7 +447,7 @@ OF_SESSIONS = (
     C.CLOSE,
 )
 # Those that make a session: no other one has to be in any state for them.
-CONSTRUCTORS = (C.NEW_SESSION, C.RESUME)
+CONSTRUCTORS = (C.NEW_SESSION, C.NEW_PRODUCER, C.RESUME)
 IN_TRANSACTION = (S.IN_TRANSACTION,)
 OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 # What a line's target says of database.insert(): the state of Kafka's transaction goes with the rows.
@@ -481,6 +485,8 @@ CALLS: dict[Call, Calling] = {
     C.INITIALIZE: Calling(PRODUCER, _init_transactions, True, (S.UNINITIALIZED,)),
     # Constructors: it does not matter what the session before it was doing.
     C.NEW_SESSION: Calling(PRODUCER, session_calls.new_session, False, tuple(S)),
+    C.NEW_PRODUCER: Calling(PRODUCER, session_calls.new_producer, False, tuple(S)),
+    C.TRANSACTION_SESSION: Calling(PRODUCER, session_calls.transaction_session, False, tuple(S)),
     C.RESUME: Calling(PRODUCER, session_calls.resume, False, tuple(S)),
     C.RESUME_TRANSACTION: Calling(PRODUCER, session_calls.resume, False, (S.UNINITIALIZED,)),
     C.ADD_PARTITIONS: Calling(PRODUCER, session_calls.add_partitions, False, IN_TRANSACTION),

@@ -73,6 +73,10 @@ class ClientRules(Value, frozen=True):
     session_close: Callable[[bool], bool]
     """Does close() of a session abort what is open: (was it resumed)? (KIP-1310 2.1; Sender.run.)"""
 
+    session_and_id: Callable[[str, str], str]
+    """By which identity does a producer go that is given a session and a transactional.id: (the session's,
+    the one in its configurations) -> one of them, or "" for none? (KIP-1310 2.3.)"""
+
     session_threads: Callable[[bool, bool], Entry]
     """What does a call of one thread find: (is another thread in a call of the session, is it the
     send() of a bound producer)? (KIP-1310 2.1 "thread-safe".)"""

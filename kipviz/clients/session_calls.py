@@ -9,10 +9,28 @@ from kipviz.clients import producer as transactional
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.external_database import IN_DOUBT, NAME, STORED, ExternalDatabase
+from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.core.model import Event
+from kipviz.messages.events import SessionGiven
+
+# What a line says of the client whose method it calls: producer.transactionSession().commitTransaction().
+GIVEN = "producer.transactionSession()"
+# What can be called on it: the calls of a session that its producer's own session has, too.
+ON_GIVEN = (
+    Call.INITIALIZE,
+    Call.BEGIN_TRANSACTION,
+    Call.SEND_OFFSETS,
+    Call.PREPARE_TRANSACTION,
+    Call.COMPLETE_TRANSACTION,
+    Call.COMMIT_TRANSACTION,
+    Call.ABORT_TRANSACTION,
+)
+# What a bound producer calls its session.
+NAME_OF_SESSION = "session"
 
 
 def session_of(me: Application) -> TransactionSession:
@@ -96,6 +114,60 @@ def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
         if type(client) is Producer and client.session:
             me = me.with_client(transactional.restarted(client, me.life))
     return me.with_client(_made_anew(session_of(me), me.life))
+
+
+def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the exception of a producer's constructor that is given two identities, or nothing."""
+    if line.call is not Call.NEW_PRODUCER or _identity_of(me, line, rules):
+        return ""
+    return (
+        f"ConfigException: transactional.id is {line.target}, and the session's is "
+        f"{session_of(me).transactional_id}: a producer has one of them"
+    )
+
+
+def _identity_of(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the transactional id that a producer goes by: the session's, if its configurations have none."""
+    bound = session_of(me).transactional_id
+    return rules.session_and_id(bound, line.target) if line.target else bound
+
+
+def new_producer(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Make a producer for the session, or one with an identity of its own beside it.
+
+    The line's target is the transactional.id in its configurations, "" for none. Clause: KIP-1310 2.3, which has a
+    sentence for a session and one for a transactional.id, and none for both.
+    """
+    name = _identity_of(me, line, rules)
+    bound = name == session_of(me).transactional_id
+    producer = transactional.restarted(me.producer, me.life)
+    return me.but(
+        producer=producer.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
+    )
+
+
+def given(me: Application) -> Producer | None:
+    """Give what transactionSession() of the producer is: an external session, its own, or null.
+
+    A producer with a transactional.id is its own session here, because it has that one's state and calls.
+    Clause: KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
+    """
+    if isinstance(me.producer, PlainProducer):
+        return None
+    return me.session if me.producer.session else me.producer
+
+
+def transaction_session(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Ask a producer for its session; what it is, is told by an event."""
+    return me
+
+
+def session_told(me: Application, line: Line) -> tuple[Event, ...]:
+    """Say what transactionSession() has given."""
+    if line.call is not Call.TRANSACTION_SESSION:
+        return ()
+    session = given(me)
+    return (SessionGiven(me.name, me.producer.source, "" if session is None else session.source),)
 
 
 def add_partitions(me: Application, line: Line, rules: ClientRules) -> Application:

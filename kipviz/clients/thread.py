@@ -29,7 +29,7 @@ from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import topic_ids_given_up
 from kipviz.clients.rules import ClientRules, Entry
-from kipviz.clients.session_calls import why_no_resume
+from kipviz.clients.session_calls import GIVEN, session_told, why_no_producer, why_no_resume
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import NAME, ShareMember
 from kipviz.core.model import Event
@@ -50,7 +50,7 @@ FORGOTTEN = Call.SEND_OFFSETS
 TIMING_OUT = (Producer, PipelinedProducer)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # What no catch block for a KafkaException catches.
-NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification")
+NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification", "NullPointer")
 # A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
 THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
 
@@ -163,7 +163,8 @@ def _called(
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
     if waits or blocked_sends.waits(client_of(me, line)):
         return me.but(waiting=True), (*started, *told)
-    return _leave(me, line, "", (*started, *told, *databases_changed(before, me)))
+    told += (*session_told(me, line), *databases_changed(before, me))
+    return _leave(me, line, "", (*started, *told))
 
 
 def _raised_on_entry(me: Application, line: Line) -> str:
@@ -207,7 +208,7 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
             return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
         if client.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
-        return why_no_resume(me, line)
+        return why_no_resume(me, line) or why_no_producer(me, line, rules)
     if isinstance(client, ShareConsumer):
         member = me.others.get(NAME) if line.call is Call.SHARE_GROUP_METADATA else None
         unknown = share_member.why_no_metadata(member) if isinstance(member, ShareMember) else None
@@ -217,7 +218,9 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
 
 def _why_not_plain(line: Line) -> str:
     """A producer without a transactional id can send and wait, in whatever state."""
-    if line.call in (Call.SEND, Call.FLUSH):
+    if line.client == GIVEN:
+        return f"NullPointerException: {GIVEN} is null: it is a non-transactional producer"
+    if line.call in (Call.SEND, Call.FLUSH, Call.TRANSACTION_SESSION):
         return ""
     return f"IllegalStateException: {line.call.value}() on a non-transactional producer"
 

@@ -15,6 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kipviz.clients.application import Call
+from kipviz.clients.session_calls import GIVEN, ON_GIVEN
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # What the TransactionSession of an application is called among its clients.
 SESSION = "session"
+# What a cluster must have for the question to come up which of two identities a producer has.
+BOTH = "both"
 EXISTING, NEW = "existing producer config", "new (KAFKA-20381)"
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY = ("security.", "sasl.", "ssl.")
@@ -108,6 +112,17 @@ def parse(configs: Mapping[str, object]) -> SessionConfig:
         tuple(sorted(security.items())),
         tuple(name for name in configs if name not in known),
     )
+
+
+def why_no_such_call(app: ApplicationSpec) -> str:
+    """Say which call of a program has no session to be made on, or nothing."""
+    for line in app.program:
+        if line.call is Call.NEW_PRODUCER and app.session is None:
+            return f"{app.name} has no session that a producer could be made for"
+        if line.client == GIVEN and line.call not in ON_GIVEN:
+            known = ", ".join(call.value for call in ON_GIVEN)
+            return f"{app.name} calls {line.call.value}() on {GIVEN}, which has {known}"
+    return ""
 
 
 def session_timeout(value: object) -> int:

@@ -21,7 +21,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import admin as administering
 from kipviz.clients import share_member
 from kipviz.clients.admin import Admin
-from kipviz.clients.application import Application, Worker
+from kipviz.clients.application import Application, Call, Worker
 from kipviz.clients.awaited_topics import KnownTopics
 from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
@@ -269,8 +269,10 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
             continue
         if a.plain is None:
             homes.append(f"{TRANSACTION_STATE}-{partition_for(a.transactional_id, count)}")
+        ids_of_its_own = (task_id(a, task) for task in a.tasks)
         homes += [
-            f"{TRANSACTION_STATE}-{partition_for(task_id(a, task), count)}" for task in a.tasks
+            f"{TRANSACTION_STATE}-{partition_for(each, count)}"
+            for each in (*ids_of_its_own, *configured_ids(a))
         ]
         if a.share:
             sources = (a.source, *a.further_sources)
@@ -298,6 +300,12 @@ def transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
     """
     asked = spec.applications if spec.transactional_group_id else ()
     return tuple((a.transactional_id, a.group_id) for a in asked if a.protocol == CLASSIC)
+
+
+def configured_ids(a: ApplicationSpec) -> tuple[str, ...]:
+    """Give the transactional ids that a program configures producers with, beside a session (KIP-1310)."""
+    made = (line.target for line in a.program if line.call is Call.NEW_PRODUCER)
+    return tuple(dict.fromkeys(each for each in made if each))
 
 
 def task_id(a: ApplicationSpec, task: str) -> str:

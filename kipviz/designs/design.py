@@ -7,7 +7,7 @@ from kipviz.clients.application import Call
 from kipviz.clients.calls import KEEP_PREPARED_TXN, STAGING
 from kipviz.clients.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster.session_config import SESSION
+from kipviz.cluster.session_config import BOTH, SESSION
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.threads import THREADS
 from kipviz.core.values import Value
@@ -116,6 +116,9 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     """Say whether a slot's question can come up in a cluster at all."""
     if slot.only_with == SESSION:
         return any(a.session is not None for a in spec.applications)
+    if slot.only_with == BOTH:
+        lines = (line for a in spec.applications for line in a.program)
+        return any(line.call is Call.NEW_PRODUCER and line.target for line in lines)
     if slot.only_with == THREADS:
         return any(a.session is not None and a.threads for a in spec.applications)
     if slot.only_with == RESETS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.clients.rules import Entry
-from kipviz.cluster.session_config import SESSION
+from kipviz.cluster.session_config import BOTH, SESSION
 from kipviz.cluster.threads import THREADS
 from kipviz.core.table import Table
 from kipviz.designs.slot import DRAFT, OURS, Option, Slot
@@ -168,6 +168,24 @@ def aborts_whatever_is_open(resumed: bool) -> bool:
 def leaves_it_open(resumed: bool) -> bool:
     """Nothing: the object ends, and the transaction waits for its time-out."""
     return False
+
+
+# -- session_and_id: a session and a transactional.id in the producer's configurations? ---------------
+
+
+def only_if_they_agree(session: str, configured: str) -> str:
+    """The session's, if the configurations say the same; else the constructor throws ConfigException."""
+    return session if configured == session else ""
+
+
+def the_id_of_the_session(session: str, configured: str) -> str:
+    """The session's: what the configurations say is not used."""
+    return session
+
+
+def the_id_of_its_own(session: str, configured: str) -> str:
+    """Its own: it works as today, with a session inside that nobody else has."""
+    return configured
 
 
 # -- session_threads: what does a call find while another thread is in one? ------------------------
@@ -368,6 +386,27 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+    ),
+    Slot(
+        "session_and_id",
+        "By which identity does a producer go that is given a session and a transactional.id?",
+        "KIP-1310",
+        False,
+        (
+            Option(
+                "only_if_they_agree", only_if_they_agree, OURS, "ProducerConfig, ConfigException"
+            ),
+            Option(
+                "the_id_of_the_session", the_id_of_the_session, OURS, "KIP-1310 2.3, first half"
+            ),
+            Option(
+                "the_id_of_its_own",
+                the_id_of_its_own,
+                DRAFT,
+                "KIP-1310 2.3 'Constructing a producer with transactional.id in the config works as today'",
+            ),
+        ),
+        BOTH,
     ),
     Slot(
         "session_threads",

@@ -13,6 +13,7 @@ SECOND_PAGE = "55-kip-1309-and-two-stores"
 THIRD_PAGE = "52-kip-1310-threads"
 TESTS = "clients/test_transaction_session.py"
 THREADS = "clients/test_workers.py"
+PRODUCERS = "clients/test_session_producers.py"
 SHARE = "kip-1310-share-session"
 
 API = (
@@ -157,14 +158,22 @@ API = (
     Row(
         "2.3 transactionSession()",
         "A producer gives the session that it has, or null if it is not transactional.",
-        OPEN,
-        note="an accessor: nothing in a run hangs on it",
+        MODELLED,
+        "clients.session_calls.given",
+        "kip-1310-accessor",
+        f"{PRODUCERS}::test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that",
+        page=THIRD_PAGE,
+        note="an internal session is the producer itself, whose state and calls it has",
     ),
     Row(
         "2.3 a session and a transactional.id in the producer's configs",
         "The page does not say what both together mean.",
-        OPEN,
-        note="here a bound producer has the name of its session",
+        MODELLED,
+        "clients.session_calls.new_producer",
+        "kip-1310-two-identities",
+        f"{PRODUCERS}::test_by_which_identity_a_producer_goes",
+        page=THIRD_PAGE,
+        note="three readings are a slot (session_and_id)",
     ),
     Row(
         "2.4 acknowledgeTransactionally(session, acknowledgments)",

@@ -343,6 +343,14 @@ class DatabaseChanged(Event, frozen=True):
     prepared_txn_state: str
 
 
+class SessionGiven(Event, frozen=True):
+    """transactionSession() of a producer has given a session (KIP-1310, draft); "" is null."""
+
+    application: str
+    producer: str
+    session: str
+
+
 class AcknowledgementsCompleted(Event, frozen=True):
     """The application's AcknowledgementCommitCallback was called with what became of some records."""
 

@@ -56,6 +56,7 @@ from kipviz.scenarios.stories import (
     kip_1310,
     kip_1310_open,
     kip_1310_partitions,
+    kip_1310_producers,
     kip_1310_threads,
     kip_1310_two_phase,
     kip_1319,
@@ -130,6 +131,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1310.STORIES,
     *kip_1310_open.STORIES,
     *kip_1310_partitions.STORIES,
+    *kip_1310_producers.STORIES,
     *kip_1310_two_phase.STORIES,
     *kip_1310_threads.STORIES,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
+from kipviz.clients.session_calls import GIVEN
 from kipviz.cluster.session_config import SESSION
 from kipviz.scenarios.programs import GROUP_POLL, INIT, SHARE_POLL
 
@@ -166,6 +167,31 @@ UNNAMED = _caught(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
 # Two transactions of a session, one after the other.
 TWICE = _caught(
     *(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
+)
+# A program of today that was half rewritten: the session was added, and what was there was left.
+HALF_REWRITTEN: tuple[Line, ...] = (
+    INITIALIZE,
+    Line(
+        'producer = new KafkaProducer(configs, session); // configs: transactional.id = "old-txn"',
+        C.NEW_PRODUCER,
+        target="old-txn",
+    ),
+    INIT,
+    POLL,
+    BEGIN,
+    Line("producer.beginTransaction(); // as before", C.BEGIN_TRANSACTION),
+    SEND,
+    SEND_OFFSETS,
+    Line("producer.commitTransaction(); // as before", C.COMMIT_TRANSACTION),
+    COMMIT,
+)
+# A library that was handed a producer, and asks it for its session.
+BY_THE_PRODUCER = loop(
+    GROUP_POLL,
+    Line("session = producer.transactionSession(); // in a library", C.TRANSACTION_SESSION),
+    SEND,
+    SEND_OFFSETS.but(client=GIVEN),
+    COMMIT.but(text=f"{GIVEN}.commitTransaction(); // in the library", client=GIVEN),
 )
 # A writer that goes on after its checkpoint.
 LIVE_WRITER: tuple[Line, ...] = (

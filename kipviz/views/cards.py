@@ -20,7 +20,7 @@ from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel, Shown
 from kipviz.cluster.spec import CLASSIC, ApplicationSpec
-from kipviz.cluster.world import World, role_key, transactional_groups
+from kipviz.cluster.world import World, configured_ids, role_key, transactional_groups
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -146,6 +146,8 @@ class Cards:
         for app in self._spec.members:
             if app.transactional_id:
                 self._transaction(app.transactional_id)
+            for name in configured_ids(app):
+                self._transaction(name)
         self._logs()
         for broker in self._spec.brokers:
             self._of_broker(broker)
@@ -363,6 +365,7 @@ class Cards:
         for app in self._spec.members:
             if app.transactional_id:
                 homes.append(self._home_of_transactions(app.transactional_id))
+            homes += [self._home_of_transactions(name) for name in configured_ids(app)]
             if app.share:
                 keys = (self._key(app.group_id, source) for source in _sources(app))
                 homes += [self._home(SHARE_GROUP_STATE, key) for key in keys]

@@ -76,6 +76,7 @@ from kipviz.messages.events import (
     ProducerForgotten,
     RecordsMoved,
     ReleaseInstalled,
+    SessionGiven,
     SharePartitionDropped,
     SharePartitionLoaded,
     ShareStartFollowed,
@@ -417,9 +418,8 @@ def _fact(event: Event) -> str:
             return f"Broker {after} leads {partition} now, epoch {event.epoch}."
         case TimePassed(elapsed):
             return f"{ms(elapsed)} are over."
-        case DatabaseChanged(what=what, rows=rows, prepared_txn_state=state):
-            known = f", with the state {state} of Kafka's transaction" if state else ""
-            return f"In the database {' and '.join(rows)} {DATABASE_WORDS[what]}{known}."
+        case DatabaseChanged() | SessionGiven():
+            return _of_process(event)
         case (
             TransactionForgotten()
             | ProducerForgotten()
@@ -433,6 +433,15 @@ def _fact(event: Event) -> str:
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return _of_share_state(event)
+
+
+def _of_process(event: DatabaseChanged | SessionGiven) -> str:
+    if isinstance(event, SessionGiven):
+        given = _who(event.session) if event.session else "null: it is not transactional"
+        return f"The session of {_who(event.producer)} is {given}."
+    state = event.prepared_txn_state
+    known = f", with the state {state} of Kafka's transaction" if state else ""
+    return f"In the database {' and '.join(event.rows)} {DATABASE_WORDS[event.what]}{known}."
 
 
 def _assignment(event: AssignmentMoved) -> str:

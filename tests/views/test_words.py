@@ -223,6 +223,14 @@ SPOKEN: list[tuple[Event, str]] = [
         "src-0 begins at 102 in its log: the start offset of g1 goes there from 100.",
     ),
     (
+        events.SessionGiven("app-1", "app-1/producer", "app-1/session"),
+        "The session of the producer of app-1 is the session of app-1.",
+    ),
+    (
+        events.SessionGiven("app-1", "app-1/producer", ""),
+        "The session of the producer of app-1 is null: it is not transactional.",
+    ),
+    (
         events.SharePartitionDropped("src-0", "g1", "its broker crashed"),
         "src-0 is dropped from memory: its broker crashed.",
     ),
