@@ -66,7 +66,7 @@ TWO_IDENTITIES = Scenario(
         ),
     ),
     ("app-1", "B1", "B3", "B4"),
-    ("kip-1310", "repaired"),
+    ("kip-1310",),
     Question(
         5,
         "f(a) is committed, and the process dies before session.commitTransaction(). What will be in output-A-0?",
