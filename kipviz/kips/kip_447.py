@@ -137,10 +137,20 @@ KIP = Kip(
             note="neither draft that we were given has more of it than 'an exception to let consumer back off'",
         ),
         Row(
-            "CONSUMER_GROUP_AWARE_TRANSACTION, UPGRADE_FROM; asking for the broker's version at the start",
-            "A config of Kafka Streams says which producer it uses; asking the brokers was rejected.",
+            "CONSUMER_GROUP_AWARE_TRANSACTION, UPGRADE_FROM (drafts)",
+            "A config of Kafka Streams says which producer it uses, and keeps the old one for one more bounce.",
+            MODELLED,
+            handler="scenarios.streams.instance",
+            scenario="kip-447-one-bounce",
+            test="scenarios/test_streams.py::test_a_version_and_a_configuration_choose_the_producer",
+            note="one task in an instance; whether 2.4 with the config unset names its member is our inference",
+            page="27-kip-447-drafts",
+        ),
+        Row(
+            "Rejected Alternatives: asking for the broker's version at the start",
+            "An admin client could fetch the inter-broker protocol to choose the producer by.",
             OPEN,
-            note="configs of Streams: what they choose between is shown, the choice is not made here",
+            note="the text rejects it as harder than expected, and does not say what an instance would ask",
         ),
         Row(
             "Rejected Alternatives: Tricky rebalance synchronization",

@@ -17,6 +17,7 @@ from kipviz.scenarios.scenario import Scenario
 # Stories in which the application itself gives up what keeps the promise.
 MISUSED = (
     "kip-447-group-id-only",
+    "kip-447-one-bounce",  # nor here, and there is no second one
     "kip-447-two-bounces",  # before its second bounce nobody says which member it is
     "kip-848-no-listener",
     "kip-447-offsets-beside",

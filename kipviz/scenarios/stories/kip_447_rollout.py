@@ -17,6 +17,7 @@ from kipviz.scenarios.stories.group_setting import (
 from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, classic
 from kipviz.scenarios.stories.rolling import BROKERS_DIFFER, ONE_BINARY, restarted
 from kipviz.scenarios.stories.setting import GROUP, PLAYGROUND, home
+from kipviz.scenarios.streams import WITH_TASKS, WITH_THREADS, StreamsConfig, instance
 
 GATE = Scenario(
     "kip-447-gate",
@@ -305,4 +306,67 @@ OLD_CONSUMER = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (GATE, ROLLING, OLD_CONSUMER)
+ONE_BOUNCE = Scenario(
+    "kip-447-one-bounce",
+    "One bounce instead of two: a record is put out twice",
+    "An application of Kafka Streams goes from a producer per task to one per thread without the version in "
+    "between, because nobody has set UPGRADE_FROM. What stands still in the old version cannot be fenced by the new one.",
+    "KIP-447, second draft: UPGRADE_FROM_CONFIG, 'the reason for doing two rolling bounces' (draft)",
+    spec_of(
+        instance("v1", 1, StreamsConfig(WITH_TASKS)),
+        instance("v3", 3, StreamsConfig(WITH_THREADS)),
+    ),
+    (
+        Beat(
+            "v1, the old version, has a transaction open",
+            "It works under the name of its task, and tells its producer no more than the group's id.",
+            up_to_send("v1"),
+        ),
+        Beat(
+            "v1 stands still",
+            "Its session runs out in the middle of the roll.",
+            ("the session of C1 in * runs out at B4",),
+        ),
+        Beat(
+            "The only bounce: v3 takes over, under a name of its own",
+            "UPGRADE_FROM was not set, so it has a producer for its thread. initTransactions() fences nobody. No "
+            "offset is pending, so it need not wait either: it reads a and b, and commits.",
+            (*up_to_send("v3"), *commits("v3")),
+        ),
+        Beat(
+            "v1 wakes up and stages its offsets",
+            "Its TxnOffsetCommit names no member: Broker 4 has nothing to refuse it by.",
+            ("v1 goes on", "quiet", "v1 goes on"),
+        ),
+        Beat(
+            "v1 commits",
+            "The outputs of a and b are committed a second time.",
+            ("v1 goes on", "quiet", "v1 goes on"),
+        ),
+    ),
+    ("v1", "v3", "B1", "B4"),
+    ("kafka",),
+    Question(
+        3,
+        "Which of the two, its name or its member, would have fenced v1 here?",
+        (
+            Choice("its name", False, "v3 has another one: nobody has asked for v1's."),
+            Choice("its member", False, "v1 does not tell it."),
+            Choice(
+                "neither: that is what the version in between is for",
+                True,
+                "Right: UPGRADE_FROM keeps the name for one more bounce, and names the member already.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(2, "Two names in __transaction_state, and no bump of the first one's epoch."),
+        Watch(4, "Count the outputs of a and b, and compare with 'kip-447-two-bounces'."),
+    ),
+    checkpoints=(
+        Checkpoint("saw a member taken out because it was silent", "member gone"),
+        Checkpoint("saw an offset pending", "offset pending"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (ONE_BOUNCE, GATE, ROLLING, OLD_CONSUMER)
