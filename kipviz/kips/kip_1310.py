@@ -18,6 +18,13 @@ SHARE = "kip-1310-share-session"
 
 API = (
     Row(
+        "1.1 No client type on the wire",
+        "InitProducerId, AddPartitionsToTxn, EndTxn and TxnHeartbeat carry identities, and no type of client.",
+        MODELLED,
+        "messages.transactions.InitProducerId",
+        test="scenarios/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
+    ),
+    Row(
         "2.1 Lifecycle",
         "initialize, beginTransaction, commitTransaction and abortTransaction of a session.",
         MODELLED,
@@ -244,6 +251,12 @@ USE_CASES = (
     *_pair("4.5 Custom 2PC Coordinators", "Prepare two stores, commit Kafka first.", "two-phase"),
 )
 ARCHITECTURE = (
+    Row(
+        "4.3; 10. Rejected Alternatives",
+        "The page goes from 4.2 to 4.4, and names no alternative that was rejected.",
+        OPEN,
+        note="there is no text: nothing in it can be run",
+    ),
     Row(
         "3.1 Before and After",
         "Who owns which object, thread and connection, in both designs.",

@@ -14,9 +14,10 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import EndTxnResponse
+from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerId
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs, session_programs
@@ -203,6 +204,24 @@ def test_two_requests_of_the_table_are_new() -> None:
     new = [row.request for row in SENDERS if row.today == NOBODY]
     assert new == [TxnHeartbeat.__name__, TxnShareAcknowledge.__name__]
     assert {TxnHeartbeat.STATUS, TxnShareAcknowledge.STATUS} == {"draft"}
+
+
+def test_a_coordinator_cannot_tell_a_session_from_a_producer() -> None:
+    """KIP-1310 1.1: the requests carry identities, and no type of client."""
+
+    def asked(story):
+        trace, _ = played(story, "repaired")
+        return [
+            e.message
+            for node in nodes(trace)
+            for e in node.events
+            if isinstance(e, MessageSent)
+            and type(e.message) in (InitProducerId, TxnOffsetCommit, EndTxn)
+        ]
+
+    of_session = asked("kip-1310-streams-session")
+    assert of_session == asked("kip-1310-streams-producer")
+    assert len(of_session) == 3
 
 
 def test_sharing_a_session_multiplies_no_identity() -> None:
