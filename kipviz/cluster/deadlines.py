@@ -230,12 +230,11 @@ def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
     for itself. Source: TransactionStateManager.timedOutTransactions.
     """
     names = [action.transactional_id]
-    for kind, place in ((d.kind, d.place) for d in world.deadlines if not d.after):
-        if kind == TRANSACTION:
-            name = str(place[0])
-            role = world.roles.get(role_key(action.broker, world.image.home_of_transactions(name)))
-            if isinstance(role, TransactionCoordinator) and why_no_timeout(role, name) is None:
-                names.append(name)
+    overdue = (d.place[0] for d in world.deadlines if d.kind == TRANSACTION and not d.after)
+    for name in overdue:
+        role = world.roles.get(role_key(action.broker, world.image.home_of_transactions(name)))
+        if isinstance(role, TransactionCoordinator) and why_no_timeout(role, name) is None:
+            names.append(name)
     return tuple(sorted(set(names)))
 
 

@@ -81,6 +81,7 @@ KIP = Kip(
             "first AddPartitionsToTxn that is told CONCURRENT_TRANSACTIONS; meanwhile the sender sleeps.",
             MODELLED,
             handler="clients.sender.resting",
+            scenario="kip-98-next-transaction-waits",
             test="clients/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
             note="on a timed clock, where a spec asks for Kafka's sender (exact_sender, max_in_flight)",

@@ -60,6 +60,11 @@ def _decided_by_the_next(moment: Any) -> bool:
     )
 
 
+def _sender_rests(moment: Any) -> bool:
+    """A producer's sender rests before a transactional request goes out again."""
+    return any(app.producer.rests for app in moment.world.applications.values())
+
+
 def _several_in_flight(moment: Any) -> bool:
     """A producer has three batches of a partition on the way."""
     for app in moment.world.applications.values():
@@ -167,6 +172,7 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "several in flight": _several_in_flight,
     "out of order": _out_of_order,
     "order lost": _order_lost,
+    "sender rests": _sender_rests,
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,
     "nobody asks": _nobody_asks,

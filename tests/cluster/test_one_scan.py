@@ -19,14 +19,14 @@ TIMED = Clock("timed")
 NOT_YET = ("expiry", "tick", "fault", "refresh")
 
 
-def two(clock: Clock = TIMED, timeout_ms: int = 60_000) -> ClusterModel:
+def two(clock: Clock = TIMED, timeout_ms: int = 60_000, homes: int = 1) -> ClusterModel:
     """Two members of a group, and one coordinator for the transactions of both."""
     spec = small_spec(
         "group", applications=2, max_records=1, records=2, budget=FaultBudget(time_out=2)
     )
     first, second = spec.applications
     second = second.but(transaction_timeout_ms=timeout_ms)
-    spec = spec.but(applications=(first, second), clock=clock, internal_partitions=1)
+    spec = spec.but(applications=(first, second), clock=clock, internal_partitions=homes)
     return model_of(spec, "kafka")
 
 
@@ -88,6 +88,15 @@ def test_what_is_not_overdue_waits_for_a_later_scan() -> None:
     assert scanned(world, only) == ("txn-1",)
     assert open_in(model.step(world, only).world) == 1
     assert tell(world, only, ()).sentence.endswith("aborts it.")
+
+
+def test_a_broker_does_not_scan_what_another_one_coordinates() -> None:
+    model = two(homes=50)
+    world, able = overdue(model)
+    assert len({a.broker for a in able}) == 2
+    for one in able:
+        assert scanned(world, one) == (one.transactional_id,)
+        assert open_in(model.step(world, one).world) == 1
 
 
 def test_without_a_clock_each_is_found_for_itself() -> None:
