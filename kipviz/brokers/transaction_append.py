@@ -38,8 +38,17 @@ FENCING = ("fence", "timeout")
 RETRY_MARKER = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.NOT_LEADER_OR_FOLLOWER,
-    Errors.NETWORK_EXCEPTION,
     Errors.NOT_ENOUGH_REPLICAS,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Errors.REQUEST_TIMED_OUT,
+    Errors.KAFKA_STORAGE_ERROR,
+)
+# After which a partition needs no marker: nothing of the transaction can be in it. What is neither
+# among these nor to be retried (INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED) ends the sending.
+NEEDS_NO_MARKER = (
+    Errors.NONE,
+    Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    Errors.UNSUPPORTED_VERSION,
 )
 
 
@@ -113,21 +122,32 @@ def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> 
     return tuple(found)
 
 
+def shuts_out(wait: PendingAppend) -> bool:
+    """Say whether a transition is a fence whose epoch is in memory before it is logged.
+
+    That is so below transaction version 2: from then on the old epoch is refused.
+    Source: TransactionCoordinator.endTransactionWithTV1.
+    """
+    record = wait.record
+    fences = wait.answer in FENCING and record.state is TransactionState.PREPARE_ABORT
+    return fences and record.client_transaction_version < 2
+
+
+def before_logging(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
+    """Give what is known of a transaction as soon as a step of it is prepared."""
+    if not shuts_out(wait):
+        return known
+    return known.but(producer_epoch=wait.record.producer_epoch, last_producer_epoch=-1)
+
+
 def after_failure(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
     """Give what is known of a transaction when a record of it failed: what was known before.
 
-    Below transaction version 2 a fence has the next epoch in memory before it is logged, and keeps
-    it: the next attempt does not bump it again, so that epochs nobody saw are not used up.
-    Source: TransactionMetadata.hasFailedEpochFence, TransactionCoordinator.endTransactionWithTV1.
+    A fence below transaction version 2 keeps its epoch: the next attempt does not bump it again, so
+    that epochs nobody saw are not used up. Source: TransactionMetadata.hasFailedEpochFence.
     """
     known = known.but(pending_state=None)
-    record = wait.record
-    fences = wait.answer in FENCING and record.state is TransactionState.PREPARE_ABORT
-    if not fences or record.client_transaction_version >= 2:
-        return known
-    return known.but(
-        producer_epoch=record.producer_epoch, last_producer_epoch=-1, has_failed_epoch_fence=True
-    )
+    return known.but(has_failed_epoch_fence=True) if shuts_out(wait) else known
 
 
 def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) -> bool:
@@ -179,6 +199,14 @@ def decided(
     return TransactionDecided(
         before.transactional_id, producer_id, before.producer_epoch, committed
     )
+
+
+def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
+    """Give the fact that a transition has decided: a fence may have its own epoch in memory before it."""
+    record = wait.record
+    if shuts_out(wait):
+        before = before.but(producer_epoch=record.producer_epoch - 1)
+    return decided(before, record.producer_id, record.state)
 
 
 def unheard(log: PartitionLog) -> tuple[Event, ...]:

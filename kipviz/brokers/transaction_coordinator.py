@@ -22,6 +22,7 @@ from kipviz.brokers import producer_groups, two_phase
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.transaction_append import (
     APPENDS,
+    NEEDS_NO_MARKER,
     RETRY_MARKER,
     PendingAppend,
     after_failure,
@@ -29,8 +30,9 @@ from kipviz.brokers.transaction_append import (
     answers_of,
     append_of,
     append_timers,
+    before_logging,
     dated,
-    decided,
+    decided_by,
     markers_of,
     nameless,
     needs_image,
@@ -260,7 +262,7 @@ def on_markers_answered(
         return Effects(me)
     answered = {r.partition for r in response.results}
     sent = tuple(s for s in known.sent if s[0] not in answered)
-    done = {r.partition for r in response.results if r.error is Errors.NONE}
+    done = {r.partition for r in response.results if r.error in NEEDS_NO_MARKER}
     again = tuple(r.partition for r in response.results if r.error in RETRY_MARKER)
     if len(done) + len(again) < len(answered):
         return Effects(_with(me, known.but(sent=(), to_send=(), cancelled=True)))
@@ -461,6 +463,7 @@ def _log(
     """Prepare a transition: append its record, and let nothing else begin until it is applied."""
     target = wait.record.state
     assert known.state in VALID_PREVIOUS[target], (known.state, target)
+    known = before_logging(wait, known)
     if not on.image.has_enough_replicas(me.shard):
         failed = fail_append(_with(me, known), wait, on)
         return failed.but(new_producer_ids=new_producer_ids)
@@ -569,7 +572,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     sending = _send_markers(me, ready, known.partitions, on)
     return with_effects(
         sending.state,
-        done.but(events=(moved, decided(before, known.producer_id, known.state))),
+        done.but(events=(moved, decided_by(wait, before))),
         sending,
     )
 

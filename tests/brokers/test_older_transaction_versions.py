@@ -134,6 +134,32 @@ def test_the_coordinators_own_abort_fences_with_the_next_epoch(desk, end_it):
     assert end(desk, 0).error is Errors.PRODUCER_FENCED
 
 
+def test_a_fence_shuts_its_producer_out_while_it_is_being_logged(desk):
+    """endTransactionWithTV1: the epoch is in memory before the write, and compared before a transition."""
+    init(desk)
+    add(desk, 0, "out-0")
+    desk.instant = False
+    assert init(desk) is None
+    assert end(desk, 0).error is Errors.PRODUCER_FENCED
+    assert verify(desk, 9, 0, "out-0") is Errors.PRODUCER_FENCED
+    assert add(desk, 0, "out-1").error is Errors.CONCURRENT_TRANSACTIONS, "a transition comes first"
+    desk.replicate()
+    assert desk.last.error is Errors.CONCURRENT_TRANSACTIONS
+    assert desk.role.transactions["t"].producer_epoch == 1
+
+
+def test_under_version_2_a_fence_has_its_epoch_when_it_is_logged(desk):
+    desk.level = 2
+    init(desk)
+    add(desk, 0, "out-0")
+    desk.instant = False
+    assert init(desk) is None
+    assert verify(desk, 9, 0, "out-0") is Errors.NONE
+    assert end(desk, 0).error is Errors.CONCURRENT_TRANSACTIONS
+    desk.replicate()
+    assert verify(desk, 9, 0, "out-0") is Errors.PRODUCER_FENCED
+
+
 def test_a_groups_offsets_are_added_by_the_group_id(desk):
     init(desk)
     desk.ask(tc.on_add_offsets, AddOffsetsToTxn("t", 9, 0, "g1"))

@@ -154,6 +154,27 @@ def test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one(ongoing, err
     assert known(ongoing).state is S.COMPLETE_COMMIT
 
 
+def test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka():
+    """TransactionMarkerRequestCompletionHandler.onComplete."""
+    named = (
+        "UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS "
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND REQUEST_TIMED_OUT KAFKA_STORAGE_ERROR"
+    )
+    assert {error.name for error in tc.RETRY_MARKER} == set(named.split())
+
+
+@pytest.mark.parametrize(
+    "error", [Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION]
+)
+def test_a_partition_that_cannot_have_any_data_of_a_transaction_needs_no_marker(ongoing, error):
+    """MRH.shouldRemoveTopicPartitionWhenUnsupportedForMessageFormat."""
+    end(ongoing, 9, 0)
+    marked(ongoing, ("out-0", error))
+    assert known(ongoing).partitions == ("out-1",)
+    marked(ongoing, ("out-1", Errors.NONE))
+    assert known(ongoing).state is S.COMPLETE_COMMIT
+
+
 @pytest.mark.parametrize(
     "error", [Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED]
 )
