@@ -186,4 +186,4 @@ def test_an_error_stands_where_the_text_has_it(name: str) -> None:
 
 def test_the_errors_that_the_model_has_no_use_for_are_known_by_name() -> None:
     missing = {*DECLARED_TOP, *DECLARED_PARTITION} - set(KNOWN)
-    assert missing <= {"KAFKA_STORAGE_ERROR", "TRANSACTIONAL_ID_NOT_FOUND", "UNKNOWN_TOPIC_ID"}
+    assert missing <= {"TRANSACTIONAL_ID_NOT_FOUND", "UNKNOWN_TOPIC_ID"}

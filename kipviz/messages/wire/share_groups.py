@@ -288,6 +288,7 @@ OF_A_PARTITION = (
     Errors.INVALID_RECORD_STATE,
     Errors.INVALID_REQUEST,
     Errors.UNKNOWN_TOPIC_ID,
+    Errors.KAFKA_STORAGE_ERROR,
 )
 LOCK = (30_000, "group.share.record.lock.duration.ms")
 
