@@ -46,6 +46,7 @@ from kipviz.recordings.elections import (
     known_between,
     placements_of,
     seated,
+    seen_from,
 )
 from kipviz.recordings.evidence import Evidence, elections_of
 from kipviz.recordings.fetching import UNKNOWN_SESSION, Fetching, Read, answers, refusal_of
@@ -56,6 +57,7 @@ from kipviz.recordings.questions import ASKED, questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked, Question, Said
+from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -73,6 +75,7 @@ NOT_ASKED = {
     "CREATE_TOPICS": "NOT MODELLED: topics are given",
 }
 NO_DECISION = "the model has no such request"
+NO_PARTITIONS = "its share session has no partitions any more"
 ELSEWHERE = "another broker leads what it is about"
 LEADERS_UNKNOWN = "a broker's own logs do not say who leads what"
 # Fields of answers that no decision of the protocol is in, by their names in Kafka.
@@ -195,8 +198,17 @@ class Acceptor:
             RecordingError: if an exchange lacks what its API has.
         """
         with self._reading("A share fetch or acknowledgement lacks what it has"):
-            followed = Sharing(self.exchanges, self.names, self._contexts, self._configs)
-            return tuple(followed.verdicts())
+            return tuple(said for followed in self._sharing() for said in followed.verdicts())
+
+    def _sharing(self) -> Iterator[Sharing]:
+        """Give who follows the share-partition leaders of each broker."""
+        if not self._decisions:
+            yield Sharing(self.exchanges, self.names, self._contexts, self._configs)
+        worlds = [(at, w) for (at, _), w in zip(self._contexts, self._worlds, strict=True)]
+        for broker in brokers_of(self._decisions):
+            contexts = seen_from(broker, self._decisions, worlds, self._model.context)
+            mine = at_broker(self.exchanges, broker)
+            yield Sharing(mine, self.names, contexts, self._configs, leaders_known=True)
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
         """Ask what one exchange asks.
@@ -224,7 +236,20 @@ class Acceptor:
             return self._fetching.why_not(number) or ELSEWHERE
         if exchange.api == "FIND_COORDINATOR":
             return LEADERS_UNKNOWN
-        return UNKNOWN_SESSION if exchange.api in MEMBERS else ELSEWHERE
+        if exchange.api in MEMBERS:
+            return NO_PARTITIONS if self._has_begun(exchange) else UNKNOWN_SESSION
+        return ELSEWHERE
+
+    def _has_begun(self, exchange: Exchange) -> bool:
+        """Say whether the share session of a request was begun by another one."""
+        who = ("groupId", "memberId")
+        return any(
+            x.api in MEMBERS
+            and x.broker == exchange.broker
+            and x.request["shareSessionEpoch"] == 0
+            and all(x.request[each] == exchange.request[each] for each in who)
+            for x in self.exchanges
+        )
 
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
@@ -452,7 +477,7 @@ def answer(
 ) -> Message | None:
     """Give the model's answer to a request in a world, or None where there is none yet.
 
-    All that the brokers ask each other is answered, and what is appended is replicated.
+    All that the brokers ask each other is answered, and what is appended is replicated at once.
     """
     turn = model.turn(world)
     turn.put_request(CLIENT, broker, Envelope(message))
@@ -463,15 +488,12 @@ def answer(
 
 
 def settle(turn: Turn, asked: int) -> None:
-    """Let the brokers' own messages arrive, and logs be replicated, until there is an answer or nothing left.
+    """Let the brokers' own messages arrive until there is an answer, or nothing left.
 
     What is behind an answer may go on for ever: markers are tried again as long as replicas are missing.
     """
     while not turn.connections[CLIENT, asked].responses:
-        behind = [n for n, log in turn.logs.items() if log.high_watermark < log.end_offset]
-        for partition in behind:
-            turn.replicate(partition)
-        moved = bool(behind)
+        moved = False
         for source, broker in tuple(turn.connections):
             if source.startswith("recorded/"):
                 continue

@@ -7,9 +7,9 @@ and as after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from kipviz.brokers.context import Leadership
+from kipviz.brokers.context import Context, Leadership
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.spec import Placement
@@ -102,6 +102,30 @@ def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -
         yield Known(Table.of(known))
 
 
+def seen_from(
+    broker: int,
+    decisions: tuple[Decision, ...],
+    worlds: list[tuple[int, World]],
+    context: Callable[[World, int], Context],
+) -> list[tuple[int, Context]]:
+    """Give what a broker's roles may look at, from each time on at which a log grew or something was decided.
+
+    What was decided is known at once here.
+    """
+    known = dict(first_of(decisions))
+    grown: dict[int, World] = dict(worlds)
+    decided: dict[int, list[Decision]] = {}
+    for each in decisions:
+        decided.setdefault(each.at_ms, []).append(each)
+    found: list[tuple[int, Context]] = []
+    world = worlds[0][1]
+    for at_ms in sorted({*grown, *decided}):
+        world = grown.get(at_ms, world)
+        known |= {each.partition: each for each in decided.get(at_ms, ())}
+        found.append((at_ms, context(seated(world, Known(Table.of(known))), broker)))
+    return found
+
+
 def seated(world: World, known: Known) -> World:
     """Give a rebuilt world in which those lead who are known to: what a role has read goes with it.
 
@@ -110,12 +134,9 @@ def seated(world: World, known: Known) -> World:
     roles = world.roles
     leaders = world.image.leaders
     for partition, decision in known.decisions.items():
-        before = leaders.get(partition)
-        if before is None:
-            continue
         now = Leadership(decision.leader, decision.leader_epoch, decision.replicas)
+        key = role_key(leaders[partition].leader, partition)
         leaders = leaders.set(partition, now)
-        key = role_key(before.leader, partition)
         role = roles[key]
         if isinstance(role, TransactionCoordinator):
             role = role.but(coordinator_epoch=now.epoch)

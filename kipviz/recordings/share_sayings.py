@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import (
@@ -26,6 +27,13 @@ from kipviz.recordings.sayings import Said, by_id, error_name, error_named
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
+# Under this name and its number a broker speaks to share coordinators.
+PERSISTER = "Persister-client-"
+NOT_IN_OFFICE = (
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_COORDINATOR,
+)
 
 
 class Told(Value, frozen=True):
@@ -35,6 +43,26 @@ class Told(Value, frozen=True):
     message: Message
     answer: Message
     received_ms: int = 0
+
+
+def at_broker(exchanges: tuple[Exchange, ...], broker: int) -> tuple[Exchange, ...]:
+    """Give the exchanges with those that concern the share-partition leaders of one broker; others say nothing.
+
+    What a share coordinator that is not in office answers, no leader hears: the broker asks again.
+    """
+    mine = f"{PERSISTER}{broker}"
+    return tuple(
+        x
+        if (x.client == mine and not _asked_again(x) if x.api in STATES else x.broker == broker)
+        else x.but(api="")
+        for x in exchanges
+    )
+
+
+def _asked_again(exchange: Exchange) -> bool:
+    """Say whether the broker's persister keeps an answer to itself (PersisterStateManager)."""
+    codes = [p["errorCode"] for t in exchange.response["results"] for p in t["partitions"]]
+    return all(error_named(code) in NOT_IN_OFFICE for code in codes)
 
 
 def same_copies(batch: Batch, message: Produce) -> bool:

@@ -89,7 +89,10 @@ class Follower(Part, frozen=True, dict=True):
 
 
 class Sharing:
-    """What the members of share groups asked of one broker, and the ways in which it may have answered."""
+    """What the members of share groups asked of one broker, and the ways in which it may have answered.
+
+    If it is known who leads what, the contexts say so; else a leader's epoch is what it tells its coordinator.
+    """
 
     def __init__(
         self,
@@ -97,8 +100,11 @@ class Sharing:
         names: Mapping[str, str],
         contexts: list[tuple[int, Context]],
         configs: tuple[GroupConfig, ...],
+        *,
+        leaders_known: bool = False,
     ) -> None:
         self._exchanges = exchanges
+        self._leaders_known = leaders_known
         self._names = names
         self._contexts = contexts
         self._times = [at for at, _ in contexts]
@@ -136,8 +142,10 @@ class Sharing:
                 yield exchange.received_ms, WRITTEN, number
         sources = {m.partition for _, each in self._requests.values() for m in each}
         for number, (at_ms, on) in enumerate(self._contexts):
+            before = self._contexts[number - 1][1]
             if number and any(
-                on.logs[p] is not self._contexts[number - 1][1].logs[p]
+                on.logs[p] is not before.logs[p]
+                or on.image.leader_of(p) != before.image.leader_of(p)
                 for p in sources
                 if p in on.logs
             ):
@@ -196,7 +204,8 @@ class Sharing:
         )
         leaders = on.image.leaders
         for partition, held in leaders.items():
-            if not topic_of(partition).startswith("__") and held.epoch != way.epoch:
+            told = self._leaders_known or topic_of(partition).startswith("__")
+            if not told and held.epoch != way.epoch:
                 leaders = leaders.set(partition, held.but(epoch=way.epoch))
         return on.but(image=on.image.but(leaders=leaders, group_configs=configs))
 
@@ -209,7 +218,13 @@ class Sharing:
             grown: Follower | None = way
             for partition in dict.fromkeys(s.partition for s in way.leader.shares.values()):
                 if grown is not None:
-                    done = share_partition_leader.on_replicated(grown.leader, partition, around)
+                    here = around.image.leader_of(partition) == on.broker
+                    happens = (
+                        share_partition_leader.on_replicated
+                        if here
+                        else share_partition_leader.on_leadership_lost
+                    )
+                    done = happens(grown.leader, partition, around)
                     grown = self._carried_out(grown, done, around)
             found += [grown] if grown is not None else []
         return tuple(found) or self._ways
@@ -273,7 +288,7 @@ class Sharing:
                 told = self._told.get(key, ())
                 loads = at < len(told) and isinstance(told[at].message, ReadShareGroupState)
                 epoch = getattr(told[at].message, "leader_epoch") if loads else 0  # noqa: B009
-                if epoch > way.epoch:
+                if epoch > way.epoch and not self._leaders_known:
                     yield way.but(leader=ShareLeader(), epoch=epoch, owed=())
             for gone in self._disconnected(way, number, on):
                 if gone not in seen:

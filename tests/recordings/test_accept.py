@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import KNOWN, LEADERS_UNKNOWN, NO_DECISION, NOT_ASKED, Acceptor
+from kipviz.recordings.accept import (
+    KNOWN,
+    LEADERS_UNKNOWN,
+    NO_DECISION,
+    NO_PARTITIONS,
+    NOT_ASKED,
+    Acceptor,
+)
 from kipviz.recordings.evidence import of_recording
 from kipviz.recordings.fetching import CLOSES, UNKNOWN_SESSION
 from kipviz.recordings.recorded import Exchange
@@ -65,13 +72,25 @@ def test_the_recordings_ask_every_kind_of_question_and_for_refusals_too() -> Non
 
 
 def test_of_every_request_that_is_not_asked_it_is_said_why() -> None:
-    """All that is left in the recordings is a reader that closes its session."""
+    """All that is left in the recordings are readers that close their sessions, and ones without partitions."""
     reasons = Counter(
         (api, reason, number)
         for folder in RECORDED
         for api, reason, number in of_evidence(of_recording(folder)).not_asked
     )
-    assert {(api, reason) for api, reason, _ in reasons} == {("FETCH", CLOSES)}
+    assert {(api, reason) for api, reason, _ in reasons} == {
+        ("FETCH", CLOSES),
+        ("SHARE_FETCH", NO_PARTITIONS),
+    }
+
+
+def test_a_share_session_that_nobody_saw_begin_is_another_reason_than_one_without_partitions() -> (
+    None
+):
+    evidence = of_recording(RELEASE / "share-leader-move")
+    left = [x for x in evidence.exchanges if x.api == "SHARE_FETCH"][-3:-1]
+    told = {reason for _, reason, _ in of_evidence(evidence.but(exchanges=tuple(left))).not_asked}
+    assert told == {UNKNOWN_SESSION}
 
 
 def test_what_the_model_does_not_know_is_not_asked_and_the_reason_is_told() -> None:

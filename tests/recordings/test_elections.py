@@ -21,9 +21,17 @@ from kipviz.recordings.fetching import MARKS, Read, Reading, refusal_of
 from kipviz.recordings.given_ids import BLOCK, GivenIds
 from kipviz.recordings.internal_topics import markers
 from kipviz.recordings.recorded import Exchange, load_recording
+from kipviz.recordings.share_sayings import at_broker
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
-CLUSTERS = ("coordinator-move", "leader-move", "markers-across-brokers", "min-insync-replicas")
+CLUSTERS = (
+    "coordinator-move",
+    "leader-move",
+    "markers-across-brokers",
+    "min-insync-replicas",
+    "rolling-bounce",
+)
+SHARES = "share-leader-move"
 OUTPUT = "output-A-0"
 
 
@@ -114,7 +122,7 @@ def test_nobody_else_than_who_was_asked_could_have_said_it(name: str) -> None:
     assert {"END_TXN", "INIT_PRODUCER_ID", "PRODUCE"} <= refused(evidence.but(exchanges=swapped))
 
 
-@pytest.mark.parametrize("name", ["coordinator-move", "leader-move"])
+@pytest.mark.parametrize("name", ["coordinator-move", "leader-move", "rolling-bounce"])
 def test_without_the_decisions_about_leaders_the_answers_are_refused(name: str) -> None:
     evidence = of_recording(RELEASE / name)
     first = tuple(d for d in evidence.decisions if d.leader_epoch == 0)
@@ -199,3 +207,86 @@ def test_a_marker_is_tried_again_without_a_pause_until_the_replica_is_back() -> 
     assert codes[-1] == 0
     more = (RELEASE / "min-insync-replicas" / "repeated.jsonl").read_text(encoding="utf-8")
     assert "WRITE_TXN_MARKERS of broker-3-txn-marker-sender" in more
+
+
+def test_what_was_locked_is_delivered_by_the_new_leader_as_if_for_the_first_time() -> None:
+    """A lock is in the old leader's memory alone, and so is that the record was delivered once."""
+    recording = load_recording(RELEASE / SHARES)
+    taken = [
+        (x.broker, r["firstOffset"], r["lastOffset"], r["deliveryCount"])
+        for x in recording.wire
+        if x.api == "SHARE_FETCH"
+        for t in x.response["responses"]
+        for p in t["partitions"]
+        for r in p["acquiredRecords"]
+    ]
+    assert taken == [(1, 0, 3, 1), (2, 1, 3, 1)]
+
+
+def test_a_leader_of_before_does_not_know_the_partition_that_a_member_acknowledges() -> None:
+    recording = load_recording(RELEASE / SHARES)
+    told = [
+        (x.broker, p["errorCode"])
+        for x in recording.wire
+        if x.api == "SHARE_ACKNOWLEDGE"
+        for t in x.response["responses"]
+        for p in t["partitions"]
+    ]
+    assert told == [(1, 0), (1, 3), (2, 0)]
+
+
+def test_a_new_leader_reads_the_state_with_its_epoch_and_a_new_coordinator_has_it_all() -> None:
+    recording = load_recording(RELEASE / SHARES)
+    asked = [
+        (x.api.split("_")[0], x.client[-1], x.broker != 3, p["leaderEpoch"])
+        for x in recording.wire
+        if x.api in {"READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE"}
+        for t in x.request["topics"]
+        for p in t["partitions"]
+    ]
+    assert [each[:2] for each in asked] == [
+        ("READ", "1"),
+        ("WRITE", "1"),
+        ("READ", "2"),
+        ("WRITE", "2"),
+    ]
+    assert [each[3] for each in asked] == [0, 0, 1, 1]
+    homes = [x.broker for x in recording.wire if x.api.endswith("SHARE_GROUP_STATE")]
+    assert homes[-1] != homes[0]
+
+
+def test_the_share_partition_leaders_of_each_broker_are_followed() -> None:
+    evidence = of_recording(RELEASE / SHARES)
+    assert refused(evidence) == set()
+    first = tuple(d for d in evidence.decisions if d.leader_epoch == 0)
+    assert {"SHARE_FETCH", "SHARE_ACKNOWLEDGE"} <= refused(evidence.but(decisions=first))
+    others = {1: 2, 2: 1, 3: 3}
+    swapped = tuple(x.but(broker=others[x.broker]) for x in evidence.exchanges)
+    assert "SHARE_FETCH" in refused(evidence.but(exchanges=swapped))
+
+
+def test_a_broker_asks_again_without_its_leaders_where_nobody_is_in_office() -> None:
+    def asks(client: str, code: int) -> Exchange:
+        part = Table.of({"partition": 0, "errorCode": code})
+        told = Table.of({"results": (Table.of({"topicId": "t", "partitions": (part,)}),)})
+        return Exchange("READ_SHARE_GROUP_STATE", 0, client, 0, 1, Table.of({}), told, 3)
+
+    mine, refused_, others = (
+        asks("Persister-client-1", 0),
+        asks("Persister-client-1", 16),
+        asks("x", 0),
+    )
+    kept = at_broker((mine, refused_, others), 1)
+    assert [x.api for x in kept] == ["READ_SHARE_GROUP_STATE", "", ""]
+
+
+def test_a_rolling_bounce_loses_nothing_of_what_a_loop_commits() -> None:
+    recording = load_recording(RELEASE / "rolling-bounce")
+    assert all(call.error is None for call in recording.calls)
+    stopped = [c.arguments["broker"] for c in recording.calls if c.name == "stopBroker"]
+    assert stopped == [1, 2, 3]
+    ended = [x for x in recording.wire if x.api == "END_TXN" and x.response["errorCode"] == 0]
+    assert len(ended) == 3
+    for index in range(3):
+        found = [m for s in recording.segments[f"output-A-{index}"] for m in markers(s)]
+        assert [m.committed for m in found] == [True, True, True]

@@ -10,6 +10,7 @@ import pytest
 
 from kipviz.brokers import (
     classic_group,
+    share_partition_leader,
     share_sessions,
 )
 from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
@@ -104,6 +105,10 @@ def everywhere(kind: type[Message], patch: Patch) -> None:
     patch.setattr(dispatch, "role_for", faulty)
 
 
+def a_leader_keeps_what_it_led(patch: Patch) -> None:
+    patch.setattr(share_partition_leader, "on_leadership_lost", lambda me, *_: Effects(me))
+
+
 def every_broker_coordinates(patch: Patch) -> None:
     everywhere(DescribeTransactions, patch)
 
@@ -151,6 +156,7 @@ def every_broker_leads(patch: Patch) -> None:
         ("coordinator-move", "WRITE_TXN_MARKERS", one_replica_is_enough),
         ("min-insync-replicas", "PRODUCE", one_replica_is_enough),
         ("leader-move", "PRODUCE", every_broker_leads),
+        ("share-leader-move", "SHARE_ACKNOWLEDGE", a_leader_keeps_what_it_led),
     ],
     ids=lambda each: each if isinstance(each, str) else getattr(each, "__name__", "fault"),
 )

@@ -30,6 +30,7 @@ CHANGED = [
     ("share-dead-letters", 1),
     ("share-renew", 1),
     ("share-two-members", 1),
+    ("share-leader-move", 1),
     ("share-partitions", 3),
 ]
 
@@ -48,7 +49,8 @@ def test_every_answer_to_a_member_and_every_write_is_one_of_the_model_s(folder: 
     written = [v for v in verdicts if v.api in STATES]
     wire = of_recording(folder).exchanges
     numbers = {v.number for v in verdicts}
-    assert numbers == {n for n, x in enumerate(wire) if x.api in (*MEMBERS, *STATES)}
+    left = [x for n, x in enumerate(wire) if x.api in (*MEMBERS, *STATES) and n not in numbers]
+    assert all(x.request["topics"] == x.response["responses"] == () for x in left)
     assert asked
     assert written
 
@@ -58,7 +60,8 @@ def test_an_answer_to_a_member_with_any_number_changed_is_not_accepted(
     name: str, every: int
 ) -> None:
     evidence = of_recording(RELEASE / name)
-    answered = [(n, x) for n, x in enumerate(evidence.exchanges) if x.api in MEMBERS]
+    asked = dict.fromkeys(v.number for v in followed(evidence) if v.api in MEMBERS)
+    answered = [(number, evidence.exchanges[number]) for number in asked]
     for number, exchange in answered[::every]:
         for answer in changed(exchange.response):
             assert refused(evidence, number, exchange.but(response=answer)), (number, answer)

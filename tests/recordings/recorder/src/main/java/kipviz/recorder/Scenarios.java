@@ -28,7 +28,8 @@ final class Scenarios {
                 of("AnswerScenarios", AnswerScenarios.all()),
                 of("AclScenarios", AclScenarios.all()),
                 of("ClusterScenarios", ClusterScenarios.all()),
-                of("ClusterShareScenarios", ClusterShareScenarios.all()))
+                of("ClusterShareScenarios", ClusterShareScenarios.all()),
+                of("ClusterBounceScenarios", ClusterBounceScenarios.all()))
             .flatMap(List::stream).toList();
     }
 
