@@ -96,12 +96,13 @@ class DelayOver(Action, frozen=True):
 
 
 class ReadLog(Action, frozen=True):
-    """The next batch of a broker's logs is read; `at` is when it was written."""
+    """The next batch of a broker's logs is read; `at` is when it was written, `leader` who wrote it."""
 
     KIND: ClassVar[str] = "read"
     partition: str
     offset: int
     at: str
+    leader: int = 1
 
 
 class Tick(Action, frozen=True):

@@ -1,8 +1,8 @@
 """A cluster rebuilt from the logs that a broker left: every batch is a step, read by the roles' `replay`.
 
 What a coordinator makes of a record when it takes office is what is made of it here, so a real log and
-a simulated one are read by the same code. There is one broker, number 1, which leads everything: the
-logs do not say who led what.
+a simulated one are read by the same code. There is one broker, number 1, which leads everything, because
+logs do not say who led what; where a recording does, each leader is elected before the next batch is read.
 
 NOT MODELLED: what no log holds. There are no clients, no messages and no timers; locks of share groups
 are in their leader's memory alone, and so is what a group of the classic protocol does between two
@@ -15,7 +15,9 @@ from typing import Any
 
 from kipviz.brokers import group_state, share_coordinator, transaction_coordinator
 from kipviz.brokers.consumer_group import ConsumerGroup
+from kipviz.brokers.context import Leadership
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_coordinator import ShareCoordinator
@@ -31,6 +33,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.events import (
     BatchAppended,
+    LeaderMoved,
     OffsetStaged,
     TimePassed,
     TransactionDecided,
@@ -67,6 +70,16 @@ class Entry(Value, frozen=True):
     leader_epoch: int = 0
 
 
+class Election(Value, frozen=True):
+    """A partition got another leader, -1 for nobody, after so many batches had been written anywhere."""
+
+    partition: str
+    leader: int
+    epoch: int
+    replicas: tuple[int, ...]
+    after: int
+
+
 class Shown(Value, frozen=True):
     """What a page has cards for: transactional ids, and partitions by what they hold."""
 
@@ -77,10 +90,14 @@ class Shown(Value, frozen=True):
     topics: tuple[str, ...]
 
 
-def spec_of(entries: tuple[Entry, ...], internal_partitions: int) -> ClusterSpec:
-    """Give the cluster of some logs."""
-    names = sorted({entry.partition for entry in entries})
-    placements = tuple(Placement(name, BROKER) for name in names)
+def spec_of(
+    entries: tuple[Entry, ...], internal_partitions: int, placements: tuple[Placement, ...] = ()
+) -> ClusterSpec:
+    """Give the cluster of some logs; without placements there is one broker."""
+    if not placements:
+        names = sorted({entry.partition for entry in entries})
+        placements = tuple(Placement(name, BROKER) for name in names)
+    brokers = sorted({b for p in placements for b in (p.leader, *p.others)})
     known = [e.batch.producer_id for e in entries]
     known += [
         r.producer_id for e in entries for r in e.batch.records if isinstance(r, TransactionRecord)
@@ -88,7 +105,7 @@ def spec_of(entries: tuple[Entry, ...], internal_partitions: int) -> ClusterSpec
     # Which ids were given out before is in no log; the next one is at least the first that was used.
     first = min((each for each in known if each >= 0), default=0)
     return ClusterSpec(
-        (BROKER,),
+        tuple(brokers) or (BROKER,),
         placements,
         (),
         (),
@@ -104,6 +121,7 @@ class RebuiltModel(ClusterModel):
     Attributes:
         entries: the batches, in the order in which they were written.
         skipped: how many of them are read before the first step.
+        elections: which leaders were elected in the meantime.
     """
 
     def __init__(
@@ -113,6 +131,7 @@ class RebuiltModel(ClusterModel):
         clients: ClientRules,
         entries: tuple[Entry, ...],
         skipped: int = 0,
+        elections: tuple[Election, ...] = (),
     ) -> None:
         """Keep the entries.
 
@@ -122,10 +141,11 @@ class RebuiltModel(ClusterModel):
         super().__init__(spec, brokers, clients)
         self.entries = entries
         self.skipped = skipped
+        self.elections = elections
 
     def __reduce__(self) -> tuple[Any, ...]:
         rules = (self._brokers, self._clients)
-        return type(self), (self.spec, *rules, self.entries, self.skipped)
+        return type(self), (self.spec, *rules, self.entries, self.skipped, self.elections)
 
     def initial(self) -> World:
         """Give the world before the first step: nothing is read but what is skipped."""
@@ -138,7 +158,8 @@ class RebuiltModel(ClusterModel):
             for name, start in starts.items()
         }
         world = world.but(logs=Table.of({**dict(world.logs.items()), **logs}))
-        for entry in self.entries[: self.skipped]:
+        for position, entry in enumerate(self.entries[: self.skipped]):
+            world, _ = self._elected(world, position)
             world, _ = self._read(world, entry)
         return world
 
@@ -151,7 +172,10 @@ class RebuiltModel(ClusterModel):
         position = self.position(world)
         if position == len(self.entries):
             return ()
-        return (_action(self.entries[position]),)
+        after, _ = self._elected(world, position)
+        entry = self.entries[position]
+        leader = after.image.leader_of(entry.partition)
+        return (ReadLog(entry.partition, entry.batch.base_offset, entry.at, leader),)
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
         """Say why nothing but the next batch can be read."""
@@ -175,7 +199,9 @@ class RebuiltModel(ClusterModel):
             raise NotEnabled(action, why)
         position = self.position(world)
         entry = self.entries[position]
+        world, elected = self._elected(world, position)
         after, events = self._read(world, entry)
+        events = (*elected, *events)
         elapsed = entry.at_ms - self.entries[position - 1].at_ms if position else 0
         if elapsed > 0:
             events = (TimePassed(elapsed), *events)
@@ -207,6 +233,16 @@ class RebuiltModel(ClusterModel):
         )
 
     # -- reading -------------------------------------------------------------------------------
+
+    def _elected(self, world: World, position: int) -> tuple[World, tuple[Event, ...]]:
+        """Seat the leaders that were elected before a batch was written."""
+        events: list[Event] = []
+        for each in self.elections:
+            if each.after == position:
+                before = world.image.leader_of(each.partition)
+                world = seated(world, each.partition, each.leader, each.epoch, each.replicas)
+                events.append(LeaderMoved(each.partition, before, each.leader, each.epoch))
+        return world, tuple(events)
 
     def _read(self, world: World, entry: Entry) -> tuple[World, tuple[Event, ...]]:
         batch, name = entry.batch, entry.partition
@@ -245,8 +281,20 @@ class RebuiltModel(ClusterModel):
         return role, ()
 
 
-def _action(entry: Entry) -> ReadLog:
-    return ReadLog(entry.partition, entry.batch.base_offset, entry.at)
+def seated(
+    world: World, partition: str, leader: int, epoch: int, replicas: tuple[int, ...]
+) -> World:
+    """Give a rebuilt world in which another broker leads a partition: what its role has read goes with it."""
+    key = role_key(world.image.leader_of(partition), partition)
+    role = world.roles[key]
+    if isinstance(role, TransactionCoordinator):
+        role = role.but(coordinator_epoch=epoch)
+    if isinstance(role, PartitionLeader):
+        role = role.but(leader_epoch=epoch)
+    held = Leadership(leader, epoch, replicas)
+    image = world.image.but(leaders=world.image.leaders.set(partition, held))
+    roles = world.roles.without(key).set(role_key(leader, partition), role)
+    return world.but(image=image, roles=roles)
 
 
 def _without(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:

@@ -513,17 +513,14 @@ def _spec(evidence: Evidence) -> ClusterSpec:
 
     Of several brokers each leads at first what it was given when the partition was made.
     """
-    spec = spec_of(evidence.entries, evidence.internal_partitions)
+    placed = placements_of(evidence.decisions)
+    spec = spec_of(evidence.entries, evidence.internal_partitions, placed)
     known = {p.partition for p in spec.placements}
-    placements = (
-        *spec.placements,
-        *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
-    )
-    if evidence.decisions:
-        spec = spec.but(brokers=brokers_of(evidence.decisions))
-        placements = placements_of(evidence.decisions)
     return spec.but(
-        placements=placements,
+        placements=(
+            *spec.placements,
+            *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
+        ),
         min_insync_replicas=evidence.min_insync_replicas,
         topic_ids=evidence.topics,
         settings=evidence.settings,

@@ -7,13 +7,14 @@ and as after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kipviz.brokers.context import Context, Leadership
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.context import Context
+from kipviz.cluster import rebuilt
+from kipviz.cluster.rebuilt import Election, Entry
 from kipviz.cluster.spec import Placement
-from kipviz.cluster.world import World, role_key
+from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 
@@ -81,6 +82,28 @@ def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
     return found
 
 
+def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tuple[Election, ...]:
+    """Give the leaders that were elected, each after the batches that were written before.
+
+    What a leader has written that did not know yet of its successor is before that one, too.
+    """
+    times = [entry.at_ms for entry in entries]
+    epochs: dict[str, int] = {}
+    found: list[Election] = []
+    for each in decisions:
+        if each.leader_epoch > epochs.setdefault(each.partition, each.leader_epoch):
+            older = [
+                at
+                for at, entry in enumerate(entries)
+                if entry.partition == each.partition and entry.leader_epoch < each.leader_epoch
+            ]
+            after = max(bisect_left(times, each.at_ms), older[-1] + 1 if older else 0)
+            told = (each.leader, each.leader_epoch, each.replicas)
+            found.append(Election(each.partition, *told, after))
+        epochs[each.partition] = each.leader_epoch
+    return tuple(found)
+
+
 def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
     """Give what a broker may have known between two times; the oldest first.
 
@@ -131,18 +154,8 @@ def seated(world: World, known: Known) -> World:
 
     A broker counts as running as long as it is in sync somewhere.
     """
-    roles = world.roles
-    leaders = world.image.leaders
-    for partition, decision in known.decisions.items():
-        now = Leadership(decision.leader, decision.leader_epoch, decision.replicas)
-        key = role_key(leaders[partition].leader, partition)
-        leaders = leaders.set(partition, now)
-        role = roles[key]
-        if isinstance(role, TransactionCoordinator):
-            role = role.but(coordinator_epoch=now.epoch)
-        if isinstance(role, PartitionLeader):
-            role = role.but(leader_epoch=now.epoch)
-        roles = roles.without(key).set(role_key(now.leader, partition), role)
+    for name, each in known.decisions.items():
+        world = rebuilt.seated(world, name, each.leader, each.leader_epoch, each.replicas)
     in_sync = {broker for decision in known.decisions.values() for broker in decision.isr}
     offline = tuple(b for b in brokers_of(known.decisions.values()) if b not in in_sync)
-    return world.but(roles=roles, image=world.image.but(leaders=leaders, offline=offline))
+    return world.but(image=world.image.but(offline=offline))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.cluster.rebuilt import Entry, RebuiltModel, Shown, spec_of
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.rebuilt import Election, Entry, RebuiltModel, Shown, spec_of
+from kipviz.cluster.spec import FaultBudget, Placement
+from kipviz.cluster.world import broker_host
 from kipviz.core.trace import Trace
 from kipviz.designs.design import Design
 from kipviz.scenarios.scenario import Scenario
@@ -19,11 +20,12 @@ class LoggedScenario(Scenario, frozen=True):
 
     entries: tuple[Entry, ...] = ()
     skipped: int = 0
+    elections: tuple[Election, ...] = ()
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> RebuiltModel:
         """Give the logs as a model; no fault can happen in it, whatever the budget."""
         rules = (design.broker_rules(), design.client_rules())
-        return RebuiltModel(self.spec, *rules, self.entries, self.skipped)
+        return RebuiltModel(self.spec, *rules, self.entries, self.skipped, self.elections)
 
     def play(self, design: Design) -> tuple[Trace, tuple[Chapter, ...]]:
         """Read everything to the end."""
@@ -36,23 +38,33 @@ class LoggedScenario(Scenario, frozen=True):
 
 
 def scenario_of(
-    entries: tuple[Entry, ...], name: str, internal_partitions: int, last: int
+    entries: tuple[Entry, ...],
+    name: str,
+    internal_partitions: int,
+    last: int,
+    placements: tuple[Placement, ...] = (),
+    elections: tuple[Election, ...] = (),
 ) -> LoggedScenario:
-    """Give the scenario of some logs, of which the last so many batches are steps."""
-    spec = spec_of(entries, internal_partitions)
+    """Give the scenario of some logs, of which the last so many batches are steps.
+
+    `placements` say who led what at first, where there are several brokers, and `elections` who did later.
+    """
+    spec = spec_of(entries, internal_partitions, placements)
     skipped = max(0, len(entries) - last)
     shown: Shown = RebuiltModel.showing(entries)
     known = ", ".join(shown.transactional_ids[:5]) or "none"
     before = f" The first {skipped:,} of them are read before the first step." if skipped else ""
+    writers = "a broker" if len(spec.brokers) == 1 else f"{len(spec.brokers)} brokers"
     return LoggedScenario(
         name,
         f"The log of {name}",
-        f"{len(entries):,} batches as a broker wrote them; transactional ids: {known}.{before}",
+        f"{len(entries):,} batches as {writers} wrote them; transactional ids: {known}.{before}",
         "a recording or a copy of a broker's logs",
         spec,
         (),
-        ("B1",),
+        tuple(broker_host(broker) for broker in spec.brokers),
         (DESIGN,),
         entries=entries,
         skipped=skipped,
+        elections=elections,
     )

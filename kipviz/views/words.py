@@ -564,8 +564,8 @@ def actor(action: ClusterAction, world: World) -> str:
             return f"B{leader}" if leader >= 0 else ""
         case RemakeTopic() | DeleteRecords() | MoveLeader() | Tick():
             return ""
-        case ReadLog():
-            return "B1"
+        case ReadLog(leader=leader):
+            return f"B{leader}"
         case Cut(one=one) | Heal(one=one) | Pause(host=one) | Resume(host=one):
             return one
         case _:

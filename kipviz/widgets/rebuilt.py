@@ -8,8 +8,11 @@ from pathlib import Path
 
 from kipviz.checking.runs import Run
 from kipviz.designs.catalogue import design as design_named
+from kipviz.recordings.elections import elected_of, elections_of, placements_of
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
+from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.logged import DESIGN, scenario_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepper import Stepper
@@ -36,12 +39,18 @@ def run_of_logs(
         if type(number) is not int or number < least:
             raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
     place = Path(path)
-    entries = entries_of(partitions_in(place), topics, torn_tail=torn_tail)
+    recorded = load_recording(place) if (place / LEADERS).exists() else None
+    decisions = recorded.decisions if recorded is not None else ()
+    folders = partitions_in(place)
+    elected = elected_of(decisions)
+    entries = entries_of(folders, topics, torn_tail=torn_tail, elected=elected)
     if not entries:
         why = f"Nothing is written in {', '.join(topics) or 'these logs'}."
         raise RecordingError(str(place), 0, why)
-    count = internal_partitions or internal_partitions_of(entries)
-    story = scenario_of(entries, place.resolve().name, count, last)
+    told = recorded.partition_counts.get(TRANSACTION_STATE) if recorded is not None else 0
+    count = internal_partitions or told or internal_partitions_of(entries)
+    led = (placements_of(decisions), elections_of(decisions, entries))
+    story = scenario_of(entries, place.resolve().name, count, last, *led)
     design = design_named(DESIGN)
     trace, chapters = story.play(design)
     return Run(story, design, story.model(design), trace, chapters)

@@ -13,11 +13,14 @@ from kipviz.cluster.actions import CrashBroker, ReadLog
 from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
+from kipviz.messages.events import LeaderMoved
+from kipviz.recordings.elections import Decision, elections_of
 from kipviz.recordings.internal_topics import LoggedShareUpdate, LoggedTransaction
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
 from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import read_partition
+from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
 from kipviz.views.blocked import blocked
@@ -58,6 +61,49 @@ def test_rebuilt_logs_travel_with_all_that_is_to_be_read() -> None:
         (action,) = away.enabled(world)
         world = away.step(world, action).world
         assert world == node.world
+
+
+def test_of_several_brokers_each_batch_is_read_by_who_led_its_partition() -> None:
+    run = run_of_logs(RELEASE / "coordinator-move")
+    assert run.scenario.lanes == ("B1", "B2", "B3")
+    assert "as 3 brokers wrote them" in run.scenario.sentence
+    model = run.model
+    away = pickle.loads(pickle.dumps(model))
+    world, read, moved = away.initial(), [], []
+    while possible := away.enabled(world):
+        (action,) = possible
+        outcome = away.step(world, action)
+        moved += [e for e in outcome.events if isinstance(e, LeaderMoved)]
+        read.append((action.partition, action.leader))
+        world = outcome.world
+    assert world == run.trace.world
+    of_transactions = [leader for name, leader in read if name == "__transaction_state-1"]
+    assert of_transactions == [2, 2, 2, 3, 3, 3, 3, 3, 2]
+    home = [(e.before, e.after, e.epoch) for e in moved if e.partition == "__transaction_state-1"]
+    assert home == [(2, 3, 1), (3, 2, 2)]
+    coordinator = world.roles[role_key(2, "__transaction_state-1")]
+    assert coordinator.coordinator_epoch == 2
+    assert role_key(3, "__transaction_state-1") not in world.roles
+
+
+def test_what_was_read_before_the_first_step_has_its_leaders_too() -> None:
+    whole, last = (
+        run_of_logs(RELEASE / "coordinator-move"),
+        run_of_logs(RELEASE / "coordinator-move", last=3),
+    )
+    assert last.trace.depth == 3
+    assert last.trace.world == whole.trace.world
+
+
+def test_a_leader_that_wrote_before_it_knew_of_its_successor_is_read_first() -> None:
+    def at(place: int, epoch: int, at_ms: int) -> Entry:
+        return Entry("src-0", Batch(place, (DataRecord("v"),)), at_ms, "then", leader_epoch=epoch)
+
+    made, moved = (Decision("src-0", b, b - 1, (1, 2), (1, 2), 50 * b) for b in (1, 2))
+    entries = (at(0, 0, 60), at(1, 0, 103), at(2, 1, 110))
+    assert [e.after for e in elections_of((made, moved), entries)] == [2]
+    assert [e.after for e in elections_of((made, moved), entries[:1])] == [1]
+    assert elections_of((made, made), entries) == ()
 
 
 # -- what the logs say is what the world is ------------------------------------------------------
