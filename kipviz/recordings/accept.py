@@ -3,7 +3,8 @@
 The broker's logs are rebuilt (`cluster.rebuilt`), and the request is put to the model's broker as it was
 at each moment between the request's arrival and its answer: which of the things that were logged in that
 time came first is not recorded. The answer is accepted if one of these moments gives it, with all that it
-says. A coordinator may also still be loading.
+says. A coordinator may also still be loading; of several brokers only for a second after it was elected, and
+for as long a broker may not know of an election (`elections`).
 
 Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
 (`leaders`, `fetching`, `finding`). What is in a broker's memory alone is followed from the first request
@@ -41,8 +42,10 @@ from kipviz.messages.transactions import InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
 from kipviz.recordings.elections import (
+    LEARNS_MS,
     Known,
     brokers_of,
+    elected_of,
     known_between,
     placements_of,
     seated,
@@ -391,8 +394,16 @@ class Acceptor:
             else:
                 yield leveled
             role: Any = world.roles.get(key)
-            if hasattr(role, "loading"):
+            if hasattr(role, "loading") and self._may_load(key[2], exchange):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _may_load(self, home: str, exchange: Exchange) -> bool:
+        """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
+        if not self._decisions:
+            return True
+        began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
+        since = exchange.received_ms - SLACK_MS - LEARNS_MS
+        return any(since < at <= exchange.answered_ms for at in began)
 
     def _remembering(
         self, at: int, world: World, partition: str, exchange: Exchange

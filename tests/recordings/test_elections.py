@@ -290,3 +290,38 @@ def test_a_rolling_bounce_loses_nothing_of_what_a_loop_commits() -> None:
     for index in range(3):
         found = [m for s in recording.segments[f"output-A-{index}"] for m in markers(s)]
         assert [m.committed for m in found] == [True, True, True]
+
+
+@pytest.mark.parametrize("name", ["coordinator-move", "min-insync-replicas", "rolling-bounce"])
+def test_a_coordinator_loads_for_a_moment_after_it_was_elected_and_at_no_other_time(
+    name: str,
+) -> None:
+    evidence = of_recording(RELEASE / name)
+    acceptor = Acceptor(evidence)
+    began = elected_of(evidence.decisions)
+    late = [
+        (number, x)
+        for number, x in enumerate(evidence.exchanges)
+        if x.api == "END_TXN"
+        and not any(
+            home == "__transaction_state-1" and at <= x.answered_ms < at + 2 * LEARNS_MS
+            for (home, _), at in began.items()
+        )
+    ]
+    assert late
+    for number, x in late:
+        told = x.response.set("errorCode", 14).set("producerId", -1).set("producerEpoch", -1)
+        assert not any(a.accepted for a in acceptor.of(number, x.but(response=told)))
+
+
+def test_a_new_coordinator_is_not_one_then_loads_and_then_answers() -> None:
+    """Whether it is met while it loads is a matter of milliseconds; the order is not."""
+    recording = load_recording(RELEASE / "coordinator-move")
+    codes = [
+        told["errorCode"]
+        for x in recording.wire
+        if x.api == "DESCRIBE_TRANSACTIONS"
+        for told in x.response["transactionStates"]
+    ]
+    assert codes == sorted(codes, key=[16, 14, 0].index)
+    assert {16, 0} <= set(codes)
