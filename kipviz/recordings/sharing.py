@@ -4,7 +4,7 @@ Acquisition locks are in the memory of a share-partition's leader, which no log 
 model is handed what the recorded one was handed, in the same order, and two things are held against the
 recording: every answer to a member, and every request of the leader to the share coordinator, which is
 answered as it was recorded. What a request log does not tell happens in the model wherever that explains
-the next thing that was recorded: a lock runs out, a member's connection breaks, a new leader takes over.
+the next thing that was recorded: a lock or a wait is over, a member's connection breaks, a new leader takes over.
 
 A session may have several partitions: they are handed in one after the other, and what is told of one of
 them need not be told of all, because a leader may have been at work on the others.
@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kipviz.brokers import share_partition_leader
+from kipviz.brokers import share_partition_leader, share_sessions
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.settings import EARLIEST, LATEST, GroupConfig
@@ -58,6 +58,7 @@ GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
 # How many things that no request log tells may happen between two recorded ones.
 UNSEEN_MAX = 4
 NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
+NOT_YET: Said = (("error", "no answer yet"),)
 # The partitions of one request are told apart by their place in it.
 MOST_PARTITIONS = 1_000
 Step = tuple[int, int, int]
@@ -354,10 +355,14 @@ class Sharing:
             yield Asked(number, exchange.api, about, recorded[place], possible)
 
     def _says(self, way: Follower, number: int) -> list[Said]:
-        """Give what a way has answered; a fetch that waits may be answered with nothing."""
+        """Give what a way has answered; a fetch that waits for records may be answered with nothing."""
         _, messages = self._requests[number]
         first = number * MOST_PARTITIONS
-        return [way.answers.get(first + place, NOTHING) for place in range(len(messages))]
+        refused = {waits.reply_to.incarnation for waits in way.leader.refused}
+        return [
+            way.answers.get(place, NOT_YET if place in refused else NOTHING)
+            for place in range(first, first + len(messages))
+        ]
 
     def _over(self, way: Follower, number: int) -> Follower:
         leader, answers = way.leader, way.answers
@@ -381,9 +386,16 @@ class Sharing:
         return tuple(way for way in ways if holds(way))
 
     def _unseen(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
-        around = self._around(way, on)
-        for key, lock in share_partition_leader.locks(way.leader, around):
-            done = share_partition_leader.on_lock_expiry(way.leader, key, lock, around)
+        around, leader = self._around(way, on), way.leader
+        expired = [
+            share_partition_leader.on_lock_expiry(leader, key, lock, around)
+            for key, lock in share_partition_leader.locks(leader, around)
+        ]
+        waited = [
+            share_sessions.on_delay(leader, delay, around)
+            for delay in share_sessions.delays(leader)
+        ]
+        for done in (*expired, *waited):
             after = self._carried_out(way, done, around)
             if after is not None:
                 yield after
