@@ -182,6 +182,7 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",
     ),
+    "DescribeAcls": Clause("on_describe_acls", "KIP-140 DescribeAcls", SHIPPED, "AclApis"),
     "ListGroups": Clause(
         "on_list_groups", "KIP-518, KIP-848 ListGroups", SHIPPED, "GroupMetadataManager.listGroups"
     ),
@@ -298,10 +299,7 @@ CLAUSES: dict[str, Clause] = {
         "ReplicationControlManager.deleteTopics, createTopics",
     ),
     "DeleteTopic": Clause(
-        "delete_topic",
-        "KIP-4 DeleteTopics; KIP-516 topic ids",
-        SHIPPED,
-        "ReplicationControlManager.deleteTopics, ReplicaManager.stopPartitions",
+        "delete_topic", "KIP-4 DeleteTopics", SHIPPED, "ReplicaManager.stopPartitions"
     ),
     "CreateTopic": Clause(
         "create_topic", "KIP-4 CreateTopics", SHIPPED, "ReplicationControlManager"
@@ -373,13 +371,13 @@ CLAUSES: dict[str, Clause] = {
         "ClusterControlManager.registerBroker, ReplicationControlManager.handleBrokerInControlledShutdown",
     ),
     "CreateAcls": Clause(
-        "created",
+        "on_create_acls",
         "KIP-11 ACLs; KIP-140 CreateAcls",
         SHIPPED,
         "AclControlManager.createAcls, StandardAuthorizer",
     ),
     "DeleteAcls": Clause(
-        "deleted",
+        "on_delete_acls",
         "KIP-11 ACLs; KIP-140 DeleteAcls",
         SHIPPED,
         "AclControlManager.deleteAcls, StandardAuthorizer",
@@ -471,6 +469,7 @@ TAKEN_BY: dict[str, str] = {
     "ListGroups": "KafkaAdminClient.listGroups",
     **dict.fromkeys(("DescribeGroups", "ConsumerGroupDescribe"), "DescribeConsumerGroupsHandler"),
     "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
+    **dict.fromkeys(("DescribeAcls", "CreateAcls", "DeleteAcls"), "KafkaAdminClient"),
 }
 ADMIN_CALLS = {
     "listTransactions": "KafkaAdminClient.listTransactions",

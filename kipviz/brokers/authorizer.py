@@ -181,6 +181,8 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "DescribeGroups": (DESCRIBE_GROUP,),
     "ConsumerGroupDescribe": (DESCRIBE_GROUP,),
     "OffsetDelete": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
+    "DescribeAcls": (Need(Op.DESCRIBE, R.CLUSTER, "AclApis"),),
+    **dict.fromkeys(("CreateAcls", "DeleteAcls"), (Need(Op.ALTER, R.CLUSTER, "AclApis"),)),
     "DeleteShareGroupState": INTER_BROKER,
     "ReadShareGroupStateSummary": INTER_BROKER,
 }

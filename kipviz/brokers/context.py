@@ -158,7 +158,8 @@ class Effects(Value, frozen=True):
 
     `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
     `deletes` are logs of its own and the offsets up to which their records are deleted, `forgets`
-    (partition, producer id) of producers that a log is to forget.
+    (partition, producer id) of producers that a log is to forget. `acls` are the ones that are to count from
+    now on.
     """
 
     state: Any
@@ -171,6 +172,7 @@ class Effects(Value, frozen=True):
     given_up: tuple[tuple[str, int], ...] = ()
     deletes: tuple[tuple[str, int], ...] = ()
     forgets: tuple[tuple[str, int], ...] = ()
+    acls: tuple[Acl, ...] | None = None
 
 
 class Context(Value, frozen=True):
@@ -230,7 +232,9 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
     given_up: tuple[tuple[str, int], ...] = ()
     deletes: tuple[tuple[str, int], ...] = ()
     forgets: tuple[tuple[str, int], ...] = ()
+    acls: tuple[Acl, ...] | None = None
     for part in parts:
+        acls = acls if part.acls is None else part.acls
         given_up += part.given_up
         appends += part.appends
         replies += part.replies
@@ -251,4 +255,5 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         given_up,
         deletes,
         forgets,
+        acls,
     )

@@ -4,7 +4,7 @@ WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHa
   FenceProducersHandler, TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler,
   AlterShareGroupOffsetsHandler, DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler
   (kafka-share-groups.sh).
-KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932.
+KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs).
 DURABILITY: none; an answer is what a broker knew when it was asked.
 NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
   call (it asks again as long as a broker says to come back), the operator's own clock; that find-hanging
@@ -16,6 +16,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from kipviz.core.values import Part, Value
+from kipviz.messages.acls import (
+    AclEntry,
+    CreateAclsResponse,
+    DeleteAclsResponse,
+    DescribeAclsResponse,
+)
 from kipviz.messages.admin import (
     ActiveProducer,
     DescribeProducers,
@@ -89,6 +95,7 @@ AGAIN: dict[str, tuple[Errors, ...]] = {
         OF_A_COORDINATOR,
     ),
     **dict.fromkeys(("DescribeProducers", "WriteTxnMarkers"), OF_A_LEADER),
+    **dict.fromkeys(("DescribeAcls", "CreateAcls", "DeleteAcls"), ()),
     "InitProducerId": (*OF_A_COORDINATOR, Errors.CONCURRENT_TRANSACTIONS),
 }
 
@@ -107,7 +114,7 @@ class Admin(Part, frozen=True, dict=True):
     `silent_for_ms` is its --max-transaction-timeout: it looks at what is silent for longer.
     `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
     `groups` are those of the last list, `group` is the regular group that was described last; `removing`
-    says that all of its members are to be taken out.
+    says that all of its members are to be taken out. `acls` are those that were listed or deleted last.
     """
 
     source: str
@@ -130,6 +137,7 @@ class Admin(Part, frozen=True, dict=True):
     group: GroupDescription | None = None
     removing: bool = False
     silent_for_ms: int = -1
+    acls: tuple[AclEntry, ...] = ()
 
 
 class Filters(Value, frozen=True):
@@ -447,8 +455,14 @@ def on_response(me: Admin, answer: Message) -> Admin:
             me = me.but(groups=(*me.groups, *answer.groups))
         case DescribeGroupsResponse() | ConsumerGroupDescribeResponse():
             return _described(me, answer)
+        case DescribeAclsResponse():
+            me = me.but(acls=answer.acls)
+        case DeleteAclsResponse():
+            deleted = (acl for result in answer.results for acl in result.acls)
+            me = me.but(acls=tuple(dict.fromkeys(deleted)))
         case (
-            OffsetDeleteResponse()
+            CreateAclsResponse()
+            | OffsetDeleteResponse()
             | LeaveGroupResponse()
             | AlterShareGroupOffsetsResponse()
             | DeleteShareGroupOffsetsResponse()

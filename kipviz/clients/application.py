@@ -85,6 +85,9 @@ class Call(StrEnum):
     REMOVE_MEMBERS = "removeMembersFromConsumerGroup"
     NEW_PRODUCER = "KafkaProducer"
     TRANSACTION_SESSION = "transactionSession"
+    DESCRIBE_ACLS = "describeAcls"
+    CREATE_ACLS = "createAcls"
+    DELETE_ACLS = "deleteAcls"
     SUBMIT = "executor.submit"
     GET = "future.get"
 

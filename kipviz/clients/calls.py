@@ -18,6 +18,7 @@ from kipviz.clients import producer as transactional
 from kipviz.clients import session_calls, share_holding, stagings, workers
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
+from kipviz.clients.acl_calls import OF_ACLS, READ_OF_ACLS
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.classic_consumer import ClassicConsumer
@@ -460,6 +461,7 @@ KEEP_PREPARED_TXN = "keepPreparedTxn"
 # How the target of a call is read, where it is more than a name.
 TARGETS: dict[Call, Callable[[str], object]] = {
     **READ_BY_OPERATORS,
+    **READ_OF_ACLS,
     C.FIND_HANGING: administering.hanging_of,
     C.RESUME: session_calls.resume_target,
     C.RESUME_TRANSACTION: session_calls.resume_target,
@@ -514,7 +516,7 @@ CALLS: dict[Call, Calling] = {
     ),
     C.DELETE_SHARE_GROUPS: Calling(ADMIN, _asking(administering.delete_share_group), True),
     C.SHARE_GROUP_METADATA: Calling(CONSUMER, _share_group_metadata),
-    **{call: Calling(ADMIN, _asking(ask), True) for call, ask in OF_ANY_GROUP.items()},
+    **{call: Calling(ADMIN, _asking(ask), True) for call, ask in (OF_ANY_GROUP | OF_ACLS).items()},
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
     C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers import (
+    acl_administration,
     administration,
     classic_membership,
     gone_topics,
@@ -49,6 +50,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import Envelope, RoleKey, role_of
+from kipviz.messages.acls import CreateAcls, DeleteAcls, DescribeAcls
 from kipviz.messages.admin import (
     DescribeProducers,
     DescribeProducersResponse,
@@ -180,6 +182,9 @@ HANDLERS: dict[type[Message], Handler] = {
     DescribeGroups: group_administration.on_describe_groups,
     ConsumerGroupDescribe: group_administration.on_consumer_group_describe,
     OffsetDelete: group_administration.on_offset_delete,
+    DescribeAcls: acl_administration.on_describe_acls,
+    CreateAcls: acl_administration.on_create_acls,
+    DeleteAcls: acl_administration.on_delete_acls,
 }
 # The requests to a share coordinator, each about one share-partition, and their answers.
 ANSWER_OF_STATE: dict[type[Message], type[Message]] = {
@@ -253,7 +258,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     LeaveGroup: _by_group,
     ShareGroupHeartbeat: _by_group,
     InitializeShareGroupState: _by_key,
-    Metadata: _by_anybody,
+    **dict.fromkeys((Metadata, DescribeAcls, CreateAcls, DeleteAcls), _by_anybody),
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
     TxnWriteShareGroupState: _by_key,
@@ -265,7 +270,8 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     **dict.fromkeys((*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS), _by_group),
 }
 # Requests that a broker takes whatever it leads.
-FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata)
+OF_ACLS = (DescribeAcls, CreateAcls, DeleteAcls)
+FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata, *OF_ACLS)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -385,6 +391,8 @@ def refused(message: Message, error: Errors) -> Message:
             return MetadataResponse(Errors.NONE, topics)
         case ListGroups():
             return ListGroupsResponse(error)
+        case DescribeAcls() | CreateAcls() | DeleteAcls():
+            return acl_administration.refusal_of(message, error)
         case _:
             return not_here(message).but(error=error)
 

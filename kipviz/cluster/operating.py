@@ -3,7 +3,7 @@
 WHERE IN KAFKA: FeatureControlManager, ClusterControlManager, AclControlManager.
 KIPS: KIP-584 (features), KIP-631 (registration), KIP-11 and KIP-140 (CreateAcls, DeleteAcls).
 NOT MODELLED: that brokers apply a change of the metadata one after the other; filters that delete
-  several ACLs at once; controllers of another release than the brokers; that leaders go back to a
+  ACLs several at once (an admin client does that: acl_administration); controllers of another release than the brokers; that leaders go back to a
   broker that has been restarted (MoveLeader does it).
 """
 
@@ -50,8 +50,15 @@ def why_no_acl_change(
 
 
 def created(spec: ClusterSpec, now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
-    """Give the ACLs with one more, in the operator's order: equal rights are equal worlds."""
-    return tuple(known for known in known_acls(spec) if known in now or known == acl)
+    """Give the ACLs with one more."""
+    return ordered(spec, (*now, acl))
+
+
+def ordered(spec: ClusterSpec, acls: tuple[Acl, ...]) -> tuple[Acl, ...]:
+    """Give ACLs in the operator's order, others behind them: equal rights are equal worlds."""
+    known = known_acls(spec)
+    others = sorted((acl for acl in dict.fromkeys(acls) if acl not in known), key=lambda a: a.words)
+    return (*(acl for acl in known if acl in acls), *others)
 
 
 def deleted(now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:

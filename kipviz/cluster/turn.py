@@ -36,6 +36,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster import deadlines, dispatch, partly
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.clock import passed
+from kipviz.cluster.operating import ordered
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.timers import ages
 from kipviz.cluster.world import (
@@ -172,6 +173,8 @@ class Turn:
             self.logs = self.logs.set(partition, delete_records(self.logs[partition], up_to))
         for partition, producer_id in effects.forgets:
             self.logs = self.logs.set(partition, forget(self.logs[partition], producer_id))
+        if effects.acls is not None:
+            self.image = self.image.but(acls=ordered(self.spec, effects.acls))
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)

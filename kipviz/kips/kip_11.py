@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     11,
@@ -50,8 +50,23 @@ KIP = Kip(
         Row(
             "DescribeAcls, and filters that delete several",
             "An admin client lists and deletes by pattern.",
-            OPEN,
-            note="an operator deletes and creates one ACL at a time, by an action",
+            MODELLED,
+            handler="brokers.acl_administration.on_delete_acls",
+            scenario="kip-140-filter",
+            test="brokers/test_acl_administration.py::"
+            "test_a_filter_deletes_all_that_it_means_and_says_what_that_was",
+            page="65-operators-and-symptoms",
+        ),
+        Row(
+            "CreateAcls, and who may (KIP-140)",
+            "ALTER on the cluster to create and delete, DESCRIBE to list; each ACL has a result of its own.",
+            MODELLED,
+            handler="brokers.acl_administration.on_create_acls",
+            scenario="kip-140-filter",
+            test="brokers/test_acl_administration.py::"
+            "test_who_may_not_alter_the_cluster_changes_nothing_and_each_part_says_so",
+            page="65-operators-and-symptoms",
+            note="brokers take any operation of any resource; kafka-acls.sh refuses what makes no sense",
         ),
     ),
 )

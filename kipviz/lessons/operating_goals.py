@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.clients.producer import Producer
 from kipviz.cluster.actions import DeleteAcls, InstallRelease
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageDelivered, TopicCreated, TopicDeleted
+from kipviz.messages.events import AclsChanged, MessageDelivered, TopicCreated, TopicDeleted
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 OF_RIGHTS = (
@@ -43,6 +43,12 @@ def _same_binary(moment: Any) -> bool:
     """Every broker has been given the same other binary on this run."""
     upgraded = any(isinstance(action, InstallRelease) for action in moment.actions)
     return upgraded and not _brokers_differ(moment)
+
+
+def _acls_deleted(moment: Any) -> bool:
+    """Several ACLs were just deleted at once."""
+    gone = (e for e in moment.events if isinstance(e, AclsChanged) and not e.created)
+    return len(tuple(gone)) > 1
 
 
 def _topic_deleted(moment: Any) -> bool:
@@ -81,6 +87,7 @@ OPERATING_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "right lost": _right_lost,
     "brokers differ": _brokers_differ,
     "one binary": _same_binary,
+    "acls deleted": _acls_deleted,
     "topic deleted": _topic_deleted,
     "topic created": _topic_created,
     "topic awaited": _topic_awaited,

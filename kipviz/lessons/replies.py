@@ -176,6 +176,10 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         ),
     ),
     **dict.fromkeys(
+        ("DescribeAcls", "CreateAcls", "DeleteAcls"),
+        (E.NONE, E.SECURITY_DISABLED, E.CLUSTER_AUTHORIZATION_FAILED),
+    ),
+    **dict.fromkeys(
         ("ShareGroupDescribe", "DescribeShareGroupOffsets"),
         (
             E.NONE,
@@ -235,6 +239,7 @@ MEANING: Mapping[Errors, str] = {
     E.UNSUPPORTED_VERSION: "The broker does not serve this yet.",
     E.TOPIC_AUTHORIZATION_FAILED: "The broker does not allow this for that topic.",
     E.GROUP_AUTHORIZATION_FAILED: "The broker does not allow this for that group.",
+    E.SECURITY_DISABLED: "There are no ACLs in this cluster: everything is allowed.",
     E.CLUSTER_AUTHORIZATION_FAILED: "Only brokers and operators may do this.",
     E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "The broker does not allow this for that name.",
     E.INVALID_REQUEST: "The request contradicts itself.",

@@ -16,6 +16,7 @@ from kipviz.scenarios.stories import (
     kip_98_reset,
     kip_98_silence,
     kip_98_topics,
+    kip_140,
     kip_211,
     kip_229,
     kip_345,
@@ -77,6 +78,7 @@ class UnknownScenario(ValueError):
 LIBRARY: tuple[Scenario, ...] = (
     *kip_98.STORIES,
     *kip_11.STORIES,
+    *kip_140.STORIES,
     *kip_98_idempotence.STORIES,
     *kip_98_in_flight.STORIES,
     *kip_98_max_block.STORIES,

@@ -59,6 +59,12 @@ ARROW_WORDS = {
     "ListGroupsResponse": "groups",
     **dict.fromkeys(("DescribeGroups", "ConsumerGroupDescribe"), "describe group"),
     **dict.fromkeys(("DescribeGroupsResponse", "ConsumerGroupDescribeResponse"), "group"),
+    "DescribeAcls": "list ACLs",
+    "DescribeAclsResponse": "ACLs",
+    "CreateAcls": "create ACLs",
+    "CreateAclsResponse": "created",
+    "DeleteAcls": "delete ACLs",
+    "DeleteAclsResponse": "deleted",
     "OffsetDelete": "delete offsets",
     "OffsetDeleteResponse": "deleted",
 }

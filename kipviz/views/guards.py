@@ -79,7 +79,7 @@ from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name, span
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
-from kipviz.views.operators import OF_GROUPS, asked, found_out, of_operator
+from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
 from kipviz.views.traffic import between, towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -235,7 +235,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
     match type(message).__name__:
         case name if name in OF_COORDINATOR:
             yield from of_coordinator(role, message, model.spec.settings)
-        case "ListTransactions" | "DescribeTransactions" | "DescribeProducers" | "ListGroups":
+        case name if name in OF_ADMINS:
             yield from asked(world, role, message)
         case "WriteTxnMarkers":
             yield from _markers(world, action.broker, message)

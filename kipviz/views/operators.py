@@ -8,6 +8,13 @@ from typing import Any
 from kipviz.brokers.group_administration import kind_of
 from kipviz.cluster.clock import ms
 from kipviz.cluster.world import World
+from kipviz.messages.acls import (
+    CreateAcls,
+    DeleteAcls,
+    DeleteAclsResponse,
+    DescribeAcls,
+    DescribeAclsResponse,
+)
 from kipviz.messages.admin import (
     DescribeProducers,
     DescribeProducersResponse,
@@ -32,6 +39,16 @@ from kipviz.views.facts import listed, number, short_name
 
 # What an operator asks the coordinator of a group: of one that may be of any kind, or of a share group.
 OF_ANY_KIND = ("DeleteGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete")
+# What an operator asks a broker besides.
+OF_ADMINS = (
+    "ListTransactions",
+    "DescribeTransactions",
+    "DescribeProducers",
+    "ListGroups",
+    "DescribeAcls",
+    "CreateAcls",
+    "DeleteAcls",
+)
 OF_GROUPS = (
     "ShareGroupDescribe",
     "DescribeShareGroupOffsets",
@@ -50,6 +67,9 @@ def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
             yield "filters", ", ".join(filter(None, wanted)) or "none"
         case ListGroups():
             yield "filters", ", ".join((*message.states, *message.types)) or "none"
+        case DescribeAcls() | CreateAcls() | DeleteAcls():
+            acls = world.image.acls
+            yield "ACLs now", "none: everything is allowed" if acls is None else str(len(acls))
         case DescribeTransactions(transactional_id=name):
             known = role.transactions.get(name)
             yield name, known.state.value if known is not None else "not known"
@@ -117,6 +137,15 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
             yield "state", message.state
             for described in message.members:
                 yield described.member_id, listed(described.partitions)
+        case DescribeAclsResponse(acls=acls):
+            for acl in acls:
+                yield (
+                    f"{acl.resource} {acl.name}",
+                    f"{acl.principal}, {acl.operation}, {acl.pattern}",
+                )
+        case DeleteAclsResponse(results=results):
+            for at, result in enumerate(results, 1):
+                yield f"filter {at}", f"{len(result.acls)} deleted"
         case DescribeShareGroupOffsetsResponse(offsets=offsets):
             for offset in offsets:
                 lag = "not known" if offset.lag < 0 else str(offset.lag)

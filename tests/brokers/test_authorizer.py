@@ -19,6 +19,14 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
 from kipviz.designs.options import STATUSES
+from kipviz.messages.acls import (
+    LITERAL,
+    AclEntry,
+    AclFilter,
+    CreateAcls,
+    DeleteAcls,
+    DescribeAcls,
+)
 from kipviz.messages.admin import (
     DescribeProducers,
     DescribeTransactions,
@@ -126,6 +134,9 @@ REQUESTS = {
         DescribeGroups("g"),
         ConsumerGroupDescribe("g"),
         OffsetDelete("g", ("out-0",)),
+        DescribeAcls(AclFilter()),
+        CreateAcls((AclEntry("TOPIC", "out", LITERAL, "User:a", "READ"),)),
+        DeleteAcls((AclFilter(),)),
     )
 }
 REQUESTS[a.NAMELESS] = InitProducerId("")

@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 from kipviz.messages import (
+    acls,
     admin,
     classic_groups,
     group_admin,
@@ -39,6 +40,7 @@ with warnings.catch_warnings():
 ALL = [
     cls
     for module in (
+        acls,
         admin,
         classic_groups,
         group_admin,
@@ -88,6 +90,9 @@ KAFKA_4_4 = {
     "DescribeGroups": (15, 6),
     "ConsumerGroupDescribe": (69, 1),
     "OffsetDelete": (47, 0),
+    "DescribeAcls": (29, 3),
+    "CreateAcls": (30, 3),
+    "DeleteAcls": (31, 3),
     "ShareFetch": (78, 2),
     "ShareAcknowledge": (79, 2),
     "DescribeProducers": (61, 0),

@@ -136,6 +136,7 @@ SHIPPED: dict[str, Row] = {
     "kip-211-forgotten": LOST,  # nobody remembers that a and b were processed
     "kip-229-deleted-in-flight": LOST,  # what was pending is deleted, and the outputs are committed
     "kip-345-removed": FINE,
+    "kip-140-filter": FINE,
     "kip-98-topic-deleted": FINE,  # what was committed is gone with its topic, as somebody wanted
     "kip-98-topic-deleted-tv1": FINE,
     "kip-98-topic-awaited": FINE,

@@ -11,6 +11,7 @@ from typing import Any
 
 from kipviz.messages.message import Message
 from kipviz.messages.wire import (
+    acls,
     admin,
     classic_groups,
     group_admin,
@@ -69,6 +70,7 @@ KINDS: dict[type[Message], Kind] = {
     **admin.KINDS,
     **share_admin.KINDS,
     **group_admin.KINDS,
+    **acls.KINDS,
     **list_offsets.KINDS,
 }
 

@@ -43,7 +43,8 @@ public final class WireRecorder {
         "DeleteShareGroupState", "ReadShareGroupStateSummary",
         "ShareGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
         "DeleteShareGroupOffsets", "DeleteGroups",
-        "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete", "ListOffsets");
+        "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete", "ListOffsets",
+        "DescribeAcls", "CreateAcls", "DeleteAcls");
     /** What consumers of one group tell each other: bytes for a broker. */
     private static final List<String> BETWEEN_CONSUMERS = List.of(
         "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");

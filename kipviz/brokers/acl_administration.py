@@ -1,0 +1,126 @@
+"""An operator's requests about ACLs: they are listed, created and deleted, several at once.
+
+WHO: every broker's front desk; it hands changes on to the controller, whose answer it waits for.
+WHERE IN KAFKA: AclApis, StandardAuthorizer, AclControlManager.
+KIPS: KIP-11, KIP-140 (the three requests), KIP-290 (patterns of names).
+DURABILITY: ACLs are metadata of the cluster.
+NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round trip to the controller,
+  and that brokers learn of it one by one; operations and resources that no modelled request asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.core.model import Event
+from kipviz.messages.acls import (
+    LITERAL,
+    PREFIXED,
+    WILDCARD,
+    AclEntry,
+    CreateAcls,
+    CreateAclsResponse,
+    DeleteAcls,
+    DeleteAclsResponse,
+    DeletedByFilter,
+    DescribeAcls,
+    DescribeAclsResponse,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AclsChanged
+from kipviz.messages.message import Message
+
+USER = "User:"
+AboutAcls: TypeAlias = DescribeAcls | CreateAcls | DeleteAcls
+
+
+def entry_of(acl: Acl) -> AclEntry:
+    """Say an ACL as it goes over the wire: a name that ends in "*" is a prefix, "*" alone every name."""
+    prefix = acl.name.endswith(WILDCARD) and acl.name != WILDCARD
+    name, pattern = (acl.name[:-1], PREFIXED) if prefix else (acl.name, LITERAL)
+    who = USER + acl.principal
+    return AclEntry(acl.resource.value, name, pattern, who, acl.operation.value, acl.allow)
+
+
+def acl_of(entry: AclEntry) -> Acl:
+    """Take an ACL from the wire."""
+    name = entry.name + (WILDCARD if entry.pattern == PREFIXED else "")
+    principal = entry.principal.removeprefix(USER)
+    return Acl(principal, Operation(entry.operation), Resource(entry.resource), name, entry.allow)
+
+
+def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Context) -> Effects:
+    """List the ACLs that a filter means.
+
+    WHEN: an operator asks. CHECKS: that there are ACLs at all; DESCRIBE on the cluster is asked for
+    before. DOES: nothing. ANSWERS: at once.
+    Clause: KIP-140 "DescribeAclsRequest"; AclApis.handleDescribeAcls.
+    """
+    if on.image.acls is None:
+        return _said(me, reply_to, refusal_of(request, Errors.SECURITY_DISABLED))
+    met = tuple(e for e in map(entry_of, on.image.acls) if request.filter.meets(e))
+    return _said(me, reply_to, DescribeAclsResponse(Errors.NONE, met))
+
+
+def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context) -> Effects:
+    """Create ACLs: each that can be is taken, whatever becomes of the others.
+
+    WHEN: an operator gives rights. CHECKS: that there are ACLs at all, and of each that it has a name, that
+    of the cluster if it is about the cluster; ALTER on the cluster is asked for before. DOES: adds what
+    is not there; what is there already is no error. ANSWERS: for each by itself.
+    Clause: KIP-140 "CreateAclsRequest"; AclApis.handleCreateAcls, AclControlManager.createAcls.
+    """
+    if on.image.acls is None:
+        return _said(me, reply_to, refusal_of(request, Errors.SECURITY_DISABLED))
+    now, events, errors = on.image.acls, list[Event](), []
+    for entry in request.acls:
+        cluster = entry.resource == Resource.CLUSTER
+        good = entry.name == CLUSTER_NAME if cluster else bool(entry.name)
+        errors.append(Errors.NONE if good else Errors.INVALID_REQUEST)
+        acl = acl_of(entry)
+        if good and acl not in now:
+            now = (*now, acl)
+            events.append(AclsChanged(acl.words, created=True))
+    done = _said(me, reply_to, CreateAclsResponse(tuple(errors)))
+    return done.but(acls=now, events=tuple(events)) if events else done
+
+
+def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context) -> Effects:
+    """Delete every ACL that one of some filters means.
+
+    WHEN: an operator takes rights away. CHECKS: that there are ACLs at all; ALTER on the cluster is
+    asked for before. DOES: deletes what is met, be it the right by which it was asked. ANSWERS: for each
+    filter what it meant; one that two filters mean stands under both.
+    Clause: KIP-140 "DeleteAclsRequest"; AclApis.handleDeleteAcls, AclControlManager.deleteAcls.
+    """
+    if on.image.acls is None:
+        return _said(me, reply_to, refusal_of(request, Errors.SECURITY_DISABLED))
+    entries = [(acl, entry_of(acl)) for acl in on.image.acls]
+    results = tuple(
+        DeletedByFilter(Errors.NONE, tuple(e for _, e in entries if each.meets(e)))
+        for each in request.filters
+    )
+    gone = [acl for acl, e in entries if any(each.meets(e) for each in request.filters)]
+    done = _said(me, reply_to, DeleteAclsResponse(results))
+    if not gone:
+        return done
+    left = tuple(acl for acl in on.image.acls if acl not in gone)
+    events = tuple(AclsChanged(acl.words, created=False) for acl in gone)
+    return done.but(acls=left, events=events)
+
+
+def refusal_of(request: AboutAcls, error: Errors) -> Message:
+    """Give the answer to a request of which nothing is done: each part of it has the error."""
+    match request:
+        case DescribeAcls():
+            return DescribeAclsResponse(error)
+        case CreateAcls():
+            return CreateAclsResponse(tuple(error for _ in request.acls))
+        case DeleteAcls():
+            return DeleteAclsResponse(tuple(DeletedByFilter(error) for _ in request.filters))
+
+
+def _said(me: Any, reply_to: ReplyTo, answer: Message) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, answer),))

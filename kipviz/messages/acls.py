@@ -1,0 +1,126 @@
+"""What an operator asks about access control lists, and does to them (KIP-11, KIP-140, KIP-290)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+
+# How a filter takes a resource's name (PatternType): MATCH is every ACL that has a say about that name.
+ANY, MATCH, LITERAL, PREFIXED = "ANY", "MATCH", "LITERAL", "PREFIXED"
+PATTERNS = (ANY, MATCH, LITERAL, PREFIXED)
+WILDCARD = "*"
+
+
+class AclEntry(Value, frozen=True):
+    """One ACL as it is said on the wire: a resource, a principal, an operation, allowed or denied."""
+
+    resource: str
+    name: str
+    pattern: str
+    principal: str
+    operation: str
+    allow: bool = True
+
+
+class AclFilter(Value, frozen=True):
+    """Which ACLs are meant; "" is any resource, name, principal or operation, and `allow` of None is both."""
+
+    resource: str = ""
+    name: str = ""
+    pattern: str = ANY
+    principal: str = ""
+    operation: str = ""
+    allow: bool | None = None
+
+    def meets(self, acl: AclEntry) -> bool:
+        """Say whether an ACL is meant. Source: ResourcePatternFilter, AccessControlEntryFilter."""
+        return (
+            self.resource in ("", acl.resource)
+            and self._names(acl)
+            and self.principal in ("", acl.principal)
+            and self.operation in ("", acl.operation)
+            and self.allow in (None, acl.allow)
+        )
+
+    def _names(self, acl: AclEntry) -> bool:
+        if self.pattern not in (ANY, MATCH, acl.pattern):
+            return False
+        if not self.name:
+            return True
+        if self.pattern != MATCH:
+            return self.name == acl.name
+        if acl.pattern == LITERAL:
+            return acl.name in (self.name, WILDCARD)
+        return self.name.startswith(acl.name)
+
+
+class DescribeAcls(Message, frozen=True):
+    """An operator asks for the ACLs that a filter means."""
+
+    API_KEY: ClassVar[int] = 29
+    VERSION: ClassVar[int] = 3
+    filter: AclFilter
+
+
+class DescribeAclsResponse(Message, frozen=True):
+    """The ACLs that were meant."""
+
+    API_KEY: ClassVar[int] = 29
+    VERSION: ClassVar[int] = 3
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    acls: tuple[AclEntry, ...] = ()
+
+
+class CreateAcls(Message, frozen=True):
+    """An operator gives rights or denials, any number at once."""
+
+    API_KEY: ClassVar[int] = 30
+    VERSION: ClassVar[int] = 3
+    acls: tuple[AclEntry, ...]
+
+
+class CreateAclsResponse(Message, frozen=True):
+    """For each ACL of the request: it is there, or why not."""
+
+    API_KEY: ClassVar[int] = 30
+    VERSION: ClassVar[int] = 3
+    IS_RESPONSE: ClassVar[bool] = True
+    errors: tuple[Errors, ...]
+
+    @property
+    def error(self) -> Errors:
+        """The first error of an ACL that was not taken."""
+        return next((e for e in self.errors if e is not Errors.NONE), Errors.NONE)
+
+
+class DeleteAcls(Message, frozen=True):
+    """An operator takes rights or denials away: all that some filters mean."""
+
+    API_KEY: ClassVar[int] = 31
+    VERSION: ClassVar[int] = 3
+    filters: tuple[AclFilter, ...]
+
+
+class DeletedByFilter(Value, frozen=True):
+    """What one filter has deleted."""
+
+    error: Errors
+    acls: tuple[AclEntry, ...] = ()
+
+
+class DeleteAclsResponse(Message, frozen=True):
+    """For each filter of the request what it has deleted, which may be nothing."""
+
+    API_KEY: ClassVar[int] = 31
+    VERSION: ClassVar[int] = 3
+    IS_RESPONSE: ClassVar[bool] = True
+    results: tuple[DeletedByFilter, ...]
+
+    @property
+    def error(self) -> Errors:
+        """The first error of a filter."""
+        return next((r.error for r in self.results if r.error is not Errors.NONE), Errors.NONE)
