@@ -10,6 +10,7 @@ NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
@@ -34,6 +35,7 @@ from kipviz.messages.message import Message
 
 USER = "User:"
 AboutAcls: TypeAlias = DescribeAcls | CreateAcls | DeleteAcls
+ABOUT_ACLS = (DescribeAcls, CreateAcls, DeleteAcls)
 
 
 def entry_of(acl: Acl) -> AclEntry:
@@ -120,6 +122,13 @@ def refusal_of(request: AboutAcls, error: Errors) -> Message:
             return CreateAclsResponse(tuple(error for _ in request.acls))
         case DeleteAcls():
             return DeleteAclsResponse(tuple(DeletedByFilter(error) for _ in request.filters))
+
+
+HANDLERS: dict[type[Message], Callable[[Any, Any, ReplyTo, Context], Effects]] = {
+    DescribeAcls: on_describe_acls,
+    CreateAcls: on_create_acls,
+    DeleteAcls: on_delete_acls,
+}
 
 
 def _said(me: Any, reply_to: ReplyTo, answer: Message) -> Effects:

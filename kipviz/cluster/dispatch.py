@@ -50,7 +50,6 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import Envelope, RoleKey, role_of
-from kipviz.messages.acls import CreateAcls, DeleteAcls, DescribeAcls
 from kipviz.messages.admin import (
     DescribeProducers,
     DescribeProducersResponse,
@@ -182,9 +181,7 @@ HANDLERS: dict[type[Message], Handler] = {
     DescribeGroups: group_administration.on_describe_groups,
     ConsumerGroupDescribe: group_administration.on_consumer_group_describe,
     OffsetDelete: group_administration.on_offset_delete,
-    DescribeAcls: acl_administration.on_describe_acls,
-    CreateAcls: acl_administration.on_create_acls,
-    DeleteAcls: acl_administration.on_delete_acls,
+    **acl_administration.HANDLERS,
 }
 # The requests to a share coordinator, each about one share-partition, and their answers.
 ANSWER_OF_STATE: dict[type[Message], type[Message]] = {
@@ -258,7 +255,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     LeaveGroup: _by_group,
     ShareGroupHeartbeat: _by_group,
     InitializeShareGroupState: _by_key,
-    **dict.fromkeys((Metadata, DescribeAcls, CreateAcls, DeleteAcls), _by_anybody),
+    **dict.fromkeys((Metadata, *acl_administration.HANDLERS), _by_anybody),
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
     TxnWriteShareGroupState: _by_key,
@@ -270,8 +267,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     **dict.fromkeys((*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS), _by_group),
 }
 # Requests that a broker takes whatever it leads.
-OF_ACLS = (DescribeAcls, CreateAcls, DeleteAcls)
-FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata, *OF_ACLS)
+FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata, *acl_administration.HANDLERS)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -391,7 +387,7 @@ def refused(message: Message, error: Errors) -> Message:
             return MetadataResponse(Errors.NONE, topics)
         case ListGroups():
             return ListGroupsResponse(error)
-        case DescribeAcls() | CreateAcls() | DeleteAcls():
+        case _ if isinstance(message, acl_administration.ABOUT_ACLS):
             return acl_administration.refusal_of(message, error)
         case _:
             return not_here(message).but(error=error)
