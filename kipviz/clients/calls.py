@@ -13,9 +13,9 @@ from kipviz.clients import classic_consumer as classic
 from kipviz.clients import consumer as regular
 from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
+from kipviz.clients import group_reading, session_calls, share_holding, stagings, workers
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
-from kipviz.clients import session_calls, share_holding, stagings, workers
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.acl_calls import OF_ACLS, READ_OF_ACLS
@@ -154,7 +154,7 @@ def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Applicatio
     consumer = _reader(me)
     offsets: tuple[GroupOffset, ...]
     if line.target == EVERY_PARTITION and isinstance(consumer, MemberConsumer):
-        offsets = tuple(GroupOffset(p, at) for p, at in consumer.positions.items())
+        offsets = group_reading.read_so_far(consumer)
     else:
         offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
     producer, now = _producer(me, line), _member_of(consumer)

@@ -39,6 +39,7 @@ from kipviz.messages.groups import (
     OffsetCommitResponse,
     OffsetFetchResponse,
 )
+from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord, FetchResponse
 from kipviz.records.classic_groups import (
@@ -126,6 +127,7 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     joining_broker: int = -1
     unread: Message | None = None
     later_assignors: tuple[tuple[str, ...], ...] = ()
+    auto_offset_reset: str = ""
 
     @property
     def cooperative(self) -> bool:
@@ -176,7 +178,7 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
     Between two generations it throws at once: RebalanceInProgressException, or CommitFailedException
     for who is out of its group.
     """
-    offsets = tuple(GroupOffset(p, at) for p, at in me.positions.items())
+    offsets = group_reading.read_so_far(me)
     if offsets and me.state is S.UNJOINED:
         return me.but(done=True, error=NOT_IN_A_GROUP)
     if offsets and me.state is not S.STABLE:
@@ -262,7 +264,9 @@ def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
             return _on_heard(me, answer.error)
         case LeaveGroupResponse():
             return me
-        case OffsetFetchResponse() | FetchResponse() if answer.error in NOT_ALLOWED:
+        case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
+            answer.error in NOT_ALLOWED
+        ):
             return _thrown(me, type(answer).__name__.removesuffix("Response"), answer.error)
         case OffsetCommitResponse():
             return _on_committed(me, answer)
@@ -271,6 +275,8 @@ def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
             return known or _thrown(me, "OffsetFetch", answer.error)
         case FetchResponse():
             return group_reading.on_records(me, answer)
+        case ListOffsetsResponse():
+            return group_reading.on_told(me, answer)
         case _:
             raise AssertionError(f"no consumer asked for {type(answer).__name__}")
 
@@ -303,6 +309,7 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
         instance_id=me.instance_id,
         assignors=me.later_assignors[0] if me.later_assignors else me.assignors,
         later_assignors=me.later_assignors[1:],
+        auto_offset_reset=me.auto_offset_reset,
     )
 
 

@@ -131,13 +131,16 @@ def _reset(me: Consumer, error: str) -> Consumer:
     return me.but(to_send=_next(me))
 
 
+def where_to(partition: str, policy: str, *, committed: bool) -> ListOffsets:
+    """Give the question where a log begins or ends, by what auto.offset.reset is."""
+    timestamp = EARLIEST_TIMESTAMP if policy == EARLIEST else LATEST_TIMESTAMP
+    return ListOffsets(partition, timestamp, committed)
+
+
 def _next(me: Consumer) -> Message:
     committed = not me.read_uncommitted
     if me.resetting:
-        earliest = me.auto_offset_reset == EARLIEST
-        return ListOffsets(
-            me.partition, EARLIEST_TIMESTAMP if earliest else LATEST_TIMESTAMP, committed
-        )
+        return where_to(me.partition, me.auto_offset_reset, committed=committed)
     if me.position < 0:
         return OffsetFetch(me.group_id, me.partition)
     return Fetch(

@@ -25,6 +25,7 @@ from kipviz.messages.groups import (
     OffsetCommitResponse,
     OffsetFetchResponse,
 )
+from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.membership import (
     JOINING,
     LEAVING,
@@ -85,7 +86,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
     all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
     records of the last poll() are from. `offset_fetch_version` is the newest OffsetFetch that the
     client knows, `committing` what commitSync() waits for. `leaving` is
-    a goodbye that is not sent yet, and whose answer nobody waits for.
+    a goodbye that is not sent yet, and whose answer nobody waits for. `auto_offset_reset` is what it does
+    without a position that the log has; "" is earliest without a round trip.
     """
 
     source: str
@@ -114,6 +116,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     committing: tuple[GroupOffset, ...] = ()
     leaving: ConsumerGroupHeartbeat | None = None
     instance_id: str = ""
+    auto_offset_reset: str = ""
 
     @property
     def in_group(self) -> bool:
@@ -147,7 +150,7 @@ def poll(me: GroupConsumer) -> GroupConsumer:
 
 def commit_sync(me: GroupConsumer) -> GroupConsumer:
     """Say how far everything that poll() gave was read, and wait for the answer. Blocks."""
-    offsets = tuple(GroupOffset(p, at) for p, at in me.positions.items())
+    offsets = group_reading.read_so_far(me)
     return me.but(committing=offsets, done=not offsets, error="")
 
 
@@ -208,7 +211,9 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
             return me
         case ConsumerGroupHeartbeatResponse():
             return _on_heartbeat(me, answer)
-        case OffsetFetchResponse() | FetchResponse() if answer.error in NOT_ALLOWED:
+        case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
+            answer.error in NOT_ALLOWED
+        ):
             request = type(answer).__name__.removesuffix("Response")
             return me.but(polling=False, done=True, error=f"{request}: {answer.error.name}")
         case OffsetCommitResponse():
@@ -217,6 +222,8 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
             return _on_offset(me, answer)
         case FetchResponse():
             return group_reading.on_records(me, answer)
+        case ListOffsetsResponse():
+            return group_reading.on_told(me, answer)
         case _:
             raise AssertionError(f"no consumer asked for {type(answer).__name__}")
 
@@ -243,6 +250,7 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
         me.listener,
         offset_fetch_version=me.offset_fetch_version,
         instance_id=me.instance_id,
+        auto_offset_reset=me.auto_offset_reset,
     )
 
 

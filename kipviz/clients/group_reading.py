@@ -2,14 +2,22 @@
 
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
 (classic). What is asked of a member here is what both kinds have under the same names.
+Unless a spec says what auto.offset.reset is, a member without a position goes to the earliest record at once.
 """
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from kipviz.clients.consumer import NONE, where_to
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import OffsetCommitResponse, OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+)
+from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchResponse
 
@@ -22,6 +30,8 @@ PENDING = (
     Errors.PENDING_TRANSACTION,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
 )
+# The position of a partition that the log is asked for, by auto.offset.reset.
+ASKED = -1
 # In whose name offsets are asked for: nobody's.
 NOBODY = ("", -1)
 M = TypeVar("M", bound=Any)
@@ -32,6 +42,8 @@ def next_read(me: Any, who: tuple[str, int] = NOBODY) -> Message | None:
     for partition in me.owned:
         if partition not in me.positions:
             return _ask_for_offset(me, partition, who)
+        if me.positions[partition] == ASKED:
+            return where_to(partition, me.auto_offset_reset, committed=True)
     for partition in me.owned:
         if partition not in me.resting:
             return Fetch(
@@ -40,8 +52,14 @@ def next_read(me: Any, who: tuple[str, int] = NOBODY) -> Message | None:
                 me.max_records,
                 read_committed=True,
                 wait=False,
+                resets=not me.auto_offset_reset,
             )
     return None
+
+
+def read_so_far(me: Any) -> tuple[GroupOffset, ...]:
+    """Give how far every partition was read; one whose position is asked for is not among them."""
+    return tuple(GroupOffset(p, at) for p, at in me.positions.items() if at != ASKED)
 
 
 def _ask_for_offset(me: Any, partition: str, who: tuple[str, int]) -> Message:
@@ -60,6 +78,8 @@ def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
     """
     if answer.partition not in me.owned:
         return me
+    if answer.error is Errors.NONE and answer.offset < 0 and me.auto_offset_reset:
+        return _reset(me, answer.partition, "NoOffsetForPartitionException")
     if answer.error is Errors.NONE:
         known: M = me.but(positions=me.positions.set(answer.partition, max(answer.offset, 0)))
         return known
@@ -67,6 +87,24 @@ def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
         waits: M = me.but(backing_off=True)
         return waits
     return me if answer.error in RETRIABLE else None
+
+
+def on_told(me: M, answer: ListOffsetsResponse) -> M:
+    """Read on where the log begins or ends; whoever is told nothing asks again."""
+    waits = me.positions.get(answer.partition) == ASKED
+    if answer.error is not Errors.NONE or not waits:
+        return me
+    found: M = me.but(positions=me.positions.set(answer.partition, answer.offset))
+    return found
+
+
+def _reset(me: M, partition: str, error: str) -> M:
+    """Ask the log for another position, or throw. Source: SubscriptionState, FetchCollector."""
+    if me.auto_offset_reset == NONE:
+        thrown: M = me.but(polling=False, done=True, error=f"{error}: {partition}")
+        return thrown
+    asks: M = me.but(positions=me.positions.set(partition, ASKED))
+    return asks
 
 
 def on_committed(me: M, answer: OffsetCommitResponse) -> M:
@@ -82,6 +120,8 @@ def on_committed(me: M, answer: OffsetCommitResponse) -> M:
 def on_records(me: M, answer: FetchResponse) -> M:
     """Give records to poll(), or leave a partition that has none alone for a while."""
     partition = answer.partition
+    if answer.error is Errors.OFFSET_OUT_OF_RANGE and partition in me.positions:
+        return _reset(me, partition, "OffsetOutOfRangeException")
     if answer.error is not Errors.NONE or partition not in me.positions:
         return me
     read: M = me.but(positions=me.positions.set(partition, answer.next_offset))

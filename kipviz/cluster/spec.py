@@ -543,11 +543,11 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
             f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
             "group join it, by one protocol, or all are in it before the run"
         )
-    reset, member = application.auto_offset_reset, application.share or application.protocol
-    if reset and (reset not in RESETS or member):
+    reset = application.auto_offset_reset
+    if reset and (reset not in RESETS or application.share):
         raise BadSpec(
             f"auto.offset.reset of {name} is {', '.join(RESETS)}, or '' for earliest at once, of a consumer "
-            f"that is in a regular group before the run; {reset!r} is not allowed there"
+            f"of a regular group; {reset!r} is not allowed there"
         )
     known = (RANGE, COOPERATIVE_STICKY)
     for assignors in (application.assignors, *application.later_assignors):

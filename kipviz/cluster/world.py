@@ -377,6 +377,7 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
         instance_id=a.instance_id,
         assignors=a.assignors,
         later_assignors=a.later_assignors,
+        auto_offset_reset=a.auto_offset_reset,
     )
 
 
@@ -422,6 +423,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             a.listener,
             offset_fetch_version=a.offset_fetch_version,
             instance_id=a.instance_id,
+            auto_offset_reset=a.auto_offset_reset,
         )
     else:
         consumer = Consumer(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.spec import BadSpec, FaultBudget, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
+from kipviz.messages.list_offsets import ListOffsets
 from kipviz.scenarios.changes import BadChange, changed, settings
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
+from tests.cluster.invariants import wrong_in
+from tests.cluster.small_clusters import model_of, steps_of
 from tests.scenarios.story import after, committed_outputs, nodes, played
 
 STORY = "kip-98-away-too-long"
@@ -77,8 +80,34 @@ def test_it_is_a_setting_where_a_spec_says_so_and_nowhere_else():
         changed(known.spec, design("kafka"), ["app-1.auto_offset_reset=first"])
 
 
-def test_members_that_come_and_go_have_no_policy_of_their_own():
-    spec = scenario("kip-848-rebalance").spec
-    app = spec.applications[0].but(auto_offset_reset="latest")
-    with pytest.raises(BadSpec, match="in a regular group before the run"):
-        check(spec.but(applications=(app, *spec.applications[1:])))
+def test_a_share_groups_member_has_no_policy_of_its_own():
+    spec = scenario("kip-1289-share-commit").spec
+    (app,) = spec.applications
+    with pytest.raises(BadSpec, match="of a regular group"):
+        check(spec.but(applications=(app.but(auto_offset_reset="latest"),)))
+
+
+@pytest.mark.parametrize("protocol", ["consumer", "classic"])
+@pytest.mark.parametrize("policy", ["earliest", "none"])
+def test_a_member_that_joins_goes_by_its_policy_too(protocol, policy):
+    """Runs of the story's cluster, in which the front of src-0 is deleted while a member is away."""
+    spec = scenario(STORY).spec
+    app = spec.applications[0].but(protocol=protocol, auto_offset_reset=policy)
+    budget = FaultBudget(delete_records=3)
+    model = model_of(spec.but(applications=(app,), budget=budget), "kafka")
+    asked, refused, ended = 0, 0, set()
+    for seed in range(24):
+        for _, _, outcome in steps_of(model, seed, 250):
+            assert not wrong_in(outcome.world)
+            for event in outcome.events:
+                message = getattr(event, "message", None)
+                asked += isinstance(message, ListOffsets)
+                refused += getattr(message, "error", None) is Errors.OFFSET_OUT_OF_RANGE
+        ended.add(outcome.world.applications["app-1"].ended)
+    if policy == "none":
+        assert not asked
+        assert "poll() threw NoOffsetForPartitionException: src-0" in ended
+    else:
+        assert asked
+        assert refused
+        assert all(not each or "Exception" not in each for each in ended)

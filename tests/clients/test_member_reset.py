@@ -1,0 +1,99 @@
+"""auto.offset.reset of members that join, by both protocols: what a position that is not there becomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import classic_consumer, group_consumer, group_reading
+from kipviz.clients.classic_consumer import ClassicConsumer
+from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse
+from kipviz.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsets,
+    ListOffsetsResponse,
+)
+from kipviz.messages.producing import Fetch, FetchResponse
+
+BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
+BEYOND = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0")
+UNKNOWN = OffsetFetchResponse(Errors.NONE, "src-0", -1)
+
+
+def polling(clients, policy, **changes):
+    """A member in poll() that owns src-0 and does not know its position."""
+    if clients is group_consumer:
+        me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2)
+        me = me.but(state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
+    else:
+        me = ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
+        me = me.but(state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False)
+    return me.but(owned=("src-0",), polling=True, auto_offset_reset=policy, **changes)
+
+
+def answered(clients, me, kind, answer):
+    request = clients.next_request(me)
+    assert isinstance(request, kind)
+    me, _ = clients.sent(me, request, 4)
+    return clients.on_response(me, answer), request
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("policy", "timestamp"), [("earliest", EARLIEST_TIMESTAMP), ("latest", LATEST_TIMESTAMP)]
+)
+def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(clients, policy, timestamp):
+    me, _ = answered(clients, polling(clients, policy), OffsetFetch, UNKNOWN)
+    told = ListOffsetsResponse(Errors.NONE, "src-0", 103)
+    me, asked = answered(clients, me, ListOffsets, told)
+    assert (asked.timestamp, asked.read_committed) == (timestamp, True)
+    fetch = clients.next_request(me)
+    assert isinstance(fetch, Fetch)
+    assert (fetch.offset, fetch.resets) == (103, False)
+
+
+@BOTH
+def test_a_position_that_the_log_does_not_have_is_asked_for_too(clients):
+    me = polling(clients, "earliest", positions=Table.of({"src-0": 101}))
+    me, _ = answered(clients, me, Fetch, BEYOND)
+    assert group_reading.read_so_far(me) == (), "nothing to commit while it is not known"
+    again, _ = answered(
+        clients, me, ListOffsets, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+    )
+    assert isinstance(clients.next_request(again), ListOffsets)
+    me, _ = answered(clients, me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
+    assert group_reading.read_so_far(me) == (GroupOffset("src-0", 103),)
+
+
+@BOTH
+def test_with_none_poll_throws_and_the_next_one_throws_again(clients):
+    me, _ = answered(clients, polling(clients, "none"), OffsetFetch, UNKNOWN)
+    assert (me.done, me.error) == (True, "NoOffsetForPartitionException: src-0")
+    assert isinstance(clients.next_request(me.but(polling=True)), OffsetFetch)
+    me = polling(clients, "none", positions=Table.of({"src-0": 101}))
+    for _ in range(2):
+        me, _ = answered(clients, me.but(polling=True), Fetch, BEYOND)
+        assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0")
+
+
+@BOTH
+def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(clients):
+    me = polling(clients, "earliest").but(owned=(), positions=Table.of())
+    assert group_reading.on_told(me, ListOffsetsResponse(Errors.NONE, "src-0", 103)) is me
+    assert group_reading.on_records(me, BEYOND) is me
+
+
+@BOTH
+def test_without_a_policy_a_member_reads_from_the_first_record_at_once(clients):
+    me, _ = answered(clients, polling(clients, ""), OffsetFetch, UNKNOWN)
+    fetch = clients.next_request(me)
+    assert isinstance(fetch, Fetch)
+    assert (fetch.offset, fetch.resets) == (0, True)
+
+
+@BOTH
+def test_the_next_process_has_the_same_policy(clients):
+    assert clients.restarted(polling(clients, "latest"), 1).auto_offset_reset == "latest"
