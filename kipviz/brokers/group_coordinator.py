@@ -37,7 +37,7 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
-    marker_error,
+    marker_refused,
     read_through,
     resigned,
 )
@@ -147,6 +147,8 @@ def on_offset_commit(
     error = _member_error(me, request, offsets, transactional=False)
     if error is not Errors.NONE:
         return _said(me, reply_to, error, lost)
+    if not on.image.has_enough_replicas(me.shard):
+        return _said(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE, lost)
     log = on.log(me.shard)
     records = _records(request.group_id, offsets, on)
     batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
@@ -230,7 +232,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
     """
     log = on.log(me.shard)
-    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker, on.rules)
+    error = marker_refused(me.shard, log, marker, on, loading=me.loading)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -292,6 +294,8 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
         COORDINATOR_SEQUENCE,
         transactional=True,
     )
+    if error is Errors.NONE and not on.image.has_enough_replicas(me.shard):
+        error = Errors.COORDINATOR_NOT_AVAILABLE
     if error is Errors.NONE:
         error = partition_log.check_client_batch(
             log,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from kipviz.brokers.consumer_group import GroupMember
 from kipviz.brokers.context import Context, Effects, Reply
 from kipviz.brokers.group_state import GroupCoordinator, replay
-from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.replication import WaitingForReplicas, appended, read_through, unappended
 from kipviz.brokers.share_group import ShareMember
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -46,6 +46,8 @@ def written(
     if not records:
         waiting, replies = read_through(log, reply) if reply else ((), ())
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    if not on.image.has_enough_replicas(me.shard):
+        return unappended(me, reply)
     batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
     wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
     return Effects(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.context import LocalCall, Reply
+from typing import Any
+
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import PartitionLog, check_marker
 from kipviz.brokers.rules import BrokerRules
@@ -49,6 +51,29 @@ def read_through(
     if log.high_watermark >= log.end_offset:
         return (), (reply,)
     return (WaitingForReplicas(log.end_offset - 1, reply),), ()
+
+
+def unappended(role: Any, reply: Reply | None) -> Effects:
+    """Refuse what a coordinator cannot log for lack of replicas: nothing is written, nothing changes.
+
+    Source: CoordinatorRuntime, whose write fails with NOT_ENOUGH_REPLICAS; to a client that is
+    COORDINATOR_NOT_AVAILABLE (CoordinatorOperationExceptionHelper).
+    """
+    if reply is None:
+        return Effects(role)
+    told = reply.message.but(error=Errors.COORDINATOR_NOT_AVAILABLE)
+    return Effects(role, replies=(reply.but(message=told),))
+
+
+def marker_refused(
+    shard: str, log: PartitionLog, marker: WriteMarker, on: Context, *, loading: bool
+) -> Errors:
+    """Say why a coordinator's log does not take a marker now; it is sent again unless that is final."""
+    if loading:
+        return Errors.NOT_LEADER_OR_FOLLOWER
+    if not on.image.has_enough_replicas(shard):
+        return Errors.NOT_ENOUGH_REPLICAS
+    return marker_error(log, marker, on.rules)
 
 
 def marker_error(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Errors:

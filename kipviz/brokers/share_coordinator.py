@@ -20,9 +20,10 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
-    marker_error,
+    marker_refused,
     read_through,
     resigned,
+    unappended,
 )
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.table import Table
@@ -173,7 +174,7 @@ def on_initialize(
         request.key, epoch, request.state_epoch, leader, request.start_offset
     )
     done = write(me, record, reply_to, answer, on)
-    if state is None and request.start_offset < 0:
+    if not done.appends or (state is None and request.start_offset < 0):
         return done
     event = ShareStateReset(request.key, request.state_epoch, request.start_offset)
     return done.but(events=(event, *done.events))
@@ -277,7 +278,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
     """
     log = on.log(me.shard)
-    error = Errors.NOT_LEADER_OR_FOLLOWER if me.loading else marker_error(log, marker, on.rules)
+    error = marker_refused(me.shard, log, marker, on, loading=me.loading)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -461,6 +462,8 @@ def write(
     end = on.log(me.shard).end_offset
     batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
     reply = Reply(reply_to, answer) if reply_to is not None and answer is not None else None
+    if not on.image.has_enough_replicas(me.shard):
+        return unappended(me, reply)
     if me.behind:
         return _out_of_step(me, batch, reply)
     wait = (WaitingForReplicas(batch.last_offset, reply),) if reply is not None else ()
@@ -491,6 +494,8 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     )
     # Another leader may have read the state while the enlistment was under way.
     error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    if error is Errors.NONE and not on.image.has_enough_replicas(me.shard):
+        error = Errors.COORDINATOR_NOT_AVAILABLE
     if error is Errors.NONE:
         error = partition_log.check_client_batch(
             log,

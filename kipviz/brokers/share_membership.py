@@ -94,7 +94,7 @@ def on_share_group_heartbeat(
     because = "it joined" if known is None else "it was given its target"
     event = _moved(group_id, name, known or ShareMember(), after, because)
     done = written(me, records, event, Reply(reply_to, answer), on)
-    return done.but(requests=asked)
+    return done if records and not done.appends else done.but(requests=asked)
 
 
 def on_initialized(

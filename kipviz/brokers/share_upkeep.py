@@ -49,6 +49,8 @@ def on_delete(
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
     done = write(me, ShareTombstone(request.key), reply_to, answer, on)
+    if not done.appends:
+        return done
     return done.but(events=(ShareStateReset(request.key, NO_EPOCH, -1), *done.events))
 
 

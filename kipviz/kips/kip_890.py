@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     890,
@@ -44,6 +44,23 @@ KIP = Kip(
             test="brokers/test_older_transaction_versions.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
             page="20-kip-890",
             scenario="kip-890-late-record",
+        ),
+        Row(
+            "AddPartitionsToTxn 4+: several transactions in one request",
+            "A broker asks a coordinator about the transactions of several producers at once.",
+            SIMPLIFIED,
+            handler="brokers.enlistment.ask",
+            test="brokers/test_partition_leader.py::test_only_the_batches_whose_question_was_lost_have_to_be_sent_again",
+            note="one question for each request that waits, on one connection in their order; Kafka gathers "
+            "those that wait while one is on the wire, and refuses the older of two of one producer",
+        ),
+        Row(
+            "VerifyOnly: an answer for each partition",
+            "Each partition is in the transaction or is TRANSACTION_ABORTABLE.",
+            SIMPLIFIED,
+            handler="brokers.transaction_metadata.verify_error",
+            test="brokers/test_older_transaction_versions.py::test_who_asks_whether_a_partition_was_added_changes_nothing",
+            note="one error for all; every broker here asks about one partition at a time",
         ),
         Row(
             "Verification and epoch (KAFKA-19690)",

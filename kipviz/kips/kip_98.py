@@ -49,6 +49,15 @@ KIP = Kip(
             "a moment that is not there",
         ),
         Row(
+            "min.insync.replicas of __consumer_offsets and __share_group_state",
+            "A coordinator without enough replicas takes nothing and says COORDINATOR_NOT_AVAILABLE at once; "
+            "a marker is sent again.",
+            SIMPLIFIED,
+            handler="brokers.replication.unappended",
+            test="brokers/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
+            note="the generation of a classic group waits until the replicas are back; Kafka rebalances again",
+        ),
+        Row(
             "AddPartitionsToTxnRequest",
             "A partition is enlisted before the first batch is written to it.",
             MODELLED,
@@ -121,6 +130,23 @@ KIP = Kip(
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_is_over_when_every_partition_has_its_marker",
             page="10-kip-98-transactions",
+        ),
+        Row(
+            "WriteTxnMarkerRequest: answers",
+            "A marker is sent again, is not needed, or is refused for good, by the error of its partition.",
+            MODELLED,
+            handler="brokers.transaction_coordinator.on_markers_answered",
+            test="brokers/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
+            page="10-kip-98-transactions",
+        ),
+        Row(
+            "WriteTxnMarkerRequest: several transactions in one",
+            "A broker's markers of several transactions go out in one request.",
+            SIMPLIFIED,
+            handler="brokers.transaction_append.markers_of",
+            test="brokers/test_transaction_coordinator.py::test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one",
+            note="one request for each transaction and broker, on one connection in their order; the broker "
+            "answers each of several by itself, too",
         ),
         Row(
             "WriteTxnMarkerRequest: a partition that is gone",
