@@ -11,7 +11,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.core.model import Action
 
 
-class Step(Action, frozen=True):
+class Step(Action, frozen=True, omit_defaults=True):
     """The application thread goes on: it enters a line or comes back from a call.
 
     `thread` names a further thread of the process, "" is the one that every process has.

@@ -19,13 +19,7 @@ from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
-from kipviz.cluster.session_config import (
-    SESSION,
-    ConfigException,
-    SessionSpec,
-    session_timeout,
-    why_no_such_call,
-)
+from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
 from kipviz.cluster.threads import ThreadSpec, why_no_threads
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
@@ -484,7 +478,6 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     _check_membership(spec, application)
     wrong = why_no_such_producer(application) or why_no_threads(spec, application)
-    wrong = wrong or why_no_such_call(application)
     if wrong:
         raise BadSpec(wrong)
     if not application.program:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kipviz.clients.application import Call
+from kipviz.cluster.session_config import why_no_such_call
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class ThreadSpec(Value, frozen=True):
 
 
 def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
-    """Say why a process cannot have these threads, or nothing."""
+    """Say why a process cannot have these threads, or which call of a thread has no object, or nothing."""
     name, lines = application.name, len(application.program)
     names = [t.name for t in application.threads]
     for line in application.program:
@@ -37,7 +38,7 @@ def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
             known = ", ".join(names) or "none"
             return f"{name} has no thread {line.target!r} for {line.call.value}(): its threads are {known}"
     if not names:
-        return ""
+        return why_no_such_call(application)
     if spec.clock.timed:
         return f"{name} has several threads, which no timed clock follows: leave the clock untimed"
     if application.protocol or application.share:
@@ -55,4 +56,4 @@ def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
         placed = (p.partition for p in spec.placements)
         if thread.consumer and thread.source not in placed:
             return f"thread {thread.name} of {name} reads {thread.source!r}, which no placement gives a leader"
-    return ""
+    return why_no_such_call(application)

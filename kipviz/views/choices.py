@@ -81,6 +81,7 @@ def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]
 def _impossible(world: World) -> list[ClusterAction]:
     """Give what a reader may expect to be possible; the model says whether it is."""
     out: list[ClusterAction] = [Step(name) for name in world.applications]
+    out += [Step(app.name, w.name) for app in world.applications.values() for w in app.workers]
     out += [CrashClient(name) for name in world.applications]
     hosts = dict.fromkeys(b for held in world.image.leaders.values() for b in held.replicas)
     out += [CrashBroker(broker) for broker in hosts]
@@ -145,8 +146,9 @@ def _office(partition: str) -> str:
 
 def _text(world: World, action: ClusterAction) -> str:
     words = title(world, action)
-    if isinstance(action, Step | Send):
-        return (
-            f"{host_of(action.source) if isinstance(action, Send) else action.application}: {words}"
-        )
+    if isinstance(action, Send):
+        return f"{host_of(action.source)}: {words}"
+    if isinstance(action, Step):
+        who = f"{action.thread} of {action.application}" if action.thread else action.application
+        return f"{who}: {words}"
     return words[:1].upper() + words[1:] if words.startswith("the ") else words
