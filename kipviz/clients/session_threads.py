@@ -36,12 +36,9 @@ def why_it_waits(me: Application) -> str | None:
     return workers.why_it_waits(me)
 
 
-def refused(me: Application, line: Line) -> str:
+def refused(me: Application) -> str:
     """Give what a call throws that is not let in."""
-    return (
-        f"ConcurrentModificationException: {line.call.value}() while another thread is in "
-        f"{_call_of_others(me)}()"
-    )
+    return f"ConcurrentModificationException: another thread is in {_call_of_others(me)}()"
 
 
 def _call_of_others(me: Application) -> str:

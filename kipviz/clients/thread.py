@@ -140,7 +140,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if found is Entry.WAITS:
         return me.but(gate=session_threads.PARKED), ()
     if found is Entry.REFUSED:
-        return _leave(me, line, session_threads.refused(me, line), (started,))
+        return _leave(me, line, session_threads.refused(me), (started,))
     if me.gate:
         me = me.but(gate="")
     raised = _raised_on_entry(me, line) or workers.why_not_now(me, line)
