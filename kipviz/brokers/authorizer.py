@@ -113,6 +113,8 @@ READ_GROUP = Need(Op.READ, R.GROUP)
 DESCRIBE_GROUP = Need(Op.DESCRIBE, R.GROUP)
 READ_TOPIC = Need(Op.READ, R.TOPIC)
 READ_EACH = Need(Op.READ, R.TOPIC, each=True)
+# A heartbeat that says topics: nobody learns of topics that he may not see.
+SUBSCRIBED = Need(Op.DESCRIBE, R.TOPIC)
 # Versions 0 to 3 are sent by clients, the later ones by brokers.
 OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
 # What a producer without a transactional id asks for; WRITE of any topic does for its identity, too.
@@ -146,9 +148,9 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "SyncGroup": (READ_GROUP,),
     "Heartbeat": (READ_GROUP,),
     "LeaveGroup": (READ_GROUP,),
-    "ConsumerGroupHeartbeat": (READ_GROUP,),
+    "ConsumerGroupHeartbeat": (READ_GROUP, SUBSCRIBED),
     "Metadata": (Need(Op.DESCRIBE, R.TOPIC, each=True),),
-    "ShareGroupHeartbeat": (READ_GROUP,),
+    "ShareGroupHeartbeat": (READ_GROUP, SUBSCRIBED),
     "InitializeShareGroupState": INTER_BROKER,
     "ShareFetch": (READ_GROUP, READ_EACH),
     "ShareAcknowledge": (READ_GROUP, READ_TOPIC),
@@ -172,7 +174,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
         DESCRIBE_GROUP,
         Need(Op.DESCRIBE, R.TOPIC, "KafkaApis, single topics of the answer", hides=True),
     ),
-    "AlterShareGroupOffsets": (READ_GROUP, READ_TOPIC),
+    "AlterShareGroupOffsets": (READ_GROUP, READ_EACH),
     "DeleteShareGroupOffsets": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
     "DeleteGroups": (Need(Op.DELETE, R.GROUP),),
     "ListGroups": (
@@ -233,7 +235,7 @@ def _topics(m: Any) -> tuple[str, ...]:
     if hasattr(m, "starts"):
         return tuple(dict.fromkeys(topic_of(partition) for partition, _ in m.starts))
     if hasattr(m, "topic"):
-        return (m.topic,)
+        return tuple(filter(None, m.topic.split(",")))
     if hasattr(m, "topics"):
         return tuple(m.topics)
     if hasattr(m, "partitions"):

@@ -19,7 +19,9 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
+from kipviz.messages.transactions import PartitionResult
 from kipviz.records.placement import topic_of
 
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
@@ -45,6 +47,9 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             return message.but(offsets=left)
         case Metadata():
             return message.but(topics=tuple(t for t in message.topics if t not in topics))
+        case AlterShareGroupOffsets():
+            starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
+            return message.but(starts=starts)
         case ShareFetch():
             asked = (message.partition, *message.further)
             first, *further = (p for p in asked if topic_of(p) not in topics)
@@ -67,6 +72,13 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
         case MetadataResponse():
             out_of = tuple(TopicId(topic, "", REFUSED) for topic in topics)
             return answer.but(topics=(*answer.topics, *out_of))
+        case AlterShareGroupOffsetsResponse(error=Errors.NONE):
+            assert isinstance(request, AlterShareGroupOffsets)
+            kept_out = (p for p, _ in request.starts if topic_of(p) in topics)
+            mine = tuple(PartitionResult(partition, REFUSED) for partition in kept_out)
+            return answer.but(results=(*mine, *answer.results))
+        case AlterShareGroupOffsetsResponse():
+            return answer
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             asked_for = (request.partition, *request.further)

@@ -271,7 +271,7 @@ class Turn:
             refused = dispatch.refused(message, Errors.UNSUPPORTED_VERSION)
             self._reply(Reply(reply_to, refused))
             return
-        if self.image.acls is not None and host_of(source) in self.applications:
+        if self.image.acls is not None and not self._is_broker(host_of(source)):
             nameless = gone_topics.nameless(message, self.image, self._broker_rules)
             error = refusal(self.image.acls, source, message, nameless)
             if error is not Errors.NONE:
@@ -289,6 +289,10 @@ class Turn:
             self._reply(Reply(reply_to, alone or dispatch.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
+
+    def _is_broker(self, host: str) -> bool:
+        """Say whether a host is a broker's: brokers are super users."""
+        return any(host == broker_host(broker) for broker in self.spec.brokers)
 
     def _refusal(self, source: str, message: Message, error: Errors) -> Message:
         """Give the answer to a request without a right, and what of it was not even tried."""

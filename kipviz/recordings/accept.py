@@ -24,13 +24,12 @@ from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
-from kipviz.brokers.partition_log import forget
+from kipviz.brokers.partition_log import PartitionLog, forget
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import dispatch
 from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel, spec_of
 from kipviz.cluster.spec import ClusterSpec, Placement
-from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import Envelope, World
+from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.errors import Errors
@@ -38,9 +37,11 @@ from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
+from kipviz.recordings.admission import SLACK_MS, Acls, Admission
+from kipviz.recordings.answering import ANYBODY, answer
 from kipviz.recordings.elections import (
     LEARNS_MS,
     Known,
@@ -52,24 +53,30 @@ from kipviz.recordings.elections import (
     seen_from,
 )
 from kipviz.recordings.evidence import Evidence, elections_of
-from kipviz.recordings.fetching import UNKNOWN_SESSION, Fetching, Read, answers, refusal_of
-from kipviz.recordings.finding import said_of, sought
-from kipviz.recordings.given_ids import GivenIds
+from kipviz.recordings.fetching import (
+    NOT_ALLOWED,
+    UNKNOWN_SESSION,
+    Fetching,
+    Read,
+    answers,
+    refusal_of,
+)
+from kipviz.recordings.finding import refusal_to, said_of, sought
+from kipviz.recordings.fronts import API as DELETE_RECORDS
+from kipviz.recordings.fronts import Fronts, deletion_said, deletions_in
+from kipviz.recordings.given_ids import GivenIds, gives_another
 from kipviz.recordings.joining import JOINING, Joining
 from kipviz.recordings.questions import ASKED, questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked, Question, Said
+from kipviz.recordings.sent import by_request
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
 from kipviz.records.transaction_state import TransactionRecord
 
-# A request is written down when it is answered, so its times may be a little late.
-SLACK_MS = 50
-CLIENT = "recorded/client"
-
 # Every API that can be asked about.
-KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR")
+KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR", DELETE_RECORDS)
 # Why requests of other APIs are not.
 NOT_ASKED = {
     "METADATA": "NOT MODELLED: where brokers and partitions are, which everybody knows here",
@@ -130,12 +137,16 @@ class Acceptor:
         self._node = evidence.node
         self._indexed = evidence.indexed
         self._decisions = evidence.decisions
+        self._admission = Admission(evidence.allowed)
+        self._sent = by_request(evidence.sent)
+        self._brought: dict[tuple[str, int], int] = {}
         self._producer_expiry_ms = evidence.producer_expiry_ms
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
         with self._reading("A request or its answer lacks what its API has"):
             self._given = GivenIds(self.exchanges, evidence.first_producer_id)
             self._fetching = Fetching(self.exchanges, self.names)
+            self._fronts = Fronts(self.exchanges, evidence.prune_ms)
             self._skipped = self._before_all()
         spec = _spec(evidence)
         self._model = RebuiltModel(spec, *rules, self._entries, self._skipped)
@@ -145,7 +156,7 @@ class Acceptor:
         while possible := self._model.enabled(self._worlds[-1]):
             self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
         times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
-        self._contexts = [
+        self._own = [
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
         ]
         self._joining = self._follow(self.exchanges)
@@ -164,13 +175,11 @@ class Acceptor:
         The time of a producer's batch is when it was made, and its request may have been sent much later.
         """
         first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
-        brought = [
-            self._places[one.partition, one.at]
-            for exchange in self.exchanges
-            for one in self._produced(exchange)
-            if (one.partition, one.at) in self._places
-        ]
-        return bisect_left(self._times, min((first, *(self._times[at] for at in brought))))
+        for number, exchange in enumerate(self.exchanges):
+            for one in self._produced(exchange):
+                self._brought.setdefault((one.partition, one.at), number)
+        brought = [self._times[self._places[at]] for at in self._brought if at in self._places]
+        return bisect_left(self._times, min((first, *brought)))
 
     def asked(self) -> tuple[Asked, ...]:
         """Ask for every answer.
@@ -190,9 +199,9 @@ class Acceptor:
 
     def _follow(self, exchanges: tuple[Exchange, ...]) -> Joining:
         roles = [world.roles for world in self._worlds]
-        contexts = [(*each, known) for each, known in zip(self._contexts, roles, strict=True)]
+        contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
         with self._reading("A request of a member of a group lacks what it has"):
-            return Joining(exchanges, contexts, elections_of(self._entries))
+            return Joining(exchanges, contexts, elections_of(self._entries), self._admission)
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and say of each answer whether the model could give it.
@@ -206,12 +215,14 @@ class Acceptor:
     def _sharing(self) -> Iterator[Sharing]:
         """Give who follows the share-partition leaders of each broker."""
         if not self._decisions:
-            yield Sharing(self.exchanges, self.names, self._contexts, self._configs)
-        worlds = [(at, w) for (at, _), w in zip(self._contexts, self._worlds, strict=True)]
+            contexts = self._fronts.contexts(self._own)
+            yield Sharing(self.exchanges, self.names, contexts, self._configs, self._admission)
+        worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
         for broker in brokers_of(self._decisions):
             contexts = seen_from(broker, self._decisions, worlds, self._model.context)
             mine = at_broker(self.exchanges, broker)
-            yield Sharing(mine, self.names, contexts, self._configs, leaders_known=True)
+            told = (mine, self.names, contexts, self._configs, self._admission)
+            yield Sharing(*told, leaders_known=True)
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
         """Ask what one exchange asks.
@@ -262,10 +273,16 @@ class Acceptor:
         for one in self._produced(exchange):
             if one.partition in places or not one.messages:
                 asked = [Question(one.partition, m, one.recorded) for m in one.messages]
-                when = (*moments, *self._before(one, exchange))
+                when = (*moments, *self._before(number, one, exchange))
                 told = [each for q in asked for each in self._possible(when, exchange, q)]
                 said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
+        for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
+            partition = deletion.partition
+            if partition in places:
+                logs = (world.logs[partition] for _, world in self._at(moments, exchange))
+                said = tuple(dict.fromkeys(deletion_said(log, deletion.before) for log in logs))
+                yield Asked(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
                 told = list(self._told(read, moments, exchange))
@@ -275,14 +292,38 @@ class Acceptor:
 
     def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
         """Give what a reader may be told by the broker that it asks."""
-        logs = [self._worlds[at].logs.get(read.partition) for at in moments]
+        logs = list(self._logs_of(read.partition, moments, exchange))
         indexed = read.partition in self._indexed
         refusals = tuple(
             refusal_of(read, known, exchange.broker) for known in self._known_at(exchange)
         )
         yield from (refused for refused in refusals if refused is not None)
-        if None in refusals or not refusals:
+        admitted = self._admission.of_topic(exchange, read.partition)
+        if False in admitted:
+            yield NOT_ALLOWED
+        if True in admitted and (None in refusals or not refusals):
             yield from (each for log in logs if log for each in answers(log, read, indexed=indexed))
+
+    def _logs_of(
+        self, partition: str, moments: tuple[int, ...], exchange: Exchange
+    ) -> Iterator[PartitionLog]:
+        """Give a partition's log as it may be at the time of an exchange."""
+        times = [at for at, _ in self._own]
+        known = [world.logs.get(partition) for world in self._worlds]
+        history = [(at, log) for at, log in zip(times, known, strict=True) if log is not None]
+        for _, world in self._at(moments, exchange):
+            log = world.logs.get(partition)
+            if log is not None:
+                earlier = [each for each in history if each[0] <= exchange.answered_ms]
+                yield from self._fronts.pruned(log, earlier, exchange.received_ms)
+
+    def _at(self, moments: tuple[int, ...], exchange: Exchange) -> Iterator[tuple[int, World]]:
+        """Give the worlds of some moments, with the starts that their logs may have."""
+        span = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
+        for at in moments:
+            world = self._worlds[at]
+            for logs in self._fronts.between(world.logs, *span):
+                yield at, world if logs is world.logs else world.but(logs=logs)
 
     def _of_coordinators(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
@@ -291,6 +332,8 @@ class Acceptor:
         if exchange.api != "FIND_COORDINATOR" or (self._node < 0 and not self._decisions):
             return
         for one in sought(exchange, self._worlds[0].image):
+            admitted = self._admission.of_key(exchange, one.kind, one.key)
+            refused = tuple(refusal_to(e) for e in admitted if e is not Errors.NONE)
             settled = not any(self._nobody_yet(at, one.home) for at in moments)
             nodes = [known.leader_of(one.home) for known in self._known_at(exchange)]
             said = tuple(
@@ -298,7 +341,8 @@ class Acceptor:
                 for node in dict.fromkeys(nodes or [self._node])
                 for each in said_of(node, settled=settled)
             )
-            yield Asked(number, exchange.api, one.key, one.recorded, said)
+            known = said if Errors.NONE in admitted else ()
+            yield Asked(number, exchange.api, one.key, one.recorded, (*refused, *known))
 
     def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
         """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
@@ -307,7 +351,11 @@ class Acceptor:
 
     def _views(self, moments: tuple[int, ...], exchange: Exchange) -> list[tuple[int, World]]:
         """Give the worlds of some moments, as they may look to who is asked."""
-        worlds = [(at, self._worlds[at]) for at in moments]
+        worlds = [
+            (at, _admitting(world, acls))
+            for at, world in self._at(moments, exchange)
+            for acls in self._admission.acls_of(exchange)
+        ]
         known = self._known_at(exchange)
         if not known:
             return worlds
@@ -315,11 +363,17 @@ class Acceptor:
 
     def _produced(self, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == "PRODUCE":
-            yield from leaders.produced(exchange, self.names, self._batches, self._identities)
+            yield from leaders.produced(
+                exchange, self.names, self._batches, self._identities, self._sent
+            )
 
-    def _before(self, one: leaders.Produced, exchange: Exchange) -> Iterator[int]:
-        """Give the moment before a batch stood in the log: its time is when its producer made it."""
-        at = self._places.get((one.partition, one.at), -1)
+    def _before(self, number: int, one: leaders.Produced, exchange: Exchange) -> Iterator[int]:
+        """Give the moment before a batch stood in the log: its time is when its producer made it.
+
+        Only the first request that is told of it has brought it; the others find it there.
+        """
+        place = (one.partition, one.at)
+        at = self._places.get(place, -1) if self._brought.get(place) == number else -1
         if at >= self._skipped and self._times[at] <= exchange.answered_ms:
             yield at - self._skipped
 
@@ -350,7 +404,8 @@ class Acceptor:
             yield _said(api, message, loading)
         for model, (at, world) in product(models, self._views(moments, exchange)):
             for alike in self._alike(at, world, message, exchange):
-                reply = answer(model, alike, message, exchange.broker or BROKER)
+                who = exchange.principal or ANYBODY
+                reply = answer(model, alike, message, exchange.broker or BROKER, who)
                 if reply is not None:
                     yield _said(api, message, reply)
 
@@ -387,6 +442,9 @@ class Acceptor:
             key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
             if isinstance(message, InitProducerId):
                 yield from self._initialized(at, leveled, message, exchange)
+            elif isinstance(message, EndTxn) and gives_another(exchange):
+                given = self._given.next_of(exchange)
+                yield from (leveled.but(next_producer_id=each) for each in given)
             elif isinstance(message, DescribeProducers):
                 yield from self._remembering(at, leveled, message.partition, exchange)
             elif isinstance(message, OffsetCommit | TxnOffsetCommit):
@@ -477,46 +535,15 @@ def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
     return found
 
 
+def _admitting(world: World, acls: Acls | None) -> World:
+    """Give a world in which a broker goes by some ACLs."""
+    return world if acls is None else world.but(image=world.image.but(acls=acls))
+
+
 def _said(api: str, message: Message, reply: Message) -> Said:
     if api == "PRODUCE":
         return leaders.produce_said(reply)
     return reply_said(api, message, reply)
-
-
-def answer(
-    model: RebuiltModel, world: World, message: Message, broker: int = BROKER
-) -> Message | None:
-    """Give the model's answer to a request in a world, or None where there is none yet.
-
-    All that the brokers ask each other is answered, and what is appended is replicated at once.
-    """
-    turn = model.turn(world)
-    turn.put_request(CLIENT, broker, Envelope(message))
-    turn.deliver_request(CLIENT, broker)
-    settle(turn, broker)
-    found = turn.connections[CLIENT, broker].responses
-    return found[0].message if found else None
-
-
-def settle(turn: Turn, asked: int) -> None:
-    """Let the brokers' own messages arrive until there is an answer, or nothing left.
-
-    What is behind an answer may go on for ever: markers are tried again as long as replicas are missing.
-    """
-    while not turn.connections[CLIENT, asked].responses:
-        moved = False
-        for source, broker in tuple(turn.connections):
-            if source.startswith("recorded/"):
-                continue
-            connection = turn.connections[source, broker]
-            if connection.responses:
-                turn.deliver_response(source, broker)
-                moved = True
-            elif connection.requests and connection.serving is None:
-                turn.deliver_request(source, broker)
-                moved = True
-        if not moved:
-            return
 
 
 def _spec(evidence: Evidence) -> ClusterSpec:

@@ -15,7 +15,9 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.rebuilt import Entry
 from kipviz.cluster.spec import TRANSACTION_VERSIONS
 from kipviz.core.values import Value
+from kipviz.recordings.admission import Allowed, allowed_in
 from kipviz.recordings.elections import Decision, elected_of
+from kipviz.recordings.fronts import PRUNE_MS
 from kipviz.recordings.rebuild import (
     entries_of,
     internal_partitions_of,
@@ -24,6 +26,7 @@ from kipviz.recordings.rebuild import (
 )
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
 from kipviz.recordings.request_log import exchanges_in
+from kipviz.recordings.sent import Sent, sent_in
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.changes import KAFKA_NAMES
 
@@ -44,6 +47,7 @@ GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
 PRODUCER_EXPIRY_MS = 86_400_000
 # What a topic has to be set to before a broker copies dead letters to it.
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
+PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 # index.interval.bytes: a log that is shorter has no entry in its index.
 INDEX_INTERVAL = 4_096
@@ -57,8 +61,10 @@ class Evidence(Value, frozen=True):
     transaction.version that there may have been, and `file` is where the exchanges stand. `node` is the
     broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of offsets,
     and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead
-    letters, and after `producer_expiry_ms` of silence a log forgets a producer. Of several brokers `decisions` say who led
-    what, and `min_insync_replicas` are (topic, number) of topics that need more replicas than one.
+    letters, and after `producer_expiry_ms` of silence a log forgets a producer. Of several brokers `decisions`
+    say who led what, and `min_insync_replicas` are (topic, number) of topics that need more replicas than one.
+    `allowed` are the ACLs one after the other, `sent` the batches that were sent by hand, and `prune_ms` is how
+    often a share coordinator deletes what is redundant.
     """
 
     file: str
@@ -77,6 +83,9 @@ class Evidence(Value, frozen=True):
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
     decisions: tuple[Decision, ...] = ()
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
+    allowed: tuple[Allowed, ...] = ()
+    sent: tuple[Sent, ...] = ()
+    prune_ms: int = PRUNE_MS
 
 
 def of_recording(folder: Path) -> Evidence:
@@ -109,6 +118,9 @@ def of_recording(folder: Path) -> Evidence:
         _levels(recording),
         recording.decisions,
         _min_insync_replicas(recording),
+        allowed_in(recording),
+        sent_in(recording, names),
+        int(recording.settings.get(PRUNE_INTERVAL) or PRUNE_MS),
     )
 
 

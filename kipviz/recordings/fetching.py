@@ -255,6 +255,10 @@ def _said(
     )
 
 
+# What a reader is told of a topic that it may not read.
+NOT_ALLOWED = _said(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
+
+
 def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
     index = next(part[at] for at in ("partitionIndex", "partition") if at in part)
     return f"{named(topic, names)}-{index}"

@@ -24,11 +24,12 @@ NOBODY: Said = (("error", Errors.COORDINATOR_NOT_AVAILABLE.name), ("node", -1))
 
 
 class Sought(Value, frozen=True):
-    """A key whose coordinator was looked for, the partition that holds it, and the answer."""
+    """A key whose coordinator was looked for, the partition that holds it, the answer, and the key's type."""
 
     key: str
     home: str
     recorded: Said
+    kind: int
 
 
 def sought(exchange: Exchange, image: Image) -> Iterator[Sought]:
@@ -49,7 +50,12 @@ def sought(exchange: Exchange, image: Image) -> Iterator[Sought]:
 
 def _sought(kind: int, key: str, told: Any, image: Image) -> Sought:
     recorded = (("error", error_name(told["errorCode"])), ("node", told["nodeId"]))
-    return Sought(key, image.home_of(TOPICS[kind], key), recorded)
+    return Sought(key, image.home_of(TOPICS[kind], key), recorded, kind)
+
+
+def refusal_to(error: Errors) -> Said:
+    """Give what a broker says to who may not know."""
+    return (("error", error.name), ("node", -1))
 
 
 def said_of(node: int, *, settled: bool) -> tuple[Said, ...]:

@@ -23,14 +23,14 @@ class GivenIds:
         self._given = tuple(
             (x.received_ms, x.answered_ms, x.response["producerId"], x.broker)
             for x in exchanges
-            if x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0
+            if (x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0) or gives_another(x)
         )
 
     def next_of(self, exchange: Exchange) -> tuple[int, ...]:
         """Give the ids that a new producer may get from an exchange.
 
         Raises:
-            KeyError, TypeError: if it is no answer to InitProducerId.
+            KeyError, TypeError: if it is no answer to InitProducerId, and none to EndTxn.
         """
         following = self._following(exchange)
         if following is None:
@@ -56,3 +56,11 @@ class GivenIds:
             if told < exchange.received_ms and broker == exchange.broker
         ]
         return max(before) + 1 if before else self._first
+
+
+def gives_another(exchange: Exchange) -> bool:
+    """Say whether a producer has another id from the end of its transaction on: its epochs were used up."""
+    if exchange.api != "END_TXN" or exchange.response["errorCode"] != 0:
+        return False
+    mine: int = exchange.request["producerId"]
+    return bool(exchange.response.get("producerId", mine) != mine)

@@ -122,12 +122,14 @@ def recorded_of(exchange: Exchange, asking: Asking) -> Said:
         return (("error", error),)
     if exchange.version < LEAVES_TOGETHER:
         return (("error", "NONE"), ("member", error))
-    own = next(
+    own = [
         error_name(m["errorCode"])
         for m in told["members"]
         if (m["memberId"], m["groupInstanceId"] or "") == (asking.member_id, asking.instance_id)
-    )
-    return (("error", error), ("member", own))
+    ]
+    # Who is refused as a whole is told nothing of single members.
+    said = own[0] if own else "NONE" if told["errorCode"] else "no answer"
+    return (("error", error), ("member", said))
 
 
 def said_of(reply: Message, names: Mapping[str, str]) -> Said:

@@ -29,6 +29,7 @@ from kipviz.core.values import Part
 from kipviz.messages.classic_groups import NO_MEMBER
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.recordings.admission import Admission
 from kipviz.recordings.join_sayings import asked_of, recorded_of, said_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Asked, Said
@@ -53,6 +54,7 @@ MOST_MEMBERS = 1_000
 Place = tuple[str, str]
 # Between which times a partition got a leader: its last batch before, its first batch after.
 Election = tuple[int, int]
+WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
 OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
@@ -77,11 +79,14 @@ class Joining:
         exchanges: tuple[Exchange, ...],
         contexts: list[tuple[int, Context, Any]],
         elections: dict[str, tuple[Election, ...]],
+        admission: Admission,
     ) -> None:
         """Keep the exchanges; `contexts` are times with the context and the roles at that time.
 
-        `elections` has for each partition between which times it got a leader.
+        `elections` has for each partition between which times it got a leader; whom the authorizer refuses
+        nobody else hears of.
         """
+        self._admission = admission
         self._exchanges = exchanges
         self._contexts = contexts
         self._times = [at for at, _, _ in contexts]
@@ -98,10 +103,11 @@ class Joining:
     def _followed(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and say of each answer whether the model can give it."""
         exchanges = self._exchanges
-        refused = {n: v for n in self._asked for v in self._out_of_office(n)}
+        turned_away = {n: (*self._not_allowed(n), *self._out_of_office(n)) for n in self._asked}
+        refused = {n: verdicts for n, verdicts in turned_away.items() if verdicts}
         asked = [n for n in self._asked if n not in refused]
         waiting = sorted(asked, key=lambda n: exchanges[n].received_ms)
-        yield from refused.values()
+        yield from (verdict for verdicts in refused.values() for verdict in verdicts)
         for number in sorted(asked, key=lambda n: exchanges[n].answered_ms):
             at = exchanges[number].answered_ms
             early = [n for n in waiting if exchanges[n].received_ms < at or n == number]
@@ -137,6 +143,22 @@ class Joining:
                 if said == recorded:
                     about = f"{asking.group_id} {asking.member_id or asking.named}"
                     yield Asked(number, exchange.api, about, recorded, (said,))
+
+    def _not_allowed(self, number: int) -> Iterator[Asked]:
+        """Say of a request without the right to its group whether it was refused."""
+        exchange = self._exchanges[number]
+        admitted = self._admission.of_group(exchange)
+        if False not in admitted:
+            return
+        said = []
+        for asking in self._asked[number]:
+            refused = classic_membership.refusal(asking.message(str), WITHOUT_RIGHT)
+            said.append((asking, recorded_of(exchange, asking), said_of(refused, {})))
+        if True in admitted and any(recorded != possible for _, recorded, possible in said):
+            return
+        for asking, recorded, possible in said:
+            about = f"{asking.group_id} {asking.member_id or asking.named}"
+            yield Asked(number, exchange.api, about, recorded, (possible,))
 
     def _elected(self, shard: str, number: int) -> tuple[int, ...]:
         """Give the elections of a partition that may be while a request is under way."""

@@ -2,7 +2,7 @@
 
 A request log has sizes, no batches. What was appended stands in the log, at the offset that the answer tells;
 of what was refused only its transactional id is known, so it is asked with every identity that the id has
-had.
+had. What was sent by hand is known as it was sent (`sent`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kipviz.core.values import Value
 from kipviz.messages.producing import Produce
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Said, error_name, named
+from kipviz.recordings.sent import Request, Sent, request_of
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -59,6 +60,7 @@ def produced(
     names: Mapping[str, str],
     batches: Mapping[tuple[str, int], Batch],
     identities: Mapping[str, tuple[Identity, ...]],
+    sent: Mapping[tuple[Request, str], Sent],
 ) -> Iterator[Produced]:
     """Take a produce request apart; without what is not in the log any more.
 
@@ -80,8 +82,11 @@ def produced(
             batch = batches.get((partition, told["baseOffset"]))
             if told["errorCode"] == 0 and partition in asked and batch is None:
                 said = (("error", f"no batch of {partition} begins there"), *said[1:])
-            sent = (name, partition, batch, identities, exchange.version)
-            messages = tuple(_messages(*sent)) if partition in asked else ()
+            noted = sent.get((request_of(exchange), partition))
+            about = (name, partition, batch, identities, exchange.version)
+            messages = tuple(_messages(*about)) if partition in asked else ()
+            if noted is not None and partition in asked:
+                messages = (noted.message(name, exchange.version),)
             yield Produced(partition, messages, said, told["baseOffset"])
 
 

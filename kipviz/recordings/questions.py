@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
@@ -317,6 +318,9 @@ def _read_state(x: Exchange, names: Names) -> Taken:
 
 
 def _state(reply: Any) -> Said:
+    if reply.error is not Errors.NONE:
+        # An answer with an error has nothing else: the other fields are the schema's zeros.
+        reply = reply.but(state_epoch=0, start_offset=0, batches=())
     return with_more(
         reply.error,
         ("state epoch", reply.state_epoch),
@@ -338,6 +342,8 @@ def _read_summary(x: Exchange, names: Names) -> Taken:
 
 
 def _summary(reply: Any) -> Said:
+    if reply.error is not Errors.NONE:
+        reply = reply.but(state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=-1)
     return with_more(
         reply.error,
         ("state epoch", reply.state_epoch),
@@ -392,7 +398,7 @@ ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], 
     "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
     "ADD_PARTITIONS_TO_TXN": (
         _add_partitions,
-        _reply(lambda r: tuple(sorted((p, r.error.name) for p in r.partitions))),
+        _reply(lambda r: tuple(sorted((p, r.error_of(p).name) for p in r.partitions))),
     ),
     "ADD_OFFSETS_TO_TXN": (_add_offsets, _reply(_error)),
     "END_TXN": (_end_txn, _reply(_identity)),

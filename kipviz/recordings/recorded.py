@@ -28,6 +28,8 @@ ABOUT = "recording.json"
 CALLS = "calls.jsonl"
 WIRE = "wire.jsonl"
 LEADERS = "leaders.jsonl"
+# The type of a principal, as it stands before its name.
+USER = "User:"
 
 # What JSON holds, as values: an object is a Table, an array a tuple. Recordings have no fractions.
 Plain: TypeAlias = Any
@@ -74,7 +76,8 @@ class Call(Value, frozen=True):
 class Exchange(Value, frozen=True):
     """One request that a broker answered, with every field as Kafka names it.
 
-    `broker` is who answered where there are several, 0 where there is one.
+    `broker` is who answered where there are several, 0 where there is one; `principal` is who asked, "" where
+    nobody said so; `correlation` is the number that the client gave to its request.
     """
 
     api: str
@@ -85,6 +88,8 @@ class Exchange(Value, frozen=True):
     request: Plain
     response: Plain
     broker: int = 0
+    principal: str = ""
+    correlation: int = -1
 
 
 class Recording(Value, frozen=True):
@@ -186,6 +191,8 @@ class _WireLine(msgspec.Struct, frozen=True):
     request: Any
     response: Any
     broker: int = 0
+    principal: str = ""
+    correlation: int = -1
 
 
 def load_recording(folder: Path) -> Recording:
@@ -275,6 +282,8 @@ def _wire(path: Path, content: bytes) -> Iterator[Exchange]:
             request=plain(line.request),
             response=plain(line.response),
             broker=line.broker,
+            principal=line.principal.removeprefix(USER),
+            correlation=line.correlation,
         )
 
 

@@ -35,6 +35,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupState,
     WriteShareGroupState,
 )
+from kipviz.recordings.admission import BROKERS, Admission
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Asked, Said, partitions_of
 from kipviz.recordings.share_sayings import (
@@ -101,16 +102,19 @@ class Sharing:
         names: Mapping[str, str],
         contexts: list[tuple[int, Context]],
         configs: tuple[GroupConfig, ...],
+        admission: Admission,
         *,
         leaders_known: bool = False,
     ) -> None:
         self._exchanges = exchanges
+        self._admission = admission
         self._leaders_known = leaders_known
         self._names = names
         self._contexts = contexts
         self._times = [at for at, _ in contexts]
         self._configs = configs
-        self._told = told_of(exchanges)
+        self._told = told_of(tuple(map(_of_brokers, exchanges)))
+        self._refused: list[Asked] = []
         self._requests = dict(self._asked())
         self._last = {source: n for n, (source, _) in self._requests.items()}
         known = {config.group_id for config in configs}
@@ -121,6 +125,7 @@ class Sharing:
 
     def verdicts(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and say of each thing whether the model can do it."""
+        yield from self._refused
         for _, kind, number in sorted(self._steps()):
             self._now_ms, on = self._now(number, kind)
             if kind == GROWS:
@@ -139,7 +144,7 @@ class Sharing:
             if number in self._requests:
                 yield exchange.received_ms, TAKEN, number
                 yield exchange.answered_ms, ANSWERED, number
-            elif exchange.api in STATES:
+            elif exchange.api in STATES and exchange.principal in BROKERS:
                 yield exchange.received_ms, WRITTEN, number
         sources = {m.partition for _, each in self._requests.values() for m in each}
         for number, (at_ms, on) in enumerate(self._contexts):
@@ -176,7 +181,7 @@ class Sharing:
             told = parts_of(exchange.response["responses"], self._names)
             # Of one that loads its state nothing is told, and what is told first comes first.
             order = sorted(now, key=lambda p: p not in told)
-            if now:
+            if now and not self._not_allowed(number, now):
                 messages = tuple(
                     message_of(
                         exchange,
@@ -187,8 +192,52 @@ class Sharing:
                         self._room(exchange, partition),
                     )
                     for partition in order
+                    if not self._not_readable(number, partition, partition in named)
                 )
-                yield number, (f"{exchange.client}/{member[1]}", messages)
+                if messages:
+                    yield number, (f"{exchange.client}/{member[1]}", messages)
+
+    def _not_allowed(self, number: int, partitions: tuple[str, ...]) -> bool:
+        """Say whether a request without the right to its group is over, and keep what is to be said of it."""
+        admitted = self._admission.of_group(self._exchanges[number])
+        said = self._without_right(number, partitions, Errors.GROUP_AUTHORIZATION_FAILED)
+        if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
+            return False
+        self._refused += said
+        return True
+
+    def _not_readable(self, number: int, partition: str, named: bool) -> bool:
+        """Say whether a partition is kept out of a request, and keep what is to be said of it.
+
+        An acknowledgement tells only of those that it names.
+        """
+        exchange = self._exchanges[number]
+        admitted = self._admission.of_topic(exchange, partition)
+        said = self._without_right(number, (partition,), Errors.TOPIC_AUTHORIZATION_FAILED)
+        if exchange.api == "SHARE_ACKNOWLEDGE" and not named:
+            said = []
+        if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
+            return False
+        self._refused += said
+        return True
+
+    def _without_right(
+        self, number: int, partitions: tuple[str, ...], error: Errors
+    ) -> list[Asked]:
+        """Give what is said of partitions that nobody looks after."""
+        exchange = self._exchanges[number]
+        parts = parts_of(exchange.response["responses"], self._names)
+        said = exchange.request
+        found = []
+        for partition in partitions:
+            whole = error is Errors.GROUP_AUTHORIZATION_FAILED
+            recorded = recorded_of(exchange, partition, self._names, list(parts) if whole else [])
+            told: Said = (("error", error.name),)
+            if exchange.api == "SHARE_FETCH":
+                told = (*told, ("acknowledged", "NONE"), ("acquired", ()))
+            about = f"{said['groupId']} {said['memberId']} {partition}"
+            found.append(Asked(number, exchange.api, about, recorded, (told,)))
+        return found
 
     def _room(self, exchange: Exchange, partition: str) -> int:
         """Give how many records of a fetch may be of one partition: what others did not bring."""
@@ -343,7 +392,8 @@ class Sharing:
         _, messages = self._requests[number]
         parts = parts_of(exchange.response["responses"], self._names)
         known = [m.partition for m in messages]
-        others = [name for name in parts if name not in known]
+        own = (*known, *(a.about.rpartition(" ")[2] for a in self._refused if a.number == number))
+        others = [name for name in parts if name not in own]
         recorded = [recorded_of(exchange, p, self._names, others) for p in known]
         reached = self._reached(lambda way: self._says(way, number) == recorded, number, on)
         ways = reached or self._ways
@@ -457,6 +507,11 @@ class Sharing:
         answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
         return self._carried_out(way, done, on)
+
+
+def _of_brokers(exchange: Exchange) -> Exchange:
+    """Pass over what somebody else than a broker asked the share coordinator."""
+    return exchange if exchange.principal in BROKERS else exchange.but(api="")
 
 
 def _place(message: Any) -> tuple[str, str]:

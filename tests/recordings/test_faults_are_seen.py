@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 from kipviz.brokers import (
+    authorizer,
     classic_group,
+    kafka_apis,
+    partition_log,
+    share_acquiring,
     share_partition_leader,
     share_sessions,
+    static_members,
 )
 from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
 from kipviz.brokers.share_partition import Session
-from kipviz.cluster import dispatch
+from kipviz.cluster import dispatch, turn
 from kipviz.cluster.world import RoleKey
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.classic_groups import HeartbeatResponse
@@ -25,7 +30,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
-from kipviz.recordings import joining
+from kipviz.recordings import fronts, joining
 from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import of_recording
 
@@ -84,6 +89,47 @@ def nobody_counts_sessions(patch: Patch) -> None:
 
 def a_rebalance_waits_for_nobody(patch: Patch) -> None:
     patch.setattr(classic_group.ClassicGroup, "all_joined", property(lambda _: True))
+
+
+def forbidden_partitions_stop_no_others(patch: Patch) -> None:
+    patch.setattr(turn, "not_attempted", lambda *_: ())
+
+
+def forbidden_topics_are_served(patch: Patch) -> None:
+    patch.setattr(turn, "kept_out", lambda *_: ())
+
+
+def everybody_sees_every_transaction(patch: Patch) -> None:
+    patch.setattr(kafka_apis, "seen", lambda *_: True)
+
+
+def who_may_write_may_not_describe(patch: Patch) -> None:
+    patch.setattr(authorizer, "IMPLY_DESCRIBE", ())
+
+
+def topics_of_a_heartbeat_are_not_looked_at(patch: Patch) -> None:
+    for kind in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat"):
+        patch.setitem(authorizer.NEEDS, kind, (authorizer.READ_GROUP,))
+
+
+def a_name_belongs_to_nobody(patch: Patch) -> None:
+    patch.setattr(static_members, "instance_error", lambda *_: Errors.NONE)
+
+
+def no_batch_repeats_another(patch: Patch) -> None:
+    patch.setattr(partition_log, "duplicate_of", lambda *_: None)
+
+
+def every_sequence_is_right(patch: Patch) -> None:
+    patch.setattr(partition_log, "check_client_batch", lambda *_, **__: Errors.NONE)
+
+
+def a_share_group_keeps_what_its_source_has_lost(patch: Patch) -> None:
+    patch.setattr(share_acquiring, "log_start_moved", lambda me, _: (me, ()))
+
+
+def the_latest_snapshot_alone_is_kept(patch: Patch) -> None:
+    patch.setattr(fronts, "last_redundant_offset", lambda log: log.end_offset)
 
 
 def nobody_remembers_the_epoch_before(patch: Patch) -> None:
@@ -151,6 +197,16 @@ def every_broker_leads(patch: Patch) -> None:
         ("group-answers", "HEARTBEAT", every_heartbeat_is_well),
         ("classic-members", "JOIN_GROUP", a_rebalance_waits_for_nobody),
         ("share-answers", "SHARE_ACKNOWLEDGE", nobody_counts_sessions),
+        ("acls", "ADD_PARTITIONS_TO_TXN", forbidden_partitions_stop_no_others),
+        ("acls", "TXN_OFFSET_COMMIT", forbidden_topics_are_served),
+        ("acls", "LIST_TRANSACTIONS", everybody_sees_every_transaction),
+        ("acls", "OFFSET_FETCH", who_may_write_may_not_describe),
+        ("acls", "CONSUMER_GROUP_HEARTBEAT", topics_of_a_heartbeat_are_not_looked_at),
+        ("members-static", "CONSUMER_GROUP_HEARTBEAT", a_name_belongs_to_nobody),
+        ("wrong-sequences", "PRODUCE", no_batch_repeats_another),
+        ("wrong-sequences", "PRODUCE", every_sequence_is_right),
+        ("deleted-records", "SHARE_FETCH", a_share_group_keeps_what_its_source_has_lost),
+        ("pruned-shares", "FETCH", the_latest_snapshot_alone_is_kept),
         ("coordinator-move", "END_TXN", handler(EndTxn, of_the_present_epoch)),
         ("coordinator-move", "DESCRIBE_TRANSACTIONS", every_broker_coordinates),
         ("coordinator-move", "WRITE_TXN_MARKERS", one_replica_is_enough),

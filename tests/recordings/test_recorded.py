@@ -34,21 +34,28 @@ SCENARIOS = (
 )
 # What was recorded of the newest release only.
 MORE = (
+    "acls",
+    "acls-clients",
     "classic-members",
     "classic-static",
     "coordinator-move",
+    "deleted-records",
+    "expired-offsets",
     "forgotten-id",
     "group-answers",
     "groups-restart",
     "idempotent",
+    "last-epoch",
     "leader-move",
     "markers-across-brokers",
     "members",
+    "members-static",
     "min-insync-replicas",
     "older-client",
     "older-client-members",
     "older-client-version-0",
     "operator",
+    "pruned-shares",
     "reader",
     "rolling-bounce",
     "share-answers",
@@ -67,6 +74,7 @@ MORE = (
     "transaction-version-1",
     "transaction-version-upgrade",
     "two-phase",
+    "wrong-sequences",
     "zombie",
 )
 OUTPUT = ("output-A", (0,))

@@ -91,8 +91,9 @@ final class AclScenarios {
             everything(recording, asking);
             rights.allow("DESCRIBE TRANSACTIONAL_ID " + ID, "DESCRIBE GROUP my-group-*", "DESCRIBE TOPIC src");
             everything(recording, asking);
-            rights.allow("WRITE TRANSACTIONAL_ID " + ID, "READ GROUP my-group-*", "READ TOPIC src",
-                "WRITE TOPIC output-A");
+            rights.allow("READ GROUP my-group-*");
+            groups(asking, TOPICS);
+            rights.allow("WRITE TRANSACTIONAL_ID " + ID, "READ TOPIC src", "WRITE TOPIC output-A");
             everything(recording, asking);
             rights.allow("WRITE TOPIC src", "READ TOPIC output-A", "DELETE GROUP my-group-*",
                 "CLUSTER_ACTION CLUSTER kafka-cluster");
@@ -107,7 +108,7 @@ final class AclScenarios {
     private static void everything(Recording recording, Asking asking) throws Exception {
         coordinators(asking);
         transactions(recording, asking);
-        groups(asking);
+        groups(asking, List.of("src"));
         classic(asking);
         operators(recording, asking);
     }
@@ -179,12 +180,10 @@ final class AclScenarios {
         asking.ask(ApiKeys.DESCRIBE_PRODUCERS, 0, new DescribeProducersRequestData().setTopics(topics));
     }
 
-    private static void groups(Asking asking) throws Exception {
-        for (List<String> topics : List.of(List.of("src"), TOPICS)) {
-            asking.ask(ApiKeys.CONSUMER_GROUP_HEARTBEAT, 1, new ConsumerGroupHeartbeatRequestData().setGroupId(MEMBERS)
-                .setMemberId("m-1").setMemberEpoch(0).setRebalanceTimeoutMs(20_000).setSubscribedTopicNames(topics)
-                .setTopicPartitions(List.of()), "topics", topics);
-        }
+    private static void groups(Asking asking, List<String> subscribed) throws Exception {
+        asking.ask(ApiKeys.CONSUMER_GROUP_HEARTBEAT, 1, new ConsumerGroupHeartbeatRequestData().setGroupId(MEMBERS)
+            .setMemberId("m-1").setMemberEpoch(0).setRebalanceTimeoutMs(20_000).setSubscribedTopicNames(subscribed)
+            .setTopicPartitions(List.of()), "topics", subscribed);
         var offsets = TOPICS.stream().map(topic -> new OffsetCommitRequestData.OffsetCommitRequestTopic()
             .setName(topic).setPartitions(List.of(new OffsetCommitRequestData.OffsetCommitRequestPartition()
                 .setPartitionIndex(0).setCommittedOffset(1)))).toList();
@@ -249,7 +248,9 @@ final class AclScenarios {
             member.everything(0);
             rights.allow("DESCRIBE GROUP g*", "DESCRIBE TOPIC src");
             member.everything(0);
-            rights.allow("READ GROUP g*", "READ TOPIC src", "DESCRIBE TOPIC output-A");
+            rights.allow("READ GROUP g*");
+            member.beat(TOPICS);
+            rights.allow("READ TOPIC src", "DESCRIBE TOPIC output-A");
             member.everything(0);
             rights.allow("DELETE GROUP g*", "READ TOPIC output-A");
             member.everything(2);
@@ -265,11 +266,7 @@ final class AclScenarios {
 
         /** The session goes on from an epoch; records are read from an offset on. */
         void everything(int first) throws Exception {
-            for (List<String> topics : List.of(List.of("src"), TOPICS)) {
-                asking.ask(ApiKeys.SHARE_GROUP_HEARTBEAT, 1, new ShareGroupHeartbeatRequestData()
-                    .setGroupId(SHARE_GROUP).setMemberId(name).setMemberEpoch(0).setSubscribedTopicNames(topics),
-                    "topics", topics);
-            }
+            beat(List.of("src"));
             recording.call("observer", "sleep", Map.of("ms", 500), () -> Thread.sleep(500));
             fetch(0, 10);
             fetch(1, 10);
@@ -278,6 +275,12 @@ final class AclScenarios {
             acknowledge(-1, -1, -1);
             states();
             operators();
+        }
+
+        void beat(List<String> topics) throws Exception {
+            asking.ask(ApiKeys.SHARE_GROUP_HEARTBEAT, 1, new ShareGroupHeartbeatRequestData()
+                .setGroupId(SHARE_GROUP).setMemberId(name).setMemberEpoch(0).setSubscribedTopicNames(topics),
+                "topics", topics);
         }
 
         private void fetch(int epoch, int most) throws Exception {
@@ -453,7 +456,7 @@ final class AclScenarios {
             }
             if (turn < 3) {
                 rights.allow(turn == 1
-                    ? new String[] {"READ GROUP " + MEMBERS, "READ GROUP " + SHARE_GROUP}
+                    ? new String[] {"READ GROUP " + MEMBERS, "READ GROUP " + SHARE_GROUP, "DESCRIBE TOPIC src"}
                     : new String[] {"READ TOPIC src"});
             }
         }

@@ -31,8 +31,12 @@ final class Asking {
         for (int i = 0; i < told.length; i += 2) {
             arguments.put((String) told[i], told[i + 1]);
         }
+        return hand.call(arguments, request(api, version, data));
+    }
+
+    static AbstractRequest request(ApiKeys api, int version, ApiMessage data) {
         var bytes = MessageUtil.toByteBufferAccessor(data, (short) version);
-        return hand.call(arguments, AbstractRequest.parseRequest(api, (short) version, bytes).request);
+        return AbstractRequest.parseRequest(api, (short) version, bytes).request;
     }
 
     /** Who the coordinator says the producer is now; nobody yet is 0 and 0. */

@@ -27,6 +27,9 @@ final class Scenarios {
                 of("SharePartitionScenarios", SharePartitionScenarios.all()),
                 of("AnswerScenarios", AnswerScenarios.all()),
                 of("AclScenarios", AclScenarios.all()),
+                of("SequenceScenarios", SequenceScenarios.all()),
+                of("FrontScenarios", FrontScenarios.all()),
+                of("StaticScenarios", StaticScenarios.all()),
                 of("ClusterScenarios", ClusterScenarios.all()),
                 of("ClusterShareScenarios", ClusterShareScenarios.all()),
                 of("ClusterBounceScenarios", ClusterBounceScenarios.all()))

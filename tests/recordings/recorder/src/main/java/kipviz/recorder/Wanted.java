@@ -59,6 +59,8 @@ final class Wanted {
         for (int i = 0; i < PATIENCE; i++) {
             Collection<AclBinding> known = recording.observer().describeAcls(AclBindingFilter.ANY).values().get();
             if (changed.stream().allMatch(each -> known.contains(each) == there)) {
+                // So that no request of a moment later may have come before.
+                Thread.sleep(150);
                 return;
             }
             Thread.sleep(20);

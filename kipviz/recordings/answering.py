@@ -1,0 +1,53 @@
+"""The model's answer to one request in one world."""
+
+from __future__ import annotations
+
+from kipviz.cluster.rebuilt import BROKER, RebuiltModel
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import Envelope, World
+from kipviz.messages.message import Message
+
+# Who asks is a process of its own, named after its principal; without one it may do everything.
+CLIENT = "/client"
+ANYBODY = "recorded"
+
+
+def answer(
+    model: RebuiltModel,
+    world: World,
+    message: Message,
+    broker: int = BROKER,
+    who: str = ANYBODY,
+) -> Message | None:
+    """Give the model's answer to a request in a world, or None where there is none yet.
+
+    All that the brokers ask each other is answered, and what is appended is replicated at once.
+    """
+    turn = model.turn(world)
+    source = f"{who}{CLIENT}"
+    turn.put_request(source, broker, Envelope(message))
+    turn.deliver_request(source, broker)
+    settle(turn, source, broker)
+    found = turn.connections[source, broker].responses
+    return found[0].message if found else None
+
+
+def settle(turn: Turn, client: str, asked: int) -> None:
+    """Let the brokers' own messages arrive until there is an answer, or nothing left.
+
+    What is behind an answer may go on for ever: markers are tried again as long as replicas are missing.
+    """
+    while not turn.connections[client, asked].responses:
+        moved = False
+        for source, broker in tuple(turn.connections):
+            if source.endswith(CLIENT):
+                continue
+            connection = turn.connections[source, broker]
+            if connection.responses:
+                turn.deliver_response(source, broker)
+                moved = True
+            elif connection.requests and connection.serving is None:
+                turn.deliver_request(source, broker)
+                moved = True
+        if not moved:
+            return
