@@ -525,7 +525,7 @@ TIMERS: dict[str, Clause] = {
         SHIPPED,
         "TransactionStateManager.removeExpiredTransactionalIds",
     ),
-    "the retention of the offsets of": Clause(
+    "the retention of the offset": Clause(
         "on_timer",
         "KIP-211 offsets.retention.minutes",
         SHIPPED,

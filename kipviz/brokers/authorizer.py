@@ -234,10 +234,10 @@ def _topics(m: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
     if hasattr(m, "starts"):
         return tuple(dict.fromkeys(topic_of(partition) for partition, _ in m.starts))
+    if hasattr(m, "topics"):
+        return tuple(name for each in m.topics or () for name in each.split(","))
     if hasattr(m, "topic"):
         return tuple(filter(None, m.topic.split(",")))
-    if hasattr(m, "topics"):
-        return tuple(m.topics)
     if hasattr(m, "partitions"):
         return tuple(dict.fromkeys(map(topic_of, m.partitions)))
     if isinstance(m, TxnShareAcknowledge):

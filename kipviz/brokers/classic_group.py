@@ -3,8 +3,7 @@
 WHERE IN KAFKA: ClassicGroup, ClassicGroupMember, ClassicGroupState. KIPS: KIP-62, KIP-345, KIP-394.
 DURABILITY: none. A generation with its assignment is in the log (`GroupMetadataRecord`), and a new
   coordinator goes on from the last one; members that were joining have to join again.
-NOT MODELLED: several topics in a subscription,
-  group.max.size, members of KIP-848 in the same group and the migration between the two protocols.
+NOT MODELLED: members of KIP-848 in the same group and the migration between the two protocols.
 """
 
 from __future__ import annotations
@@ -149,6 +148,22 @@ def common(group: ClassicGroup) -> tuple[str, ...]:
     """Give the assignors that every member knows."""
     known = [m.protocols for m in group.members.values()]
     return tuple(p for p in known[0] if all(p in each for each in known)) if known else ()
+
+
+def accepts(group: ClassicGroup, name: str, limit: int) -> bool:
+    """Say whether somebody may come, or come again, in a group of at most so many members.
+
+    Between two generations those who wait are counted, so who comes last is out although it was a member;
+    else members are. A static member that is started again has no name yet: it is taken for somebody new.
+    Source: GroupMetadataManager.acceptJoiningMember.
+    """
+    known = group.members.get(name)
+    if group.state in (S.EMPTY, S.DEAD):
+        return True
+    if group.state is S.PREPARING_REBALANCE:
+        waiting = sum(member.joining is not None for member in group.members.values())
+        return waiting < limit or (known is not None and known.joining is not None)
+    return known is not None or len(group.members) < limit
 
 
 def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:

@@ -5,7 +5,7 @@ what one group is. WHERE IN KAFKA: GroupMetadataManager (classicGroupJoin, -Sync
 KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED).
 DURABILITY: the group is in memory, and in the log once a generation has its assignment; JoinGroup is
   answered at once, SyncGroup when that record is replicated.
-NOT MODELLED: group.max.size, group.min.session.timeout.ms, the five minutes that a new member may
+NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.ms, the five minutes that a new member may
   wait in its first JoinGroup (here: its session), a record that cannot be written.
 """
 
@@ -44,6 +44,7 @@ DID_NOT_JOIN = "it did not join the next generation in time"
 DID_NOT_SYNC = "it did not ask for its assignment in time"
 ITS_LEADER_SAID = "the leader of the group has assigned it"
 IT_LEFT = "it left"
+NO_ROOM = "the group is full, and others came before it"
 # What comes before a group's id in the name of the delay before its first generation.
 FIRST_GENERATION = "the initial delay of "
 # What the members of such a group are counted by.
@@ -82,8 +83,8 @@ def on_join_group(
     """Take a consumer into the next generation of its group.
 
     WHEN: a consumer comes, or comes again because the group rebalances.
-    CHECKS: it knows an assignor that all members know; a name that it was given before is a member's or
-      was given out; of a static member only the newest is one.
+    CHECKS: there is room for it (KIP-389); it knows an assignor that all members know; a name that it was given
+      before is a member's or was given out; of a static member only the newest is one.
     DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
       no member behind (KIP-394). A member that comes, or the leader, or a member with another
       subscription begins a rebalance; it ends when everybody has joined, or when the time is over.
@@ -95,6 +96,12 @@ def on_join_group(
     if me.loading:
         return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     group = me.classic_groups.get(request.group_id)
+    limit = on.settings.group_max_size
+    if group is not None and not classic_group.accepts(group, request.member_id, limit):
+        # Whoever was in it, and comes too late, is out.
+        full = Reply(reply_to, JoinGroupResponse(Errors.GROUP_MAX_SIZE_REACHED, NO_MEMBER))
+        gone = _out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
+        return _effects(me, request.group_id, gone, on)
     if group is not None and not classic_group.supports(group, request.protocols):
         return _refused(me, request, reply_to, Errors.INCONSISTENT_GROUP_PROTOCOL)
     if request.member_id == NO_MEMBER:

@@ -1,9 +1,9 @@
 """A regular group of the consumer protocol as its coordinator knows it: epochs and assignments.
 
-WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, UniformHomogeneous-
-  AssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
+WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, UniformHomogeneous- and
+  UniformHeterogeneousAssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: several topics in a subscription, regular expressions, racks, members
+NOT MODELLED: racks, members
   of the classic protocol in such a group, that a target may be made in the background (KIP-1263:
   here it is made in the heartbeat that needs it, or it waits: `targets_wait`).
 """
@@ -15,6 +15,7 @@ from typing import assert_never
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.records.balance import balanced
 from kipviz.records.consumer_offsets import (
     STABLE,
     UNRELEASED,
@@ -22,6 +23,7 @@ from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
     MemberRecord,
     MemberTombstone,
+    RegexRecord,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -35,6 +37,7 @@ class GroupMember(Value, frozen=True):
 
     `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 is
     that of a member which has just joined, an epoch of -2 that of a static member which is away.
+    `topic`, "" for none, and `further_topics` are the topics that it names, `regex` stands for more of them.
     """
 
     topic: str
@@ -45,6 +48,13 @@ class GroupMember(Value, frozen=True):
     assigned: Held = ()
     revoking: Held = ()
     instance_id: str = ""
+    further_topics: tuple[str, ...] = ()
+    regex: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The topics that it names."""
+        return tuple(topic for topic in (self.topic, *self.further_topics) if topic)
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -55,12 +65,14 @@ class GroupMember(Value, frozen=True):
 class ConsumerGroup(Part, frozen=True, dict=True):
     """A group: a new one starts at epoch 1, and its first member bumps that (recorded of 4.4.0).
 
-    `target_epoch` is the epoch of the group that the target assignment was made for.
+    `target_epoch` is the epoch of the group that the target assignment was made for. `regexes` are the topics
+    that regular expressions of members stand for.
     """
 
     epoch: int = 1
     target_epoch: int = 1
     members: Table[str, GroupMember] = Table.of()
+    regexes: Table[str, tuple[str, ...]] = Table.of()
 
 
 GroupRecord = (
@@ -70,6 +82,7 @@ GroupRecord = (
     | TargetRecord
     | MemberRecord
     | MemberTombstone
+    | RegexRecord
 )
 
 
@@ -79,12 +92,19 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
         return group.but(epoch=record.epoch)
     if isinstance(record, TargetEpochRecord):
         return group.but(target_epoch=record.epoch)
+    if isinstance(record, RegexRecord):
+        return group.but(regexes=group.regexes.set(record.regex, record.topics))
     if isinstance(record, MemberTombstone):
         return group.but(members=group.members.without(record.member_id))
     known = group.members.get(record.member_id) or GroupMember("")
     match record:
         case SubscriptionRecord():
-            known = known.but(topic=record.topic, instance_id=record.instance_id)
+            known = known.but(
+                topic=record.topic,
+                instance_id=record.instance_id,
+                further_topics=record.further_topics,
+                regex=record.regex,
+            )
         case TargetRecord():
             known = known.but(target=record.partitions)
         case MemberRecord():
@@ -98,6 +118,18 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
         case _:
             assert_never(record)
     return group.but(members=group.members.set(record.member_id, known))
+
+
+def topics_of(group: ConsumerGroup, member: GroupMember) -> tuple[str, ...]:
+    """Give the topics that a member subscribes to, by name or by its regular expression."""
+    found = group.regexes.get(member.regex, ()) if member.regex else ()
+    return tuple(dict.fromkeys((*member.named, *found)))
+
+
+def subscribed(group: ConsumerGroup) -> tuple[str, ...]:
+    """Give the topics that anybody in a group subscribes to."""
+    found = (topic for member in group.members.values() for topic in topics_of(group, member))
+    return tuple(dict.fromkeys(found))
 
 
 def heartbeat_error(member: GroupMember, epoch: int, owned: tuple[str, ...] | None) -> Errors:
@@ -147,11 +179,25 @@ def commit_error(
 # -- the assignor ---------------------------------------------------------------------------------
 
 
+def target_of(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
+    """Give each member what it is to have: of the same topics evenly, else as evenly as that goes.
+
+    Source: UniformAssignor.
+    """
+    topics = {name: topics_of(group, member) for name, member in group.members.items()}
+    if len({tuple(sorted(mine)) for mine in topics.values()}) <= 1:
+        return uniform(group, partitions)
+    had = {name: member.target for name, member in group.members.items()}
+    shares = balanced(partitions, topics, had)
+    return Table.of({name: tuple(sorted(mine)) for name, mine in shares.items()})
+
+
 def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
     """Give each member as many partitions as any other, moving as few as possible.
 
     Who was to have a partition keeps it up to its share; the rest goes to members with room, in the
-    order of their names (in Kafka the order of a hash table). Source: UniformAssignor.
+    order of their names (in Kafka the order of a hash table). All of them subscribe to the same topics.
+    Source: UniformHomogeneousAssignmentBuilder.
     """
     count = len(group.members)
     if not count:

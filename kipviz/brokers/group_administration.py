@@ -108,6 +108,7 @@ def on_describe_groups(
             member.instance_id,
             member.client_id,
             member.subscription.topic,
+            further_topics=member.subscription.further_topics,
         )
         for name, member in group.members.items()
     )
@@ -147,6 +148,8 @@ def on_consumer_group_describe(
             topic=m.topic,
             member_epoch=m.epoch,
             target=m.target,
+            further_topics=m.further_topics,
+            regex=m.regex,
         )
         for name, m in group.members.items()
     )

@@ -8,7 +8,7 @@ NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group, static_members
+from kipviz.brokers import consumer_group, static_members, subscriptions
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -32,7 +32,6 @@ from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
     MemberRecord,
     MemberTombstone,
-    SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
 )
@@ -51,7 +50,8 @@ def on_consumer_group_heartbeat(
     CHECKS: the group and the member are known unless it joins, and its epoch is the member's, or
       the one before if only an answer was lost. A group that is full has no room for who is not in it.
       A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
-      heartbeats under the id that has the name now (FENCED_INSTANCE_ID).
+      heartbeats under the id that has the name now (FENCED_INSTANCE_ID). What it brings as a regular
+      expression is one (INVALID_REGULAR_EXPRESSION).
     DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
       and the member goes one step towards that: it keeps its epoch until it has given up what it is
       not to have, then it gets what nobody else has any more.
@@ -70,6 +70,8 @@ def on_consumer_group_heartbeat(
     if _is_full(group, request, on):
         return _refuse(me, request, reply_to, Errors.GROUP_MAX_SIZE_REACHED)
     error = static_members.instance_error(group, request)
+    if error is Errors.NONE and not subscriptions.is_regular(request.regex):
+        error = Errors.INVALID_REGULAR_EXPRESSION
     if error is not Errors.NONE:
         return _refuse(me, request, reply_to, error)
     taken = static_members.taken_over(group, request)
@@ -86,7 +88,7 @@ def on_consumer_group_heartbeat(
     after, moved = _reconciled(_after(group, subscribed), request)
     records = (*taken, *subscribed, *moved)
     member = after.members[request.member_id]
-    whole = bool(request.topic) and request.owned is not None
+    whole = request.topics is not None and request.owned is not None
     new = joins or whole or member.assigned != before.assigned
     answer = ConsumerGroupHeartbeatResponse(
         Errors.NONE,
@@ -196,20 +198,23 @@ def _subscribed(
     """Give the records of a new member or subscription, and of the target that follows from it."""
     records: tuple[Value, ...] = ()
     group_id = request.group_id
-    if request.topic and (known is None or known.topic != request.topic):
+    if subscriptions.is_new(request, known):
         records = (
-            SubscriptionRecord(group_id, request.member_id, request.topic, request.instance_id),
+            subscriptions.record_of(request, known),
+            *subscriptions.resolved(request, group, on),
             GroupEpochRecord(group_id, group.epoch + 1),
         )
         group = _after(group, records)
-    elif _topic_changed(group, on):
-        records = (GroupEpochRecord(group_id, group.epoch + 1),)
-        group = _after(group, records)
+    else:
+        found = subscriptions.found_anew(group_id, group, on)
+        if found or _topic_changed(group, on):
+            records = (*found, GroupEpochRecord(group_id, group.epoch + 1))
+            group = _after(group, records)
     if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
         return records
-    topics = {member.topic: True for member in group.members.values()}
+    topics = dict.fromkeys(consumer_group.subscribed(group), True)
     partitions = tuple(p for p in on.image.leaders if topic_of(p) in topics)
-    target = consumer_group.uniform(group, partitions)
+    target = consumer_group.target_of(group, partitions)
     changed = tuple(
         TargetRecord(group_id, name, mine)
         for name, mine in target.items()
@@ -223,7 +228,7 @@ def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
 
     Source: the metadata hash of GroupMetadataManager.consumerGroupHeartbeat.
     """
-    topics = {member.topic: True for member in group.members.values()}
+    topics = consumer_group.subscribed(group)
     given = {p for member in group.members.values() for p in member.target}
     there = {p for p in on.image.leaders if topic_of(p) in topics}
     return bool(topics) and group.epoch == group.target_epoch and given != there

@@ -11,6 +11,7 @@ NOT MODELLED: share groups; the old commits that carry a time of expiry of their
 
 from __future__ import annotations
 
+from kipviz.brokers import consumer_group
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.group_state import GroupCoordinator
@@ -100,8 +101,8 @@ def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
     """Give the topics that somebody in a group subscribes to."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
-        return tuple(m.subscription.topic for m in classic.members.values())
-    return tuple(m.topic for m in group.members.values()) if group is not None else ()
+        return tuple(topic for m in classic.members.values() for topic in m.subscription.topics)
+    return consumer_group.subscribed(group) if group is not None else ()
 
 
 def is_given(me: GroupCoordinator, group_id: str) -> bool:

@@ -27,6 +27,7 @@ from kipviz.records.consumer_offsets import (
     MemberTombstone,
     OffsetCommitRecord,
     OffsetTombstone,
+    RegexRecord,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -111,6 +112,7 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
                 | TargetRecord()
                 | MemberRecord()
                 | MemberTombstone()
+                | RegexRecord()
             ):
                 group = me.groups.get(record.group_id) or ConsumerGroup()
                 after = consumer_group.replayed(group, record)

@@ -30,7 +30,8 @@ class BrokerSettings(Value, frozen=True):
     `producer_ids_expire` lets producer.id.expiration.ms run out, a day without a batch of a producer.
     `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
     `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies.
-    `consumer_group_max_size` is group.consumer.max.size, without a limit unless one is set.
+    `consumer_group_max_size` is group.consumer.max.size, `group_max_size` group.max.size of classic groups: both
+    without a limit unless one is set.
     """
 
     delivery_count_limit: int = 5
@@ -51,6 +52,7 @@ class BrokerSettings(Value, frozen=True):
     producer_ids_expire: bool = False
     dead_letter_prefix: str = "dlq."
     consumer_group_max_size: int = 2**31 - 1
+    group_max_size: int = 2**31 - 1
 
     @property
     def why_not(self) -> str | None:

@@ -60,7 +60,9 @@ def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[V
     old, group_id, name = group.members[before], request.group_id, request.member_id
     return (
         *(MemberTombstone(group_id, before, of) for of in MEMBER_RECORDS),
-        SubscriptionRecord(group_id, name, old.topic, old.instance_id),
+        SubscriptionRecord(
+            group_id, name, old.topic, old.instance_id, old.further_topics, old.regex
+        ),
         TargetRecord(group_id, name, old.target),
         MemberRecord(group_id, name, JOINING, JOINING, old.state, old.assigned, old.revoking),
     )

@@ -62,6 +62,7 @@ class Call(StrEnum):
     FENCE_PRODUCERS = "fenceProducers"
     FORCE_TERMINATE = "forceTerminateTransaction"
     UNSUBSCRIBE = "unsubscribe"
+    SUBSCRIBE = "subscribe"
     SEEK = "seek"
     DATABASE_INSERT = "database.insert"
     DATABASE_VOTE = "database.prepareTransaction"

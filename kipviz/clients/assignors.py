@@ -5,8 +5,23 @@ WHERE IN KAFKA: RangeAssignor, CooperativeStickyAssignor, AbstractStickyAssignor
 
 from __future__ import annotations
 
+from typing import Any
+
 from kipviz.messages.classic_groups import Assigned, Subscribed
-from kipviz.records.classic_groups import COOPERATIVE_STICKY
+from kipviz.records.balance import balanced
+from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
+from kipviz.records.placement import topic_of
+
+KNOWN = (RANGE, COOPERATIVE_STICKY)
+
+
+def why_no_such_assignors(application: Any) -> str:
+    """Say why an application that is to be cannot have its assignors, in this life or a later one; "" if it can."""
+    for assignors in (application.assignors, *application.later_assignors):
+        if not assignors or any(each not in KNOWN for each in assignors):
+            known, said = ", ".join(KNOWN), ", ".join(assignors) or "none"
+            return f"the assignors of {application.name} are one or both of {known}, not {said}"
+    return ""
 
 
 def assigned(
@@ -15,7 +30,31 @@ def assigned(
     """Give the assignment that the assignor of a generation makes."""
     if protocol == COOPERATIVE_STICKY:
         return cooperative(topic_partitions, members)
-    return ranges(topic_partitions, tuple((m.member_id, m.instance_id) for m in members))
+    return ranges_of_topics(topic_partitions, members)
+
+
+def ranges_of_topics(
+    topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
+) -> tuple[Assigned, ...]:
+    """Give ranges of one topic after the other, each to those who subscribe to it; who comes first, gets more.
+
+    So with several topics the first members have one partition more of each of them, not of one.
+    Source: RangeAssignor.assignPartitions.
+    """
+    given: dict[str, tuple[str, ...]] = {m.member_id: () for m in _in_order(members)}
+    for topic in dict.fromkeys(topic_of(p) for p in topic_partitions):
+        partitions = tuple(p for p in topic_partitions if topic_of(p) == topic)
+        readers = tuple(
+            (m.member_id, m.instance_id) for m in members if topic in m.subscription.topics
+        )
+        for each in ranges(partitions, readers) if readers else ():
+            given[each.member_id] += each.partitions
+    return tuple(Assigned(name, mine) for name, mine in given.items())
+
+
+def _in_order(members: tuple[Subscribed, ...]) -> list[Subscribed]:
+    """Give members in the order of their instance ids or ids, static ones first."""
+    return sorted(members, key=lambda m: (0, m.instance_id) if m.instance_id else (1, m.member_id))
 
 
 def ranges(
@@ -59,8 +98,21 @@ def sticky(
     """Give each member as many partitions as any other, and as many of its own as that allows.
 
     What a member of an older generation says that it owns does not count: somebody else may have it.
-    Source: AbstractStickyAssignor.ConstrainedAssignmentBuilder.
+    Source: AbstractStickyAssignor.ConstrainedAssignmentBuilder; its GeneralAssignmentBuilder where members
+    do not all subscribe to the same topics.
     """
+    topics = {m.member_id: m.subscription.topics for m in members}
+    if len({tuple(sorted(mine)) for mine in topics.values()}) > 1:
+        latest = max(m.subscription.generation for m in members)
+        had = {
+            m.member_id: m.subscription.owned
+            for m in members
+            if m.subscription.generation == latest
+        }
+        return balanced(topic_partitions, topics, had)
+    topic_partitions = tuple(
+        p for p in topic_partitions if topic_of(p) in members[0].subscription.topics
+    )
     least, more = divmod(len(topic_partitions), len(members))
     newest = max(m.subscription.generation for m in members)
     kept: dict[str, tuple[str, ...]] = {}

@@ -32,6 +32,7 @@ from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.subscribing import subscription_of
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.values import Value
 from kipviz.messages.groups import GroupOffset
@@ -393,6 +394,14 @@ def _unsubscribe(me: Application, line: Line, rules: ClientRules) -> Application
     return me.with_client(member.unsubscribe(consumer)).but(records=())
 
 
+def _subscribe(me: Application, line: Line, rules: ClientRules) -> Application:
+    consumer, (topics, regex) = client_of(me, line), subscription_of(line.target)
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.subscribe(consumer, topics))
+    assert isinstance(consumer, GroupConsumer), "only a member that joins subscribes"
+    return me.with_client(member.subscribe(consumer, topics, regex))
+
+
 def _accept_all(
     batch: tuple[int, ...], staged: tuple[int, ...]
 ) -> tuple[AcknowledgementBatch, ...]:
@@ -463,6 +472,7 @@ TARGETS: dict[Call, Callable[[str], object]] = {
     **READ_BY_OPERATORS,
     **READ_OF_ACLS,
     C.FIND_HANGING: administering.hanging_of,
+    C.SUBSCRIBE: subscription_of,
     C.RESUME: session_calls.resume_target,
     C.RESUME_TRANSACTION: session_calls.resume_target,
 }
@@ -518,6 +528,7 @@ CALLS: dict[Call, Calling] = {
     C.SHARE_GROUP_METADATA: Calling(CONSUMER, _share_group_metadata),
     **{call: Calling(ADMIN, _asking(ask), True) for call, ask in (OF_ANY_GROUP | OF_ACLS).items()},
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),
+    C.SUBSCRIBE: Calling(CONSUMER, _subscribe),
     C.FLUSH: Calling(PRODUCER, _flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, _seek),
     # Of the language, not of a client: they are listed with those that need no producer's state.

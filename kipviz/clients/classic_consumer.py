@@ -48,6 +48,7 @@ from kipviz.records.classic_groups import (
     RANGE,
     Subscription,
 )
+from kipviz.records.placement import topic_of
 
 # What says that the member is none any more; only a wrong generation leaves it its name.
 OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
@@ -85,7 +86,8 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
     `joining` is the JoinGroup or SyncGroup that waits at `joining_broker` while a cooperative consumer
     fetches what it has, `unread` the answer to it that no poll() has looked at yet. `later_assignors` are
-    those of the next lives of its process.
+    those of the next lives of its process. `further_topics` are what it subscribes to besides `topic`,
+    `topic_partitions` those of every topic that somebody in its group may subscribe to.
     `listening` says that it joins and does not read yet: onPartitionsAssigned() has not returned, or
     initTransactions(consumer) has not (KIP-447, drafts). `assignors` are those that it knows, `chosen` is
     that of its generation. Everything
@@ -128,6 +130,12 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     unread: Message | None = None
     later_assignors: tuple[tuple[str, ...], ...] = ()
     auto_offset_reset: str = ""
+    further_topics: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics that it subscribes to."""
+        return (self.topic, *self.further_topics)
 
     @property
     def cooperative(self) -> bool:
@@ -187,6 +195,15 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
     return me.but(committing=offsets, done=not offsets, error="")
 
 
+def subscribe(me: ClassicConsumer, topics: tuple[str, ...]) -> ClassicConsumer:
+    """Subscribe to these topics and no others; the next poll() joins again if that is something new.
+
+    Source: ConsumerCoordinator.rejoinNeededOrPending (joinedSubscription).
+    """
+    again = me.rejoin or topics != me.topics
+    return me.but(topic=topics[0], further_topics=topics[1:], rejoin=again)
+
+
 def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
     """Give everything up and say so to the coordinator, without waiting for an answer.
 
@@ -226,7 +243,7 @@ def next_request(me: ClassicConsumer) -> Message | None:
 def _next_to_join(me: ClassicConsumer) -> Message | None:
     """Give what brings the consumer nearer to the next generation; the first of it only in poll()."""
     if me.polling and me.state is S.PREPARING_REBALANCE and not me.backing_off:
-        subscription = Subscription(me.topic, me.owned, me.generation)
+        subscription = Subscription(me.topic, me.owned, me.generation, me.further_topics)
         joins = (me.member_id, me.client_id, subscription, me.instance_id)
         return JoinGroup(me.group_id, *joins, me.assignors)
     if me.state is S.COMPLETING_REBALANCE:
@@ -353,9 +370,14 @@ def _goodbye(me: ClassicConsumer) -> ClassicConsumer:
 def _prepared(me: ClassicConsumer) -> ClassicConsumer:
     """Stop: an eager consumer gives up all it has before it joins (onPartitionsRevoked, -Lost).
 
-    A cooperative one keeps it, unless it has lost its generation or its name.
+    A cooperative one keeps it, unless it has lost its generation or its name, or does not subscribe to
+    the topic any more. Source: ConsumerCoordinator.onJoinPrepare.
     """
     if me.cooperative and me.generation != NO_GENERATION and me.member_id != NO_MEMBER:
+        kept = tuple(p for p in me.owned if topic_of(p) in me.topics)
+        if kept != me.owned:
+            known = {p: at for p, at in me.positions.items() if p in kept}
+            me = me.but(owned=kept, positions=Table.of(known))
         return _to(me, S.PREPARING_REBALANCE).but(resting=(), beat=False, rejoin=True, to_bring=())
     return _to(me, S.PREPARING_REBALANCE).but(
         owned=(), positions=Table.of(), resting=(), beat=False, rejoin=True, to_bring=()

@@ -88,6 +88,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
     client knows, `committing` what commitSync() waits for. `leaving` is
     a goodbye that is not sent yet, and whose answer nobody waits for. `auto_offset_reset` is what it does
     without a position that the log has; "" is earliest without a round trip.
+    `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it
+    has to take back. `resubscribed` says that it has not told that yet.
     """
 
     source: str
@@ -117,6 +119,9 @@ class GroupConsumer(Part, frozen=True, dict=True):
     leaving: ConsumerGroupHeartbeat | None = None
     instance_id: str = ""
     auto_offset_reset: str = ""
+    further_topics: tuple[str, ...] = ()
+    regex: str | None = None
+    resubscribed: bool = False
 
     @property
     def in_group(self) -> bool:
@@ -152,6 +157,17 @@ def commit_sync(me: GroupConsumer) -> GroupConsumer:
     """Say how far everything that poll() gave was read, and wait for the answer. Blocks."""
     offsets = group_reading.read_so_far(me)
     return me.but(committing=offsets, done=not offsets, error="")
+
+
+def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> GroupConsumer:
+    """Subscribe to these topics and no others, or to those that the broker finds for an expression.
+
+    The next heartbeat says so, whenever that is due. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
+    """
+    named = topics or ("",)
+    told = regex or (None if me.regex is None else "")
+    after = me.but(topic=named[0], further_topics=named[1:], regex=told)
+    return after if after == me else after.but(resubscribed=True)
 
 
 def unsubscribe(me: GroupConsumer) -> GroupConsumer:
@@ -196,7 +212,7 @@ def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsume
     if me.leaving is not None:
         me = me.but(leaving=None)
     elif isinstance(request, ConsumerGroupHeartbeat):
-        me = me.but(beat=False, told=me.owned)
+        me = me.but(beat=False, told=me.owned, resubscribed=False, regex=me.regex or None)
     return me.but(on_wire=request, on_wire_broker=broker), request
 
 
@@ -306,13 +322,16 @@ def _heartbeat(me: GroupConsumer) -> Message:
     if me.state is S.LEAVING:
         return _goodbye(me)
     changed = me.told is None or me.told != me.owned
+    says = me.told is None or me.resubscribed
     return ConsumerGroupHeartbeat(
         me.group_id,
         me.member_id,
         me.member_epoch,
-        me.topic if me.told is None else "",
+        me.topic if says else "",
         me.owned if changed else None,
         me.instance_id,
+        me.further_topics if says else (),
+        me.regex if says else None,
     )
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.clients.sender import SHORT_REST, rest_ms
-from kipviz.cluster.spec import CLASSIC, MODERN, ClusterSpec
+from kipviz.clients.subscribing import MODERN
+from kipviz.cluster.spec import CLASSIC, ClusterSpec
 from kipviz.core.values import Value
 
 MINUTE_MS = 60_000

@@ -12,11 +12,13 @@ from kipviz.brokers.settings import (
 )
 from kipviz.clients.admin import Filters, Hanging
 from kipviz.clients.application import Line
+from kipviz.clients.assignors import why_no_such_assignors
 from kipviz.clients.calls import ADMIN, CALLS, STAGING, TARGETS
 from kipviz.clients.consumer import RESETS
 from kipviz.clients.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
+from kipviz.clients.subscribing import MODERN, why_not_subscribed
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
@@ -25,7 +27,7 @@ from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.releases import NAMES, release
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
-from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
+from kipviz.records.classic_groups import RANGE
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
@@ -35,7 +37,7 @@ SHARE_VERSION = 2
 TRANSACTION_VERSIONS = (0, 1, 2)
 TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
 # How the consumer of a regular group becomes a member of it (group.protocol).
-MODERN, CLASSIC = "consumer", "classic"
+CLASSIC = "classic"
 PROTOCOLS = ("", MODERN, CLASSIC)
 
 # For how long it is counted how long ago a transaction began, where an operator asks.
@@ -153,9 +155,8 @@ class ApplicationSpec(Value, frozen=True):
     Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
     `auto_offset_reset` is what the consumer of a regular group does without a
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
-    `assignors` are the partition.assignment.strategy of a consumer of the classic protocol,
-    `later_assignors` those with which its process is started the next times (rolling bounces). `threads` are
-    further application threads of the process.
+    `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those of its next
+    lives. `threads` are further application threads of the process.
     """
 
     name: str
@@ -478,6 +479,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     _check_membership(spec, application)
     wrong = why_no_such_producer(application) or why_no_threads(spec, application)
+    wrong = wrong or why_not_subscribed(application, placed)
+    wrong = wrong or why_no_such_assignors(application)
     if wrong:
         raise BadSpec(wrong)
     if not application.program:
@@ -542,13 +545,6 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
             f"auto.offset.reset of {name} is {', '.join(RESETS)}, or '' for earliest at once, of a consumer "
             f"of a regular group; {reset!r} is not allowed there"
         )
-    known = (RANGE, COOPERATIVE_STICKY)
-    for assignors in (application.assignors, *application.later_assignors):
-        if not assignors or any(each not in known for each in assignors):
-            raise BadSpec(
-                f"the assignors of {name} are one or both of {', '.join(known)}, not "
-                f"{', '.join(assignors) or 'none'}"
-            )
     if application.instance_id and application.protocol not in (CLASSIC, MODERN):
         raise BadSpec(
             f"{name} has the instance id {application.instance_id}: a static member joins its group by "

@@ -35,6 +35,7 @@ from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
+from kipviz.clients.subscribing import subscription_of
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
@@ -359,11 +360,22 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
     )
 
 
+def _subscribable(a: ApplicationSpec, spec: ClusterSpec) -> list[str]:
+    """Give the topics that somebody in an application's group subscribes to, or may later: a leader knows them."""
+    group = [each for each in spec.applications if each.group_id == a.group_id and not each.admin]
+    first = [topic_of(each.source) for each in group]
+    lines = [line for each in group for line in each.program if line.call is Call.SUBSCRIBE]
+    later = [topic for line in lines for topic in subscription_of(line.target)[0]]
+    return sorted(dict.fromkeys((*first, *later)))
+
+
 def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> ClassicConsumer:
     """Make a consumer of the classic protocol; what is its member id elsewhere is its client.id."""
     topic = topic_of(a.source)
+    topics = _subscribable(a, spec)
     known = sorted(
-        (p.partition for p in spec.placements if topic_of(p.partition) == topic), key=index_of
+        (p.partition for p in spec.placements if topic_of(p.partition) in topics),
+        key=lambda partition: (topics.index(topic_of(partition)), index_of(partition)),
     )
     return ClassicConsumer(
         source,

@@ -18,7 +18,7 @@ KIP = Kip(
             test="brokers/test_group_retention.py::test_of_an_empty_classic_group_everything_is_forgotten_at_once",
             note="of the classic protocol; on a timed clock from when the group became empty, untimed at any moment; the "
             "next check is up to offsets.retention.check.interval.ms later",
-            page="26-classic-groups",
+            page="28-groups-that-change",
         ),
         Row(
             "Offsets of a group of KIP-848, and of offsets alone",
@@ -28,6 +28,7 @@ KIP = Kip(
             scenario="kip-211-idle-modern",
             test="brokers/test_group_retention.py::test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself",
             note="found by reading 4.4.0: KIP-848 keeps no time at which a group became empty; no issue known to us",
+            page="28-groups-that-change",
         ),
         Row(
             "A group with members keeps its offsets",
@@ -52,7 +53,9 @@ KIP = Kip(
             "They expire although the group has members.",
             MODELLED,
             handler="brokers.group_retention.on_timer",
+            scenario="kip-211-unsubscribed",
             test="brokers/test_group_retention.py::test_of_a_topic_that_nobody_subscribes_to_offsets_are_forgotten_and_the_group_stays",
+            page="28-groups-that-change",
         ),
         Row(
             "DeleteGroups, OffsetDelete",

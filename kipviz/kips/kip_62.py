@@ -79,7 +79,8 @@ KIP = Kip(
             handler="clients.assignors.ranges",
             scenario="kip-62-rebalance",
             test="clients/test_classic_consumer.py::test_the_leader_gives_ranges_in_the_order_of_ids",
-            note="range and cooperative-sticky, for one topic",
+            note="range, topic by topic, and cooperative-sticky; no racks. Where members subscribe to different topics, of "
+            "several shares that are as even Kafka may choose another",
             page="26-classic-groups",
         ),
         Row(
@@ -119,6 +120,16 @@ KIP = Kip(
             page="26-classic-groups",
         ),
         Row(
+            "group.max.size, GROUP_MAX_SIZE_REACHED (KIP-389)",
+            "A full group takes nobody in; between two generations whoever joins last is out.",
+            MODELLED,
+            handler="brokers.classic_group.accepts",
+            scenario="kip-389-full",
+            test="brokers/test_classic_membership.py::test_between_two_generations_who_comes_last_is_out_although_it_was_a_member",
+            note="a limit that is lowered while a group is larger is not there",
+            page="28-groups-that-change",
+        ),
+        Row(
             "The group in __consumer_offsets",
             "One record with the whole group; a new coordinator goes on from the last one.",
             MODELLED,
@@ -143,7 +154,7 @@ KIP = Kip(
             handler="clients.classic_consumer.poll",
             scenario="kip-429-cooperative",
             test="clients/test_cooperative_consumer.py::test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has",
-            page="26-classic-groups",
+            page="28-groups-that-change",
             note="to a broker that is coordinator and leader there is one connection, so there a fetch waits behind "
             "the JoinGroup",
         ),
@@ -154,6 +165,7 @@ KIP = Kip(
             handler="clients.classic_consumer.restarted",
             scenario="kip-429-two-bounces",
             test="clients/test_cooperative_consumer.py::test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that",
+            page="28-groups-that-change",
         ),
         Row(
             "KIP-429: one bounce is one too few",
@@ -162,6 +174,7 @@ KIP = Kip(
             handler="brokers.classic_group.supports",
             scenario="kip-429-one-bounce",
             test="clients/test_cooperative_consumer.py::test_in_one_bounce_nobody_can_come_back",
+            page="28-groups-that-change",
         ),
     ),
 )

@@ -25,7 +25,7 @@ KIP = Kip(
             handler="brokers.consumer_group.uniform",
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
-            note="uniform only, in the heartbeat; 4.3 may make it up to a second later",
+            note="uniform only, no range; in the heartbeat; 4.3 may make it up to a second later",
             page="25-kip-447-and-1319",
         ),
         Row(
@@ -99,13 +99,41 @@ KIP = Kip(
             handler="brokers.group_membership.on_consumer_group_heartbeat",
             test="brokers/test_group_membership.py::"
             "test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name",
-            note="a setting of brokers; group.max.size of the classic protocol is not there",
+            note="a setting of brokers; since KAFKA-20601 a static name has its place, which group.max.size of the classic "
+            "protocol does not know (KIP-62)",
         ),
         Row(
-            "Regular expressions, client-side assignors, racks",
-            "Other ways to be a member.",
+            "Subscriptions of several topics, and others than before",
+            "A new subscription is a new epoch of the group; members may want different topics.",
+            MODELLED,
+            handler="brokers.subscriptions.is_new",
+            scenario="kip-211-unsubscribed",
+            test="brokers/test_subscriptions.py::test_another_subscription_brings_the_group_to_its_next_epoch_and_the_same_one_does_not",
+            page="28-groups-that-change",
+        ),
+        Row(
+            "SubscribedTopicRegex, INVALID_REGULAR_EXPRESSION",
+            "A member brings an expression, and the broker finds the topics for it.",
+            SIMPLIFIED,
+            handler="brokers.subscriptions.resolved",
+            scenario="kip-848-regex",
+            test="brokers/test_subscriptions.py::test_an_expression_stands_for_the_topics_whose_whole_name_it_matches",
+            note="resolved in the heartbeat that brings it or finds other topics, where Kafka does so in the background; topics "
+            "that a member may not describe are not left out",
+            page="28-groups-that-change",
+        ),
+        Row(
+            "Racks",
+            "A member says in which rack it is, and may be given partitions near to it.",
             OPEN,
-            note="none of them",
+            note="RackId is in no heartbeat here",
+        ),
+        Row(
+            "Client Side Assignor: PrepareAssignment, InstallAssignment",
+            "A member makes the target in place of the broker.",
+            OPEN,
+            note="never shipped: 4.4.0 has no such requests, and its documentation says that client-side assignors are "
+            "not supported (KAFKA-18327)",
         ),
     ),
 )

@@ -15,6 +15,7 @@ from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse,
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
 from kipviz.messages.groups import OffsetFetchResponse
+from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import FetchResponse
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
@@ -160,8 +161,45 @@ def _offset_found(moment: Any) -> bool:
     )
 
 
+def _subscription_changed(moment: Any) -> bool:
+    """A member has just said that it subscribes to something else than before."""
+    return any(
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, ConsumerGroupHeartbeat)
+        and event.way == "request"
+        and event.message.member_epoch > 0
+        and event.message.topics is not None
+        for event in moment.events
+    )
+
+
+def _expression_resolved(moment: Any) -> bool:
+    """A group knows which topics an expression of a member stands for."""
+    return any(
+        bool(topics)
+        for role in moment.world.roles.values()
+        if isinstance(role, GroupCoordinator)
+        for group in role.groups.values()
+        for topics in group.regexes.values()
+    )
+
+
+def _expression_refused(moment: Any) -> bool:
+    """A member has just been told that its expression is none."""
+    return _answered(moment, Errors.INVALID_REGULAR_EXPRESSION)
+
+
+def _group_full(moment: Any) -> bool:
+    """Somebody has just been turned away because a group has as many members as it may have."""
+    return _answered(moment, Errors.GROUP_MAX_SIZE_REACHED)
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
+    "subscription changed": _subscription_changed,
+    "expression resolved": _expression_resolved,
+    "expression refused": _expression_refused,
+    "group full": _group_full,
     "offsets forgotten": _offsets_forgotten,
     "group forgotten": _group_forgotten,
     "empty group keeps offsets": _empty_group_keeps,

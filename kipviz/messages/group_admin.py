@@ -51,6 +51,7 @@ class GroupMemberDescription(Value, frozen=True):
     """A member of a regular group as its coordinator describes it.
 
     `target` is what it is to have in the end; a classic member has no epoch of its own and no target.
+    `further_topics` and `regex` are what else it subscribes to.
     """
 
     member_id: str
@@ -60,6 +61,8 @@ class GroupMemberDescription(Value, frozen=True):
     topic: str = ""
     member_epoch: int = -1
     target: tuple[str, ...] = ()
+    further_topics: tuple[str, ...] = ()
+    regex: str = ""
 
 
 class DescribeGroups(Message, frozen=True):

@@ -23,9 +23,10 @@ class Assignment(Value, frozen=True):
 class ConsumerGroupHeartbeat(Message, frozen=True):
     """A member says that it lives, what it subscribes to, and what it owns.
 
-    `topic` is "" and `owned` None where they are as in the heartbeat before. NOT MODELLED: several
-    topics, regular expressions, racks, the assignor's name, the time-outs. `instance_id` is the
-    group.instance.id of a static member, "" for none.
+    `topic` is "" and `owned` None where they are as in the heartbeat before. `further_topics` are those
+    that it subscribes to besides `topic`, `regex` is its SubscribedTopicRegex: None where that is as before, "" for
+    none any more. NOT MODELLED: racks, the assignor's name, the time-outs. `instance_id` is the group.instance.id of
+    a static member, "" for none.
     """
 
     API_KEY: ClassVar[int] = 68
@@ -36,6 +37,15 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     topic: str = ""
     owned: tuple[str, ...] | None = None
     instance_id: str = ""
+    further_topics: tuple[str, ...] = ()
+    regex: str | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...] | None:
+        """The names that it subscribes to, None where they are as before."""
+        if not self.topic and self.regex is None:
+            return None
+        return tuple(topic for topic in (self.topic, *self.further_topics) if topic)
 
 
 class ConsumerGroupHeartbeatResponse(Message, frozen=True):

@@ -20,11 +20,18 @@ class Subscription(Value, frozen=True):
 
     `generation` is the one in which it had `owned`; with eager rebalancing it owns nothing any more when
     it joins. Two subscriptions that differ in anything are two (ConsumerProtocolSubscription).
+    `further_topics` are those that it subscribes to besides `topic`.
     """
 
     topic: str
     owned: tuple[str, ...] = ()
     generation: int = NO_GENERATION
+    further_topics: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics that the member subscribes to."""
+        return (self.topic, *self.further_topics)
 
 
 class MemberMetadata(Value, frozen=True):

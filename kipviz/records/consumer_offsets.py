@@ -52,12 +52,25 @@ class GroupEpochRecord(Value, frozen=True):
 
 
 class SubscriptionRecord(Value, frozen=True):
-    """What a member of a consumer group subscribes to (ConsumerGroupMemberMetadata)."""
+    """What a member of a consumer group subscribes to (ConsumerGroupMemberMetadata).
+
+    `topic` is "" where it names none, `regex` its SubscribedTopicRegex, "" for none.
+    """
 
     group_id: str
     member_id: str
     topic: str
     instance_id: str = ""
+    further_topics: tuple[str, ...] = ()
+    regex: str = ""
+
+
+class RegexRecord(Value, frozen=True):
+    """Which topics a regular expression of a consumer group stands for (ConsumerGroupRegularExpression)."""
+
+    group_id: str
+    regex: str
+    topics: tuple[str, ...]
 
 
 class TargetEpochRecord(Value, frozen=True):

@@ -47,6 +47,7 @@ KAFKA_NAMES = {
     "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
     "group.share.max.size": "share_group_max_size",
     "group.consumer.max.size": "consumer_group_max_size",
+    "group.max.size": "group_max_size",
     "group.share.max.share.sessions": "share_sessions_max",
     "errors.deadletterqueue.topic.name.prefix": "dead_letter_prefix",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
@@ -78,7 +79,7 @@ RESET_OPTIONS = (
 )
 OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
 # What comes up only where a group of the classic protocol is.
-OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms",)
+OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms", "group_max_size")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
@@ -93,6 +94,7 @@ WHERE_SET = (
     "producer_ids_expire",
     "dead_letter_prefix",
     "consumer_group_max_size",
+    "group_max_size",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -110,6 +112,7 @@ _WORDS = {
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
     "dead_letter_prefix": "How does the name of every dead-letter topic begin?",
     "consumer_group_max_size": "How many members may a group of KIP-848 have?",
+    "group_max_size": "How many members may a classic group have?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",

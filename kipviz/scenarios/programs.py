@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import EVERY_PARTITION, KEEP_PREPARED_TXN, WITH_STATE
 from kipviz.clients.external_database import IN_DOUBT, STORED
+from kipviz.clients.subscribing import PATTERN
 from kipviz.messages.share_groups import AcknowledgeType
 
 C = Call
@@ -79,6 +80,36 @@ GROUP_LOOP_AND_UNSUBSCRIBE: tuple[Line, ...] = (
     GROUP_LOOP[6],
     Line("consumer.unsubscribe();", C.UNSUBSCRIBE, then=1),
 )
+
+
+def resubscribing(*targets: str) -> tuple[Line, ...]:
+    """Give the program that subscribes and processes one batch for each of some targets, and the last one in a loop."""
+    lines, end = [INIT], 1 + 6 * len(targets)
+    for target in targets:
+        lines.append(_subscribe(target))
+        last = len(lines) + 5 == end
+        lines += [
+            line.but(then=line.then if last else -1, on_error=end if line.on_error >= 0 else -1)
+            for line in _group_loop(len(lines))[:5]
+        ]
+    return (*lines, Line(GROUP_CATCH, C.ABORT_TRANSACTION, then=end - 5))
+
+
+def reading(*targets: str) -> tuple[Line, ...]:
+    """Give the program that subscribes and reads once for each of some targets, and the last one in a loop."""
+    lines: list[Line] = []
+    for target in targets:
+        lines += [_subscribe(target), READ[0].but(then=-1)]
+    return (*lines[:-1], READ[0].but(then=len(lines) - 1))
+
+
+def _subscribe(target: str) -> Line:
+    given = ", ".join(f'"{each.strip()}"' for each in target.split(","))
+    given = f"List.of({given})"
+    if target.startswith(PATTERN):
+        given = f'new SubscriptionPattern("{target.removeprefix(PATTERN)}")'
+    return Line(f"consumer.subscribe({given});", C.SUBSCRIBE, target=target)
+
 
 # An operator: looks for transactions that nobody ends, and ends one.
 FIND = "kafka-transactions.sh find-hanging --topic output-A --partition 0"

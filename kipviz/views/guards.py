@@ -375,7 +375,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
     message: Any = envelope.message
     if hasattr(message, "results"):
         for result in message.results:
-            yield short_name(result.partition), result.error.name
+            yield short_name(getattr(result, "partition", "filter")), result.error.name
     if hasattr(message, "error"):
         yield "error", message.error.name
     for partition, error in getattr(message, "of_each", ())[1:]:

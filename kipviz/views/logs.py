@@ -19,6 +19,7 @@ from kipviz.records.consumer_offsets import (
     MemberTombstone,
     OffsetCommitRecord,
     OffsetTombstone,
+    RegexRecord,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -183,9 +184,13 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return group, f"group epoch {epoch}"
         case TargetEpochRecord(group_id=group, epoch=epoch):
             return f"{group}, target assignment", f"for group epoch {epoch}"
-        case SubscriptionRecord(group_id=group, member_id=member, topic=topic):
+        case RegexRecord(group_id=group, regex=regex, topics=topics):
+            return f"{group}, expression {regex}", f"stands for {', '.join(topics) or 'no topic'}"
+        case SubscriptionRecord(group_id=group, member_id=member):
             named = f" as {record.instance_id}" if record.instance_id else ""
-            return f"{group}, member {member}", f"subscribes to {topic}{named}"
+            topics = (record.topic, *record.further_topics, record.regex)
+            wants = ", ".join(each for each in topics if each)
+            return f"{group}, member {member}", f"subscribes to {wants}{named}"
         case TargetRecord(group_id=group, member_id=member, partitions=partitions):
             return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
         case MemberTombstone(group_id=group, member_id=member, of=of):

@@ -118,6 +118,7 @@ SHIPPED: dict[str, Row] = {
     "kip-62-in-the-middle": FINE,
     "kip-62-too-slow": FINE,
     "kip-62-coordinator-gone": FINE,
+    "kip-389-full": FINE,
     "kip-429-cooperative": FINE,
     "kip-429-one-bounce": FINE,
     "kip-429-two-bounces": FINE,
@@ -131,6 +132,8 @@ SHIPPED: dict[str, Row] = {
     "kip-447-old-consumer": FINE,
     "kip-447-first-draft": FINE,
     "kip-447-two-copies": FINE,
+    "kip-211-unsubscribed": LOST,  # x is processed again after its offset is forgotten
+    "kip-848-regex": FINE,
     "kip-211-idle-classic": FINE,
     "kip-211-idle-modern": LOST,  # the same, after a moment without a member
     "kip-211-forgotten": LOST,  # nobody remembers that a and b were processed

@@ -218,7 +218,7 @@ def subscription_bytes(m: Subscription) -> Encoded:
     return _versioned(
         SUBSCRIPTION,
         {
-            "Topics": (m.topic,),
+            "Topics": m.topics,
             "OwnedPartitions": _by_name(m.owned),
             "GenerationId": m.generation,
         },

@@ -185,13 +185,17 @@ def _listed(m: model.ListGroupsResponse, _: Around) -> Struct:
     return {"ErrorCode": m.error, "Groups": groups}
 
 
+def _subscription(member: model.GroupMemberDescription) -> Subscription:
+    return Subscription(member.topic, further_topics=member.further_topics)
+
+
 def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
     members = tuple(
         {
             "MemberId": member.member_id,
             "GroupInstanceId": member.instance_id or None,
             "ClientId": member.client_id,
-            "MemberMetadata": subscription_bytes(Subscription(member.topic)) if m.assignor else b"",
+            "MemberMetadata": subscription_bytes(_subscription(member)) if m.assignor else b"",
             "MemberAssignment": assignment_bytes(member.partitions) if m.assignor else b"",
         }
         for member in m.members
@@ -219,7 +223,10 @@ def _described(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct
             "MemberId": member.member_id,
             "InstanceId": member.instance_id or None,
             "MemberEpoch": member.member_epoch,
-            "SubscribedTopicNames": (member.topic,),
+            "SubscribedTopicNames": tuple(
+                topic for topic in (member.topic, *member.further_topics) if topic
+            ),
+            **({"SubscribedTopicRegex": member.regex} if member.regex else {}),
             "Assignment": held(member.partitions),
             "TargetAssignment": held(member.target),
             "MemberType": CONSUMER_MEMBER,

@@ -101,7 +101,8 @@ def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "SubscribedTopicNames": (m.topic,) if m.topic else None,
+        "SubscribedTopicNames": m.topics,
+        **({} if m.regex is None else {"SubscribedTopicRegex": m.regex}),
         "TopicPartitions": None if m.owned is None else _by_id(m.owned, around),
         **({"InstanceId": m.instance_id} if m.instance_id else {}),
     }

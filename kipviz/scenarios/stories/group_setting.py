@@ -23,6 +23,7 @@ PLACEMENTS = (
     Placement("src-0", 5, (4,)),
     Placement("src-1", 5, (4,)),
 )
+OLD_ID = "AAAAAAAAAAAAAAAAAAAABA"
 RECORDS = (("src-0", 100, ("a", "b")), ("src-1", 200, ("c", "d")))
 
 
@@ -44,6 +45,15 @@ def reader(name: str) -> ApplicationSpec:
 def spec_of(*apps: ApplicationSpec) -> ClusterSpec:
     """Give the cluster: src-0 has a and b from offset 100 on, src-1 has c and d from 200 on."""
     return ClusterSpec((1, 3, 4, 5), PLACEMENTS, apps, RECORDS, TOPIC_IDS, PLAYGROUND)
+
+
+def two_topics(*apps: ApplicationSpec) -> ClusterSpec:
+    """Give the same cluster with another topic that members may subscribe to: old-0 has x at offset 300."""
+    return spec_of(*apps).but(
+        placements=(*PLACEMENTS, Placement("old-0", 5, (4,))),
+        records=(("old-0", 300, ("x",)), *RECORDS),
+        topic_ids=(*TOPIC_IDS, ("old", OLD_ID)),
+    )
 
 
 def up_to_send(name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.group_setting import commits, member, spec_of
+from kipviz.scenarios.stories.group_setting import commits, member, spec_of, two_topics
 from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, begins, classic
 
 FORGOTTEN = Scenario(
@@ -254,4 +254,79 @@ IDLE_CLASSIC = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (FORGOTTEN, IDLE_CLASSIC, IDLE_MODERN)
+BOTH_TOPICS = two_topics(
+    member("app-1", program=programs.resubscribing("old, src", "src", "old, src"), max_records=1)
+).but(settings=BrokerSettings(offsets_expire=True))
+PROCESSES = (GOES, "quiet", GOES, GOES, GOES, "quiet", *commits("app-1"))
+TOLD = (GOES, BEATS, "quiet")
+
+UNSUBSCRIBED = Scenario(
+    "kip-211-unsubscribed",
+    "A topic that nobody subscribes to any more: its offset goes, and the group stays",
+    "A group reads two topics, then one of them, and after more than a week both again. It had a member all the "
+    "time, and what it had processed of the other topic is processed once more.",
+    "KIP-211, KIP-496; OffsetMetadataManager.cleanupExpiredOffsets, ConsumerGroup.isSubscribedToTopic",
+    BOTH_TOPICS,
+    (
+        Beat(
+            "app-1 subscribes to old and src, and processes x",
+            "subscribe() says it, and the first heartbeat tells it. C1 is alone and gets old-0, src-0 and src-1. "
+            "Offset 301 of old-0 is committed with the output.",
+            (GOES, "quiet", GOES, GOES, *PROCESSES),
+        ),
+        Beat(
+            "It subscribes to src alone",
+            "The next heartbeat says so: a new subscription, so the group comes to its next epoch, and the next "
+            "target has nothing of old. In poll() app-1 gives old-0 up. It goes on with a of src-0.",
+            (*TOLD, *PROCESSES),
+        ),
+        Beat(
+            "A week after that commit",
+            "Nobody in the group subscribes to old. Broker 4 forgets offset 301 of old-0. What it has of src it "
+            "keeps: somebody subscribes to that.",
+            ("the retention of the offset of old-0 in * runs out at B4",),
+        ),
+        Beat(
+            "It subscribes to both again: x once more",
+            "old-0 is given to C1 as before. There is no offset any more, so it begins at the earliest record, and "
+            "the output of x is committed for the second time.",
+            (*TOLD, *PROCESSES),
+        ),
+    ),
+    LANES,
+    ("kafka",),
+    Question(
+        2,
+        "The group has a member, and offsets of old-0 and src-0. Both are a week old. Which one is forgotten?",
+        (
+            Choice(
+                "none: the group has a member",
+                False,
+                "It is asked for each topic whether anybody subscribes to it.",
+            ),
+            Choice("that of old-0", True, "Right: to src somebody subscribes."),
+            Choice(
+                "both",
+                False,
+                "Until Kafka 2.1 it was so, while the group was at work.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            1,
+            "OffsetDelete would be possible from now on: as long as somebody subscribed to old it was refused with "
+            "GROUP_SUBSCRIBED_TO_TOPIC.",
+        ),
+        Watch(
+            3,
+            "It was the application's will not to read old for a week. That coming back means to begin anew, nobody told it.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw offsets of a group forgotten", "offsets forgotten"),
+        Checkpoint("saw a subscription change", "subscription changed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (FORGOTTEN, IDLE_CLASSIC, IDLE_MODERN, UNSUBSCRIBED)

@@ -1,0 +1,153 @@
+"""Consumers that subscribe to several topics, to others, or by an expression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.clients import classic_consumer as classic
+from kipviz.clients import group_consumer as modern
+from kipviz.clients.assignors import assigned
+from kipviz.clients.classic_consumer import MemberState
+from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.subscribing import subscription_of
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.world import first_world
+from kipviz.messages.classic_groups import Subscribed
+from kipviz.messages.errors import Errors
+from kipviz.messages.membership import (
+    Assignment,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
+from kipviz.scenarios import programs
+from kipviz.scenarios.stories.group_setting import member, two_topics
+from kipviz.scenarios.stories.kip_62 import classic as classic_app
+from tests.clients.test_assignors import rejoining
+from tests.clients.test_classic_consumer import back, send, stable
+
+E = Errors
+KNOWN = ("old-0", "src-0", "src-1", "src-2")
+
+
+def there(name: str, *topics: str, owned: tuple[str, ...] = ()) -> Subscribed:
+    return Subscribed(name, Subscription(topics[0], owned, 3, topics[1:]))
+
+
+def shares(protocol: str, *members: Subscribed) -> dict[str, tuple[str, ...]]:
+    return {a.member_id: a.partitions for a in assigned(protocol, KNOWN, members)}
+
+
+# -- assignors ---------------------------------------------------------------------------------------
+
+
+def test_ranges_are_given_topic_by_topic_to_those_who_subscribe() -> None:
+    both, one = there("A", "old", "src"), there("B", "src")
+    assert shares(RANGE, one, both) == {"A": ("old-0", "src-0", "src-1"), "B": ("src-2",)}
+    assert shares(RANGE, one) == {"B": ("src-0", "src-1", "src-2")}
+
+
+def test_sticky_shares_are_even_over_all_partitions() -> None:
+    both = ("old", "src")
+    same = shares(COOPERATIVE_STICKY, there("A", *both), there("B", *both))
+    assert same == {"A": ("old-0", "src-0"), "B": ("src-1", "src-2")}
+    differ = shares(COOPERATIVE_STICKY, there("A", *both), there("B", "src"))
+    assert differ == {"A": ("old-0", "src-2"), "B": ("src-0", "src-1")}
+    assert shares(COOPERATIVE_STICKY, there("A", "src")) == {"A": ("src-0", "src-1", "src-2")}
+
+
+# -- the classic consumer ----------------------------------------------------------------------------
+
+
+def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_not() -> None:
+    me = back(stable())
+    assert not classic.subscribe(me, ("src",)).rejoin
+    me = classic.poll(classic.subscribe(me, ("src", "old")))
+    _, request = send(me)
+    assert request.subscription == Subscription("src", (), 1, ("old",))
+    assert request.subscription.topics == ("src", "old")
+
+
+def test_a_cooperative_consumer_gives_up_what_it_does_not_subscribe_to_any_more() -> None:
+    me = rejoining().but(polling=False, state=MemberState.STABLE)
+    me = classic.poll(classic.subscribe(me, ("old",)))
+    assert (me.owned, dict(me.positions.items())) == ((), {})
+
+
+def test_a_leader_knows_the_partitions_of_all_topics_that_its_group_may_want() -> None:
+    apps = (classic_app("app-1"), classic_app("app-2", program=programs.reading("old, src")))
+    world = first_world(two_topics(*apps))
+    leader: Any = world.applications["app-1"].consumer
+    assert leader.topic_partitions == ("old-0", "src-0", "src-1")
+
+
+# -- the consumer of KIP-848 -------------------------------------------------------------------------
+
+
+def told(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
+    me, request = modern.sent(me, modern.next_request(me), 4)
+    assert isinstance(request, ConsumerGroupHeartbeat)
+    answer = ConsumerGroupHeartbeatResponse(E.NONE, "C1", 2, Assignment(()))
+    return modern.on_response(me, answer), request
+
+
+def beaten(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
+    return told(modern.on_timer(me, modern.HEARTBEAT))
+
+
+def joined(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
+    me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False)
+    return told(modern.poll(modern.subscribe(me, topics, regex)))
+
+
+def test_the_first_heartbeat_says_all_topics_and_the_next_one_none() -> None:
+    me, request = joined("src", "old")
+    assert (request.topics, request.regex) == (("src", "old"), None)
+    assert beaten(me)[1].topics is None
+
+
+def test_a_new_subscription_is_said_by_the_next_heartbeat() -> None:
+    me, _ = joined("src", "old")
+    assert modern.subscribe(me, ("src", "old")) == me
+    me, request = beaten(modern.subscribe(me, ("old",)))
+    assert (request.topics, request.owned) == (("old",), None)
+    assert beaten(me)[1].topics is None
+
+
+def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() -> None:
+    me, request = joined(regex="s.*")
+    assert (request.topics, request.regex) == ((), "s.*")
+    me, request = beaten(modern.subscribe(me, ("src",)))
+    assert (request.topics, request.regex) == (("src",), "")
+    me, request = beaten(me)
+    assert (request.topics, request.regex) == (None, None)
+    assert beaten(modern.subscribe(me, ("old",)))[1].regex is None
+
+
+# -- what a program may say --------------------------------------------------------------------------
+
+
+def test_a_target_names_topics_or_has_an_expression() -> None:
+    assert subscription_of("src, old") == (("src", "old"), "")
+    assert subscription_of("pattern (a|b), c") == ((), "(a|b), c")
+    with pytest.raises(ValueError, match="is given topics"):
+        subscription_of(" , ")
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (
+            member(program=programs.reading("new")),
+            "subscribes to new, but of new there is no partition",
+        ),
+        (classic_app(program=programs.reading("pattern s.*")), "for members by KIP-848 only"),
+        (member(protocol="", program=programs.reading("src")), "that joins its regular group"),
+        (member(program=programs.reading("pattern ")), "is given topics"),
+    ],
+)
+def test_a_subscription_that_cannot_be_is_refused(app: Any, said: str) -> None:
+    with pytest.raises(BadSpec, match=said):
+        check(two_topics(app))
