@@ -20,6 +20,21 @@ KIP = Kip(
             page="65-operators-and-symptoms",
         ),
         Row(
+            "What brokers answer without a right",
+            "Recorded of 4.4.0 with StandardAuthorizer: the same requests without rights, with some, with all, and denied.",
+            MODELLED,
+            handler="recordings.admission.Admission",
+            test="recordings/test_admission.py::test_every_acl_is_needed_for_the_answers",
+        ),
+        Row(
+            "Heartbeats that name topics",
+            "Nobody learns of a topic that it may not describe: the heartbeat is refused.",
+            MODELLED,
+            handler="brokers.authorizer.refusal",
+            test="recordings/test_faults_are_seen.py::test_a_model_with_a_fault_is_refused",
+            note="found by the recording acls-clients",
+        ),
+        Row(
             "A right that is taken away",
             "A right is asked for when a request arrives; what was let in before stays in.",
             SIMPLIFIED,

@@ -9,6 +9,7 @@ for as long a broker may not know of an election (`elections`).
 Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
 (`leaders`, `fetching`, `finding`). What is in a broker's memory alone is followed from the first request
 on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
+Beside the logs there is what a broker went by: ACLs (`admission`), and where its logs began (`fronts`).
 Of what is not asked `Acceptor.why_not` says the reason.
 NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
 order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
