@@ -26,12 +26,14 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, TopicId
+from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareFetch,
     ShareFetchResponse,
 )
+from kipviz.messages.transactions import PartitionResult
 from kipviz.scenarios.stories import kip_11
 from kipviz.scenarios.stories.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.scenarios.story import after
@@ -187,3 +189,16 @@ def test_a_refused_topic_ends_the_producer_whatever_else_the_answer_says() -> No
         assert ended.error == "TxnOffsetCommit: TOPIC_AUTHORIZATION_FAILED"
     group = on_response(me, TxnOffsetCommitResponse(Errors.GROUP_AUTHORIZATION_FAILED))
     assert group.state is ProducerState.ABORTABLE_ERROR
+
+
+def test_an_alteration_goes_on_with_the_topics_that_may_be_read() -> None:
+    """Recorded of 4.4.0: what is wrong with the group is said of it, whatever was forbidden."""
+    asked = AlterShareGroupOffsets("g", (("src-0", 0), ("out-0", 0)))
+    served = without(asked, ("out",))
+    assert served == AlterShareGroupOffsets("g", (("src-0", 0),))
+    good = PartitionResult("src-0", Errors.NONE)
+    answer = AlterShareGroupOffsetsResponse(Errors.NONE, "g", (good,))
+    refused = PartitionResult("out-0", Errors.TOPIC_AUTHORIZATION_FAILED)
+    assert told(answer, asked, ("out",)) == answer.but(results=(refused, good))
+    wrong = AlterShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g")
+    assert told(wrong, asked, ("out",)) == wrong
