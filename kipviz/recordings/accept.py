@@ -296,7 +296,8 @@ class Acceptor:
         logs = list(self._logs_of(read.partition, moments, exchange))
         indexed = read.partition in self._indexed
         refusals = tuple(
-            refusal_of(read, known, exchange.broker) for known in self._known_at(exchange)
+            refusal_of(read, known, exchange.broker, exchange.version)
+            for known in self._known_at(exchange)
         )
         yield from (refused for refused in refusals if refused is not None)
         admitted = self._admission.of_topic(exchange, read.partition)
@@ -406,7 +407,7 @@ class Acceptor:
         for model, (at, world) in product(models, self._views(moments, exchange)):
             for alike in self._alike(at, world, message, exchange):
                 who = exchange.principal or ANYBODY
-                reply = answer(model, alike, message, exchange.broker or BROKER, who)
+                reply = answer(model, alike, message, _serving(alike, message, exchange), who)
                 if reply is not None:
                     yield _said(api, message, reply)
 
@@ -539,6 +540,16 @@ def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
 def _admitting(world: World, acls: Acls | None) -> World:
     """Give a world in which a broker goes by some ACLs."""
     return world if acls is None else world.but(image=world.image.but(acls=acls))
+
+
+def _serving(world: World, message: Message, exchange: Exchange) -> int:
+    """Give the broker that serves a request: any replica describes producers, and the model asks the leader."""
+    broker = exchange.broker or BROKER
+    if isinstance(message, DescribeProducers):
+        held = world.image.leaders.get(message.partition)
+        if held is not None and broker in held.replicas:
+            return held.leader
+    return broker
 
 
 def _said(api: str, message: Message, reply: Message) -> Said:

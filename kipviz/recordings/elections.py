@@ -47,6 +47,10 @@ class Known(Value, frozen=True):
         """Give the leader epoch of a partition."""
         return self.decisions[partition].leader_epoch
 
+    def readable_at(self, partition: str, *, followers: bool) -> tuple[int, ...]:
+        """Give who may be read from: the leader, and the other replicas if they may."""
+        return self.decisions[partition].replicas if followers else (self.leader_of(partition),)
+
     def out_of_sync(self, partition: str) -> tuple[int, ...]:
         """Give the replicas of a partition that are not in sync."""
         found = self.decisions[partition]

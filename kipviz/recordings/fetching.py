@@ -24,6 +24,8 @@ from kipviz.recordings.sayings import Said, error_name, named
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
+# The version of Fetch with which a reader may ask a follower.
+FROM_FOLLOWERS = 11
 # A reader knows a newer leader than the broker does; the model's readers never do.
 UNKNOWN_LEADER_EPOCH = 75
 # What is told of a log besides what was read.
@@ -118,16 +120,17 @@ class Fetching:
         yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
 
 
-def refusal_of(read: Read, known: Known, broker: int) -> Said | None:
+def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | None:
     """Give what a broker tells a reader that has another leader in mind than it; None if it serves.
 
-    The epoch is looked at first. Source: Partition.localLogWithEpochOrThrow.
+    The epoch is looked at first. From version 11 on followers serve, too (KIP-392), which the readers of the model
+    never ask. Source: Partition.localLogWithEpochOrThrow, FetchParams.fetchOnlyLeader.
     """
     now = known.epoch_of(read.partition)
     epoch = UNKNOWN if read.reading is None else read.reading.leader_epoch
     if epoch not in {UNKNOWN, now}:
         error = Errors.FENCED_LEADER_EPOCH.name if epoch < now else error_name(UNKNOWN_LEADER_EPOCH)
-    elif known.leader_of(read.partition) != broker:
+    elif broker not in known.readable_at(read.partition, followers=version >= FROM_FOLLOWERS):
         error = Errors.NOT_LEADER_OR_FOLLOWER.name
     else:
         return None

@@ -20,11 +20,12 @@ from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.fetching import MARKS, Read, Reading, refusal_of
 from kipviz.recordings.given_ids import BLOCK, GivenIds
 from kipviz.recordings.internal_topics import markers
-from kipviz.recordings.recorded import Exchange, load_recording
+from kipviz.recordings.recorded import Exchange, Recording, load_recording
 from kipviz.recordings.share_sayings import at_broker
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 CLUSTERS = (
+    "cluster-answers",
     "coordinator-move",
     "leader-move",
     "markers-across-brokers",
@@ -68,28 +69,29 @@ def test_brokers_first_leaders_and_when_each_began_come_from_the_decisions() -> 
 
 
 @pytest.mark.parametrize(
-    ("broker", "epoch", "told"),
+    ("broker", "epoch", "version", "told"),
     [
-        (2, 1, None),
-        (2, -1, None),
-        (1, -1, "NOT_LEADER_OR_FOLLOWER"),
-        (1, 1, "NOT_LEADER_OR_FOLLOWER"),
-        (2, 0, "FENCED_LEADER_EPOCH"),
-        (2, 2, "error 75"),
+        (2, 1, 12, None),
+        (2, -1, 4, None),
+        (1, 1, 11, None),
+        (1, 1, 10, "NOT_LEADER_OR_FOLLOWER"),
+        (4, -1, 12, "NOT_LEADER_OR_FOLLOWER"),
+        (2, 0, 12, "FENCED_LEADER_EPOCH"),
+        (1, 2, 10, "error 75"),
     ],
 )
 def test_a_reader_is_refused_who_has_another_leader_in_mind(
-    broker: int, epoch: int, told: str | None
+    broker: int, epoch: int, version: int, told: str | None
 ) -> None:
     (known,) = known_between((MADE, MOVED), 8_000, 8_000)
     reading = Reading(0, committed=True, leader_epoch=epoch)
-    said = refusal_of(Read(OUTPUT, reading, ()), known, broker)
+    said = refusal_of(Read(OUTPUT, reading, ()), known, broker, version)
     assert (None if said is None else said[0][1]) == told
 
 
 def test_a_reader_of_whom_nothing_is_known_is_told_no_more_than_marks() -> None:
     (known,) = known_between((MADE, MOVED), 8_000, 8_000)
-    said = refusal_of(Read(OUTPUT, None, ()), known, 1)
+    said = refusal_of(Read(OUTPUT, None, ()), known, 1, 10)
     assert said is not None
     assert len(said) == MARKS
 
@@ -325,3 +327,54 @@ def test_a_new_coordinator_is_not_one_then_loads_and_then_answers() -> None:
     ]
     assert codes == sorted(codes, key=[16, 14, 0].index)
     assert {16, 0} <= set(codes)
+
+
+def of_hands(recording: Recording, api: str) -> list[tuple[int, list[int]]]:
+    """Give who answered the requests by hand of an API, and every error code that was told."""
+
+    def codes(told: object) -> list[int]:
+        if isinstance(told, Table):
+            return [
+                code
+                for name, value in told.items()
+                for code in ([value] if name.lower().endswith("errorcode") else codes(value))
+            ]
+        return [c for each in told for c in codes(each)] if isinstance(told, tuple) else []
+
+    return [
+        (x.broker, list(dict.fromkeys(codes(x.response))))
+        for x in recording.wire
+        if x.api == api and x.client.startswith("by-hand")
+    ]
+
+
+def test_who_is_not_in_office_says_so_and_changes_nothing() -> None:
+    recording = load_recording(RELEASE / "cluster-answers")
+    for api in ("DESCRIBE_TRANSACTIONS", "ADD_OFFSETS_TO_TXN", "END_TXN", "INIT_PRODUCER_ID"):
+        (wrong, told), (right, answer) = of_hands(recording, api)[:2]
+        assert (wrong, told, right) == (3, [16], 2), api
+        assert answer != [16], api
+    for api in ("TXN_OFFSET_COMMIT", "OFFSET_COMMIT", "OFFSET_FETCH", "CONSUMER_GROUP_HEARTBEAT"):
+        (wrong, told), (right, answer) = of_hands(recording, api)
+        assert (wrong, told, right) == (2, [16], 3), api
+        assert answer != [16], api
+
+
+def test_every_replica_is_read_from_and_describes_producers_but_only_a_leader_takes_markers() -> (
+    None
+):
+    """The epoch that a reader knows is looked at wherever it asks: 74 is older, 75 is newer."""
+    recording = load_recording(RELEASE / "cluster-answers")
+    assert of_hands(recording, "DESCRIBE_PRODUCERS") == [(2, [0]), (1, [0])]
+    reads = of_hands(recording, "FETCH")[2:]
+    assert [code for _, (*_, code) in reads] == [0, 74, 0, 75] * 2
+    assert of_hands(recording, "WRITE_TXN_MARKERS") == [(1, [6]), (2, [0])]
+
+
+def test_a_broker_without_a_replica_describes_no_producers() -> None:
+    acceptor = Acceptor(of_recording(RELEASE / "cluster-answers"))
+    number, exchange = next(
+        (n, x) for n, x in enumerate(acceptor.exchanges) if x.api == "DESCRIBE_PRODUCERS"
+    )
+    (asked,) = acceptor.of(number, exchange.but(broker=9))
+    assert [dict(said)["error"] for said in asked.possible] == ["NOT_LEADER_OR_FOLLOWER"]

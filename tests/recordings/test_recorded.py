@@ -38,6 +38,7 @@ MORE = (
     "acls-clients",
     "classic-members",
     "classic-static",
+    "cluster-answers",
     "coordinator-move",
     "deleted-records",
     "expired-offsets",

@@ -32,7 +32,8 @@ final class Scenarios {
                 of("StaticScenarios", StaticScenarios.all()),
                 of("ClusterScenarios", ClusterScenarios.all()),
                 of("ClusterShareScenarios", ClusterShareScenarios.all()),
-                of("ClusterBounceScenarios", ClusterBounceScenarios.all()))
+                of("ClusterBounceScenarios", ClusterBounceScenarios.all()),
+                of("ClusterAnswerScenarios", ClusterAnswerScenarios.all()))
             .flatMap(List::stream).toList();
     }
 
