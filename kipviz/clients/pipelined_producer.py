@@ -21,7 +21,6 @@ from kipviz.clients.in_flight import NumberingProducer, numbered_batches, replac
 from kipviz.clients.outgoing import NumberedBatch
 from kipviz.clients.producer import ProducerState
 from kipviz.clients.producer_errors import EXPIRED
-from kipviz.clients.topic_ids import TopicIds
 from kipviz.core.table import Table
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import LAST_PRODUCE
@@ -205,7 +204,7 @@ def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
         me.transaction_timeout_ms,
         two_phase_commit=me.two_phase_commit,
         heartbeat_interval_ms=me.heartbeat_interval_ms,
-        topics=TopicIds(me.topics.looks_up),
+        topics=me.topics.anew,
         max_in_flight=me.max_in_flight,
         buffer=me.buffer,
         backs_off=me.backs_off,

@@ -489,7 +489,7 @@ def restarted(me: Producer, life: int) -> Producer:
         session=me.session,
         two_phase_commit=me.two_phase_commit,
         heartbeat_interval_ms=me.heartbeat_interval_ms,
-        topics=TopicIds(me.topics.looks_up),
+        topics=me.topics.anew,
         group_id=me.group_id,
         network=me.network,
         exact_sender=me.exact_sender,

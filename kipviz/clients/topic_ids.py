@@ -14,20 +14,26 @@ from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.metadata import Metadata, TopicId
 from kipviz.records.placement import topic_of
 
-BY_ID, BY_NAME = 6, 5
+BY_ID = 6
 BACK_OFF, MAX_BLOCK, MAX_IDLE = "the retry back-off", "max.block.ms", "metadata.max.idle.ms"
 
 
 class TopicIds(Value, frozen=True):
     """The ids that a producer has in its metadata cache.
 
-    `refused` says that the brokers do not know an id that was sent: the request waits for the
+    `ids_from` is the first version of TxnOffsetCommit that names topics by id. `refused` says that the brokers do not know an id that was sent: the request waits for the
     back-off and goes out again as it was.
     """
 
     looks_up: bool = False
     known: tuple[TopicId, ...] = ()
     refused: bool = False
+    ids_from: int = BY_ID
+
+    @property
+    def anew(self) -> TopicIds:
+        """What the next life of the producer knows."""
+        return TopicIds(self.looks_up, ids_from=self.ids_from)
 
 
 def asked(me: TopicIds, request: TxnOffsetCommit, newest: int) -> tuple[Metadata, ...]:
@@ -37,7 +43,7 @@ def asked(me: TopicIds, request: TxnOffsetCommit, newest: int) -> tuple[Metadata
     topics first and chooses the version when it builds the request. Where the brokers know no version with ids
     it is left out here.
     """
-    topics = missing(me, request) if newest >= BY_ID else ()
+    topics = missing(me, request) if newest >= me.ids_from else ()
     return (Metadata(topics),) if topics else ()
 
 
@@ -90,11 +96,11 @@ def named(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:
 
     A request that was built before stays as it is: what is sent again is the same request.
     """
-    built = bool(request.topic_ids) or request.version < BY_ID
+    built = bool(request.topic_ids) or request.version < me.ids_from
     if not me.looks_up or built:
         return request
     ids = {t.topic: t.topic_id for t in me.known}
     topics = tuple(dict.fromkeys(topic_of(o.partition) for o in request.offsets))
     if any(topic not in ids for topic in topics):
-        return request.but(version=BY_NAME)
+        return request.but(version=me.ids_from - 1)
     return request.but(topic_ids=tuple((topic, ids[topic]) for topic in topics))

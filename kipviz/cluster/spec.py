@@ -223,8 +223,8 @@ class ClusterSpec(Value, frozen=True):
     names the binary of every broker, and `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
-    `deletable_topics` are those that an operator may delete for good, `later_topics` those that are placed
-    and not there at first: an operator may make them.
+    `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes them.
+    `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
     `exact_sender` says that a producer sends in Kafka's order: a transactional request before a batch, and
     alone; on a timed clock it rests for retry.backoff.ms before one goes out again. One with `max_in_flight`
@@ -264,6 +264,7 @@ class ClusterSpec(Value, frozen=True):
     exact_sender: bool = False
     deletable_topics: tuple[str, ...] = ()
     later_topics: tuple[str, ...] = ()
+    topic_ids_from: int = 6
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -409,6 +410,8 @@ def _check_topics(spec: ClusterSpec) -> None:
         if remade.topic not in dict(spec.topic_ids):
             raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
     wrong = why_no_coming_topics(spec)
+    if spec.topic_ids_from not in (6, 7):
+        wrong = f"TxnOffsetCommit has topic ids from version 6 or 7, not {spec.topic_ids_from}"
     if wrong:
         raise BadSpec(wrong)
 

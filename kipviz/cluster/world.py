@@ -36,7 +36,7 @@ from kipviz.clients.producer import Producer
 from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.subscribing import subscription_of
-from kipviz.clients.topic_ids import BY_ID, TopicIds
+from kipviz.clients.topic_ids import TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
 from kipviz.cluster.session_config import SESSION, SessionSpec
@@ -194,7 +194,7 @@ def first_world(spec: ClusterSpec) -> World:
             spec.inter_broker_protocol,
             spec.staging_level,
         ),
-        spec.look_up_topics and spec.txn_offset_commit >= BY_ID,
+        spec.look_up_topics and spec.txn_offset_commit >= spec.topic_ids_from,
         spec.acls,
         spec.min_insync_replicas,
         releases=spec.releases,
@@ -404,7 +404,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         a.transactional_id,
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
-        topics=TopicIds(looks_up=spec.look_up_topics),
+        topics=TopicIds(looks_up=spec.look_up_topics, ids_from=spec.topic_ids_from),
         heartbeat_interval_ms=a.heartbeat_interval_ms,
         group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
         exact_sender=spec.exact_sender,

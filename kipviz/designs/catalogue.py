@@ -166,6 +166,19 @@ BEFORE_447 = _of_kip_447(
     pending_offset="the_committed_one",
     zombie_offsets="anybody",
 )
+TWO_VERSIONS_1319 = Design(
+    "kip-1319-two-versions",
+    "KIP-1319, rejected: two versions of TxnOffsetCommit instead of one",
+    "our inference",
+    "Version 6 brings the errors of their own, version 7 the topic ids. The KIP says no more than that one "
+    "version is enough. What it saves is the release in between: its brokers know version 6 and say what is "
+    "wrong with an epoch, and a topic is still named by its name.",
+    "KIP-1319, Rejected Alternatives",
+    KAFKA.chosen,
+    KAFKA.stages_shares,
+    KAFKA.sessions,
+    (("topic_ids_from", 7),),
+)
 FIRST_DRAFT_447 = _of_kip_447(
     "kip-447-first-draft",
     "KIP-447, first draft (page of June 2019): the transaction coordinator knows the group",
@@ -215,6 +228,7 @@ CATALOGUE: tuple[Design, ...] = (
     KAFKA,
     BEFORE_447,
     FIRST_DRAFT_447,
+    TWO_VERSIONS_1319,
     GROUP_ID_CONFIG,
     INIT_WITH_CONSUMER,
     KIP_939,

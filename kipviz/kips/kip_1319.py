@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 KIP = Kip(
     1319,
@@ -102,12 +102,13 @@ KIP = Kip(
         Row(
             "Rejected Alternatives: two versions instead of one",
             "Errors of their own in version 6, ids in version 7.",
-            SIMPLIFIED,
-            scenario="kip-1319-remade-v5",
-            handler="brokers.group_coordinator.spoken_in",
-            test="brokers/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",
-            note="version 5 beside version 6 can be compared; no design has one between the two",
-            page="25-kip-447-and-1319",
+            MODELLED,
+            scenario="kip-1319-two-versions",
+            handler="clients.topic_ids.named",
+            test="designs/test_topic_names.py::"
+            "test_a_release_between_two_versions_says_what_is_wrong_and_loses_what_an_id_would_save",
+            page="27-kip-447-drafts",
+            note="that a release knows version 6 alone is our inference: else there is no difference",
         ),
     ),
 )

@@ -1,13 +1,17 @@
-"""KIP-1319's rejected alternative: a name beside each id in TxnOffsetCommit."""
+"""KIP-1319's rejected alternatives: a name beside each id in TxnOffsetCommit; two versions of it."""
 
 from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.group_coordinator import spoken_in
+from kipviz.clients.topic_ids import TopicIds, asked, named
+from kipviz.cluster.spec import BadSpec, check
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommitResponse
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.metadata import Metadata
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.stories.kip_1319 import NAMES_TOO, NEW_ID
 from tests.scenarios.story import nodes, played
@@ -15,8 +19,8 @@ from tests.scenarios.story import nodes, played
 HERE = "__consumer_offsets-7"
 
 
-def answers(under: str) -> list[Errors]:
-    trace, _ = played("kip-1319-both", under)
+def answers(under: str, story: str = "kip-1319-both") -> list[Errors]:
+    trace, _ = played(story, under)
     sent = (getattr(e, "message", None) for n in nodes(trace) for e in n.events)
     arrived = [m.error for m in sent if isinstance(m, TxnOffsetCommitResponse)]
     return arrived[::2]  # each is seen twice: sent, and delivered
@@ -42,3 +46,43 @@ def test_the_question_comes_up_where_a_topic_is_made_again_under_its_name() -> N
     assert not comes_up(slot, scenario("kip-447-race").spec)
     (difference,) = design(NAMES_TOO).differs_from(design("kafka"))
     assert difference == ("name_beside_id", "names_too", "ids_alone")
+
+
+TWO = "kip-1319-two-versions"
+
+
+@pytest.mark.parametrize(
+    ("under", "error", "lost"),
+    [(TWO, Errors.NONE, True), ("kafka", Errors.UNKNOWN_TOPIC_ID, False)],
+)
+def test_a_release_between_two_versions_says_what_is_wrong_and_loses_what_an_id_would_save(
+    under, error, lost
+) -> None:
+    assert answers(under, TWO) == [Errors.NONE, error]
+    trace, _ = played(TWO, under)
+    assert (trace.observations[0].broken != "") == lost
+    sent = {e.message for n in nodes(trace) for e in n.events if _is_commit(e)}
+    assert {(m.version, bool(m.topic_ids)) for m in sent} == {(6, not lost)}
+    wrong_epoch = Errors.STALE_MEMBER_EPOCH
+    assert spoken_in(6, wrong_epoch) is wrong_epoch  # the errors are those of version 6 under both
+    assert spoken_in(5, wrong_epoch) is Errors.ILLEGAL_GENERATION
+
+
+def _is_commit(event: object) -> bool:
+    return isinstance(getattr(event, "message", None), TxnOffsetCommit)
+
+
+def test_where_an_id_is_missing_the_version_before_the_one_with_ids_is_spoken() -> None:
+    request = TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("src-0", 1),), version=7)
+    for first in (6, 7):
+        ids = TopicIds(looks_up=True, ids_from=first)
+        assert named(ids, request).version == first - 1
+        assert asked(ids, request, first) == (Metadata(("src",)),)
+        assert asked(ids, request, first - 1) == ()
+        assert ids.anew == ids
+
+
+def test_ids_come_with_version_6_or_7() -> None:
+    spec = scenario(TWO).spec
+    with pytest.raises(BadSpec, match="TxnOffsetCommit has topic ids from version 6 or 7, not 8"):
+        check(spec.but(topic_ids_from=8))

@@ -398,4 +398,52 @@ BOTH = Scenario(
     checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
 )
 
-STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE, BELOW_2, BOTH)
+TWO_VERSIONS = Scenario(
+    "kip-1319-two-versions",
+    "Two versions instead of one: the release in between",
+    "What if version 6 had brought the errors of their own, and version 7 the ids? A release whose brokers "
+    "know version 6 and not yet 7 says the right errors, about the wrong topic. That there would be such a "
+    "release is our inference: the KIP says that one version is enough.",
+    "KIP-1319, Rejected Alternatives: two versions instead of one",
+    _spec(6),
+    _remade(
+        6,
+        Beat(
+            "sendOffsetsToTransaction(): version 6",
+            "As shipped it has the id of the topic that is gone, and Broker 4 knows no such topic. Of the two "
+            "versions it is the first: by name, and there is a src-0.",
+            (GOES, "quiet"),
+        ),
+        Beat(
+            "app-1 commits, if it gets that far",
+            "Without ids: offset 4 of a topic of which nobody has read e, f, g and h. A consumer with a wrong "
+            "epoch would have been told STALE_MEMBER_EPOCH; here nobody's epoch is wrong.",
+            (f"maybe {GOES}", "quiet", f"maybe {GOES}", "quiet", f"maybe {GOES}"),
+        ),
+    ),
+    LANES,
+    ("kip-1319-two-versions", "kafka"),
+    Question(
+        4,
+        "Version 6 with errors of its own and without ids: what does Broker 4 answer for the old src?",
+        (
+            Choice("UNKNOWN_TOPIC_ID", False, "Nothing in the request is an id."),
+            Choice(
+                "NONE", True, "Right: the name is that of a topic, and the member is in the group."
+            ),
+            Choice(
+                "STALE_MEMBER_EPOCH",
+                False,
+                "The epoch is the member's; it is the topic that is another one.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(1, "Under the alternative no Metadata goes out: no id is asked for."),
+        Watch(4, "The answer: NONE under the alternative, UNKNOWN_TOPIC_ID as shipped."),
+        Watch(5, "The bytes on screen are those of the shipped version 6, which has no names."),
+    ),
+    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+)
+
+STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE, BELOW_2, BOTH, TWO_VERSIONS)
