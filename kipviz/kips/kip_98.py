@@ -74,7 +74,7 @@ KIP = Kip(
             scenario="kip-98-topic-deleted-tv1",
             test="cluster/test_coming_topics.py::"
             "test_what_is_forbidden_is_said_before_what_is_gone_and_the_rest_is_not_attempted",
-            page="10-kip-98-transactions",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "AddPartitionsToTxnRequest: UNKNOWN_TOPIC_OR_PARTITION at the client",
@@ -156,7 +156,7 @@ KIP = Kip(
             scenario="kip-98-topic-deleted",
             test="brokers/test_deleted_topics.py::"
             "test_a_marker_that_waits_for_a_leader_is_dropped_with_its_topic",
-            page="10-kip-98-transactions",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "Coordinator failover",
@@ -242,7 +242,7 @@ KIP = Kip(
             scenario="kip-98-topic-awaited",
             test="clients/test_awaited_topics.py::"
             "test_after_max_block_ms_send_returns_and_the_next_call_throws",
-            page="10-kip-98-transactions",
+            page="65-operators-and-symptoms",
             note="where topics of a cluster come and go; else every producer knows every topic",
         ),
         Row(
