@@ -458,7 +458,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
         case DescribeAclsResponse():
             me = me.but(acls=answer.acls)
         case DeleteAclsResponse():
-            deleted = (acl for result in answer.results for acl in result.acls)
+            deleted = (acl for result in answer.deleted for acl in result.acls)
             me = me.but(acls=tuple(dict.fromkeys(deleted)))
         case (
             CreateAclsResponse()

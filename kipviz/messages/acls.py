@@ -118,9 +118,9 @@ class DeleteAclsResponse(Message, frozen=True):
     API_KEY: ClassVar[int] = 31
     VERSION: ClassVar[int] = 3
     IS_RESPONSE: ClassVar[bool] = True
-    results: tuple[DeletedByFilter, ...]
+    deleted: tuple[DeletedByFilter, ...]
 
     @property
     def error(self) -> Errors:
         """The first error of a filter."""
-        return next((r.error for r in self.results if r.error is not Errors.NONE), Errors.NONE)
+        return next((r.error for r in self.deleted if r.error is not Errors.NONE), Errors.NONE)

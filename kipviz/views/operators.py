@@ -143,8 +143,8 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
                     f"{acl.resource} {acl.name}",
                     f"{acl.principal}, {acl.operation}, {acl.pattern}",
                 )
-        case DeleteAclsResponse(results=results):
-            for at, result in enumerate(results, 1):
+        case DeleteAclsResponse(deleted=deleted):
+            for at, result in enumerate(deleted, 1):
                 yield f"filter {at}", f"{len(result.acls)} deleted"
         case DescribeShareGroupOffsetsResponse(offsets=offsets):
             for offset in offsets:

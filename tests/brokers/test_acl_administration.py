@@ -88,7 +88,7 @@ def test_a_filter_deletes_all_that_it_means_and_says_what_that_was():
     assert effects.events == tuple(
         AclsChanged(acl.words, created=False) for acl in (OUT, PREFIX, GROUP)
     )
-    first, second = answer(effects).results
+    first, second = answer(effects).deleted
     assert first.acls == (aa.entry_of(OUT), aa.entry_of(PREFIX))
     assert second.acls == (aa.entry_of(OUT), aa.entry_of(GROUP))  # one of them under both
 

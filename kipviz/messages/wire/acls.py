@@ -199,7 +199,7 @@ def _deleted(m: model.DeleteAclsResponse, _: Around) -> Struct:
         }
 
     results = tuple(
-        {"ErrorCode": r.error, "MatchingAcls": tuple(map(matching, r.acls))} for r in m.results
+        {"ErrorCode": r.error, "MatchingAcls": tuple(map(matching, r.acls))} for r in m.deleted
     )
     return {"FilterResults": results}
 
