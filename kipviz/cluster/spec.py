@@ -23,6 +23,7 @@ from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
 from kipviz.cluster.threads import ThreadSpec, why_no_threads
+from kipviz.cluster.topic_lists import why_no_coming_topics
 from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.releases import NAMES, release
@@ -409,26 +410,17 @@ def _check_topics(spec: ClusterSpec) -> None:
     for remade in spec.remade:
         if remade.topic not in dict(spec.topic_ids):
             raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
-    wrong = why_no_coming_topics(spec)
+    wrong = why_no_coming_topics(
+        tuple(topic for topic, _ in spec.topic_ids if topic in topics - set(INTERNAL_TOPICS)),
+        spec.deletable_topics,
+        spec.later_topics,
+        tuple(each.topic for each in spec.remade),
+        tuple(topic_of(p) for p, _, values in spec.records if values),
+    )
     if spec.topic_ids_from not in (6, 7):
         wrong = f"TxnOffsetCommit has topic ids from version 6 or 7, not {spec.topic_ids_from}"
     if wrong:
         raise BadSpec(wrong)
-
-
-def why_no_coming_topics(spec: ClusterSpec) -> str:
-    """Say why topics cannot come and go like this, or nothing."""
-    placed = {topic_of(p.partition) for p in spec.placements} - set(INTERNAL_TOPICS)
-    ids = dict(spec.topic_ids)
-    remade = [each.topic for each in spec.remade]
-    for topic in (*spec.deletable_topics, *spec.later_topics):
-        if topic not in placed or topic not in ids:
-            return f"{topic} cannot be made or deleted: users' topics are placed and have an id"
-        if topic in spec.later_topics and topic in (*spec.deletable_topics, *remade):
-            return f"{topic} is made once, or deleted once: it cannot be in two of the lists"
-    filled = [topic_of(p) for p, _, values in spec.records if values]
-    full = [topic for topic in spec.later_topics if topic in filled]
-    return f"{full[0]} is not there at first: it can have no records" if full else ""
 
 
 def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:

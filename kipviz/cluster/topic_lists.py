@@ -1,0 +1,23 @@
+"""Which topics of a cluster may come and go: what a spec cannot ask for."""
+
+from __future__ import annotations
+
+
+def why_no_coming_topics(
+    usable: tuple[str, ...],
+    deletable: tuple[str, ...],
+    later: tuple[str, ...],
+    remade: tuple[str, ...],
+    filled: tuple[str, ...],
+) -> str:
+    """Say why topics cannot come and go like this, or nothing.
+
+    `usable` are users' topics that are placed and have an id, `filled` those with records at the start.
+    """
+    for topic in (*deletable, *later):
+        if topic not in usable:
+            return f"{topic} cannot be made or deleted: users' topics are placed and have an id"
+        if topic in later and topic in (*deletable, *remade):
+            return f"{topic} is made once, or deleted once: it cannot be in two of the lists"
+    full = [topic for topic in later if topic in filled]
+    return f"{full[0]} is not there at first: it can have no records" if full else ""
