@@ -115,13 +115,11 @@ def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context)
 
 def refusal_of(request: AboutAcls, error: Errors) -> Message:
     """Give the answer to a request of which nothing is done: each part of it has the error."""
-    match request:
-        case DescribeAcls():
-            return DescribeAclsResponse(error)
-        case CreateAcls():
-            return CreateAclsResponse(tuple(error for _ in request.acls))
-        case DeleteAcls():
-            return DeleteAclsResponse(tuple(DeletedByFilter(error) for _ in request.filters))
+    if isinstance(request, DescribeAcls):
+        return DescribeAclsResponse(error)
+    if isinstance(request, CreateAcls):
+        return CreateAclsResponse(tuple(error for _ in request.acls))
+    return DeleteAclsResponse(tuple(DeletedByFilter(error) for _ in request.filters))
 
 
 HANDLERS: dict[type[Message], Callable[[Any, Any, ReplyTo, Context], Effects]] = {
