@@ -365,6 +365,14 @@ def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
     return any(a.allow and not any(_matches(no, a.name) for no in denied) for a in found)
 
 
+def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str, ...]) -> bool:
+    """Say whether a group may be described: whoever asked may describe what its members have.
+
+    Source: KafkaApis.handleConsumerGroupDescribe, handleShareGroupDescribe.
+    """
+    return all(seen(acls, source, R.TOPIC, topic_of(partition)) for partition in partitions)
+
+
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:
     """Say whether something may stand in an answer: whoever asked may describe it."""
     return acls is None or may(acls, principal_of(source), Op.DESCRIBE, resource, name)

@@ -14,7 +14,7 @@ NOT MODELLED: several groups, or topics to delete, in one request; the persister
 
 from __future__ import annotations
 
-from kipviz.brokers.authorizer import Resource, seen
+from kipviz.brokers.authorizer import Resource, seen, topics_seen
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.group_state import GroupCoordinator, Operating
 from kipviz.brokers.group_writes import written
@@ -84,8 +84,9 @@ def on_share_group_describe(
 ) -> Effects:
     """Say who is in a share group, and at which epochs.
 
-    WHEN: describeShareGroups(). CHECKS: that there is such a share group. ANSWERS: what is in the
-    log, replicated or not. Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager.
+    WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that whoever asks may
+    describe every topic that its members have. ANSWERS: what is in the log, replicated or not.
+    Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager.
     shareGroupDescribe.
     """
     group = me.share_groups.get(request.group_id)
@@ -97,6 +98,9 @@ def on_share_group_describe(
     members = tuple(
         DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
     )
+    held = tuple(p for m in members for p in m.partitions)
+    if not topics_seen(on.image.acls, reply_to.source, held):
+        return _refused(me, request, reply_to, Errors.TOPIC_AUTHORIZATION_FAILED)
     answer = ShareGroupDescribeResponse(
         Errors.NONE,
         request.group_id,

@@ -56,7 +56,7 @@ def test_every_acl_is_needed_for_the_answers(number: int) -> None:
     assert refused("acls", *left)
 
 
-@pytest.mark.parametrize("name", ["acls", "acls-clients"])
+@pytest.mark.parametrize("name", ["acls", "acls-share", "acls-clients"])
 def test_where_both_may_be_whoever_was_served_and_whoever_was_refused_may_have_been(
     name: str,
 ) -> None:

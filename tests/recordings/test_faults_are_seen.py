@@ -14,6 +14,7 @@ from kipviz.brokers import (
     kafka_apis,
     partition_log,
     share_acquiring,
+    share_administration,
     share_partition_leader,
     share_sessions,
     static_members,
@@ -112,6 +113,15 @@ def topics_of_a_heartbeat_are_not_looked_at(patch: Patch) -> None:
         patch.setitem(authorizer.NEEDS, kind, (authorizer.READ_GROUP,))
 
 
+def topics_of_a_described_group_are_not_looked_at(patch: Patch) -> None:
+    patch.setattr(share_administration, "topics_seen", lambda *_: True)
+
+
+def one_forbidden_topic_stops_an_alteration(patch: Patch) -> None:
+    needs = (authorizer.READ_GROUP, authorizer.READ_TOPIC)
+    patch.setitem(authorizer.NEEDS, "AlterShareGroupOffsets", needs)
+
+
 def a_name_belongs_to_nobody(patch: Patch) -> None:
     patch.setattr(static_members, "instance_error", lambda *_: Errors.NONE)
 
@@ -202,6 +212,9 @@ def every_broker_leads(patch: Patch) -> None:
         ("acls", "LIST_TRANSACTIONS", everybody_sees_every_transaction),
         ("acls", "OFFSET_FETCH", who_may_write_may_not_describe),
         ("acls", "CONSUMER_GROUP_HEARTBEAT", topics_of_a_heartbeat_are_not_looked_at),
+        ("acls-share", "SHARE_GROUP_HEARTBEAT", topics_of_a_heartbeat_are_not_looked_at),
+        ("acls-share", "SHARE_GROUP_DESCRIBE", topics_of_a_described_group_are_not_looked_at),
+        ("acls-share", "ALTER_SHARE_GROUP_OFFSETS", one_forbidden_topic_stops_an_alteration),
         ("members-static", "CONSUMER_GROUP_HEARTBEAT", a_name_belongs_to_nobody),
         ("wrong-sequences", "PRODUCE", no_batch_repeats_another),
         ("wrong-sequences", "PRODUCE", every_sequence_is_right),

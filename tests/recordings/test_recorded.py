@@ -36,6 +36,7 @@ SCENARIOS = (
 MORE = (
     "acls",
     "acls-clients",
+    "acls-share",
     "classic-members",
     "classic-static",
     "cluster-answers",
