@@ -21,6 +21,7 @@ from kipviz.clients.producer_errors import may_be_asked_again
 from kipviz.clients.share_holding import Held, Owed
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
@@ -41,6 +42,7 @@ NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBat
 FETCH_WAIT = "the fetch wait"
 FINAL_EPOCH = -1
 NO_SNAPSHOT = ("", -1)
+NOBODY_ASKS, NOT_TOLD, TOLD = -1, 0, 1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
 
@@ -69,7 +71,8 @@ class ShareConsumer(Part, frozen=True, dict=True):
     its own that were refused, noted for one step; poll() `waits_for_staging`. One that `gathers` comes
     back from poll() with what all its partitions have; that is in `beside`, `batch` stays empty, and
     `owed` is said of each partition with its next fetch. `snapshot` is what shareGroupMetadata() gave
-    last, a member id and its epoch; a program has no variables of its own.
+    last, a member id and its epoch; a program has no variables of its own. `staging_told` is whether the last
+    new connection told of a level that has KIP-1289, 1 before there is one, -1 where nobody asks.
     """
 
     source: str
@@ -116,6 +119,7 @@ class ShareConsumer(Part, frozen=True, dict=True):
     beside: tuple[Held, ...] = ()
     owed: tuple[Owed, ...] = ()
     snapshot: tuple[str, int] = NO_SNAPSHOT
+    staging_told: int = NOBODY_ASKS
 
     @property
     def held(self) -> tuple[Held, ...]:
@@ -139,6 +143,16 @@ class ShareConsumer(Part, frozen=True, dict=True):
 def why_closed(me: ShareConsumer) -> str | None:
     """Say why any call throws: nothing can be asked of a consumer that was closed."""
     return "IllegalStateException: this consumer has already been closed" if me.closed else None
+
+
+def why_no_metadata(me: ShareConsumer) -> str | None:
+    """Say why shareGroupMetadata() throws: the cluster does not have KIP-1289, as far as is known.
+
+    Which connection tells that is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
+    """
+    if me.staging_told == NOT_TOLD:
+        return "UnsupportedVersionException: no connection has told of a level with KIP-1289"
+    return None
 
 
 def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
@@ -279,6 +293,13 @@ def acknowledge_transactionally(
 
 
 # -- the network thread -------------------------------------------------------------------------
+
+
+def connected(me: ShareConsumer, features: Features) -> ShareConsumer:
+    """Learn from a new connection (ApiVersions) whether the cluster has KIP-1289, if anybody asks."""
+    if me.staging_told == NOBODY_ASKS:
+        return me
+    return me.but(staging_told=TOLD if features.staging else NOT_TOLD)
 
 
 def next_request(me: ShareConsumer) -> Message | None:
@@ -534,6 +555,7 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
         assigned=() if me.member else me.assigned,
         member=me.member,
         gathers=me.gathers,
+        staging_told=NOBODY_ASKS if me.staging_told == NOBODY_ASKS else TOLD,
     )
 
 

@@ -232,7 +232,7 @@ def _why_not_of_share(client: ShareConsumer, line: Line) -> str | None:
         offset = int(line.target) if line.target else None
         return sharing.why_closed(client) or sharing.why_no_acknowledge(client, offset)
     if line.call is Call.SHARE_GROUP_METADATA:
-        return sharing.why_closed(client)
+        return sharing.why_closed(client) or sharing.why_no_metadata(client)
     return sharing.why_closed(client) if line.call in CALLED_BACK else None
 
 

@@ -33,7 +33,7 @@ from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_consumer import NOBODY_ASKS, TOLD, ShareConsumer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.subscribing import subscription_of
 from kipviz.clients.topic_ids import TopicIds
@@ -357,6 +357,7 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
         assigned=(a.source, *a.further_sources) if a.further_sources else (),
         member=bool(a.protocol),
         gathers=a.gathers,
+        staging_told=TOLD if _asks_for_metadata(a) else NOBODY_ASKS,
     )
 
 
@@ -367,6 +368,10 @@ def _subscribable(a: ApplicationSpec, spec: ClusterSpec) -> list[str]:
     lines = [line for each in group for line in each.program if line.call is Call.SUBSCRIBE]
     later = [topic for line in lines for topic in subscription_of(line.target)[0]]
     return sorted(dict.fromkeys((*first, *later)))
+
+
+def _asks_for_metadata(a: ApplicationSpec) -> bool:
+    return any(line.call is Call.SHARE_GROUP_METADATA for line in a.program)
 
 
 def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> ClassicConsumer:

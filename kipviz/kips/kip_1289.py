@@ -85,12 +85,12 @@ KIP = Kip(
         ),
         Row(
             "Public Interfaces: declared exceptions",
-            "What sendShareAcknowledgementsToTransaction() throws, and when.",
-            SIMPLIFIED,
+            "What sendShareAcknowledgementsToTransaction() and shareGroupMetadata() throw, and when.",
+            MODELLED,
             handler="clients.thread.step",
             scenario="kip-1289-corner-9",
-            test="conformance/test_kip_1289_api.py::test_producer_fenced_is_told_by_commit_transaction_and_not_by_the_call",
-            note="every producer here is transactional; shareGroupMetadata() does not throw UnsupportedVersionException",
+            test="conformance/test_kip_1289_api.py::test_a_snapshot_needs_a_cluster_that_has_the_kip",
+            note="that shareGroupMetadata() goes by the consumer's own connections is our inference",
             page="45-kip-1289-review",
         ),
         Row(
@@ -299,11 +299,11 @@ KIP = Kip(
         Row(
             "Metrics",
             "Six new metrics, one called existing, and the alert on records that stay pending.",
-            SIMPLIFIED,
+            MODELLED,
             handler="views.proposed_metrics.ProposedMetrics",
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out",
-            note="rates are shown as counts",
+            note="rates as a Kafka client has them, on a clock; of all clients together",
             page="45-kip-1289-review",
         ),
         Row(

@@ -2,7 +2,8 @@
 
 Six are new and one is called existing, though Kafka has none of that name (finding X22); the last
 row is the one that the KIP defers. A gauge
-stands at what is so now, a counter adds up, and a rate is shown as its count. The alert is the
+stands at what is so now, a counter adds up, and a rate is shown as its count, on a clock as the rate too
+that a Kafka client's metric would have. The alert is the
 KIP's: TxnPendingRecordsCount above 0 for more than 60 s. Without a clock nobody can say how long
 that is, so the card says for how many steps; with one it says the time.
 """
@@ -29,6 +30,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views import histogram
 from kipviz.views.facts import Card, facts
+from kipviz.views.rates import Rate
 
 PENDING = "TxnPendingRecordsCount"
 LATENCY = "TxnShareAcknowledgeRequestLatencyMs"
@@ -48,11 +50,12 @@ ABOUT: dict[str, str] = {
     LATENCY: "histogram, broker, SharePartitionManager: from a staging's arrival to its answer",
     EXPIRED: "counter, broker, SharePartitionManager: any other number than 0 is critical",
     PARTITIONS: "gauge, broker, TransactionCoordinator: called existing; Kafka has none of this name",
-    SENDS: "meter, producer: requests sent, not a rate here",
+    SENDS: "meter, producer: requests sent",
     ERRORS: "meter, producer: stagings answered with an error",
     METADATA: "meter, consumer: calls of shareGroupMetadata()",
     RESIDENCY: "histogram, deferred to a follow-up KIP: how long records were in TX_PENDING",
 }
+METERS = (SENDS, ERRORS, METADATA)
 OVER = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
 # KIP-1289's loop calls shareGroupMetadata() as an argument of this call; who takes a snapshot before
 # it has a line of its own for that.
@@ -74,6 +77,7 @@ class ProposedMetrics:
             (PENDING, EXPIRED, PARTITIONS, SENDS, ERRORS), 0
         )
         self.counts[METADATA] = 0
+        self.rates: dict[str, Rate] = {name: Rate() for name in METERS}
         self.latencies: list[tuple[int, int]] = []
         self.residencies: dict[str, list[tuple[int, int]]] = {}
         self._staged: dict[str, tuple[int, int]] = {}
@@ -88,7 +92,11 @@ class ProposedMetrics:
         """Take in one step; without anything new the card stays the same."""
         self._step += bool(events)
         for event in events:
+            before = {name: self.counts[name] for name in METERS}
             self._count(event)
+            for name in METERS:
+                if self.counts[name] > before[name]:
+                    self.rates[name].record(self._now)
         self.counts[PENDING] = _pending(world)
         self.counts[PARTITIONS] = sum(self._partitions.values())
         if not self.counts[PENDING]:
@@ -156,8 +164,15 @@ class ProposedMetrics:
             elif name == RESIDENCY:
                 rows.append((name, self._residency(), "calm"))
             elif name != ALERT:
-                rows.append((name, str(self.counts[name]), self._tone(name)))
+                rows.append((name, self._counted(name), self._tone(name)))
         return facts(rows)
+
+    def _counted(self, name: str) -> str:
+        """Tell a count, and on a clock how often it goes up."""
+        count = self.counts[name]
+        if name not in METERS or not self._timed or not count:
+            return str(count)
+        return f"{count}, {self.rates[name].per_second(self._now):.3f} a second"
 
     def _tone(self, name: str) -> str:
         if not self.counts[name]:

@@ -7,6 +7,8 @@ import pytest
 from kipviz.brokers import authorizer
 from kipviz.brokers.authorizer import NEEDS, SUPPORTED, Operation, Resource
 from kipviz.clients.application import Call, Line
+from kipviz.clients.share_consumer import NOBODY_ASKS, NOT_TOLD, TOLD, restarted
+from kipviz.cluster.spec import PlainSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
@@ -64,6 +66,44 @@ def test_illegal_state_without_a_transaction_in_progress() -> None:
     trace, _ = play(Trace.start(model), model, (rounds,))
     assert raised(trace)[STAGING] == f"IllegalStateException: {STAGING}() in state READY"
     assert trace.world.applications["app-1"].ended
+
+
+def test_illegal_state_of_a_producer_that_is_not_transactional() -> None:
+    (app,) = STORY.spec.applications
+    program = (
+        Line(programs.SHARE_POLL, Call.POLL),
+        Line(programs.SHARE_STAGE, Call.SEND_SHARE_ACKNOWLEDGEMENTS),
+    )
+    plain = app.but(program=program, plain=PlainSpec(), transactional_id="")
+    model = STORY.but(spec=STORY.spec.but(applications=(plain,))).model(design("repaired"))
+    trace, _ = play(
+        Trace.start(model), model, (Beat("", "", ("maybe app-1 goes on", "quiet") * 4),)
+    )
+    assert raised(trace) == {
+        STAGING: f"IllegalStateException: {STAGING}() on a non-transactional producer"
+    }
+
+
+def test_a_snapshot_needs_a_cluster_that_has_the_kip() -> None:
+    """UnsupportedVersionException, until a new connection tells of the level; a restart asks anew."""
+    rollout = scenario("kip-1289-rollout")
+    (app,) = rollout.spec.applications
+    asks = app.but(program=programs.SNAPSHOT_LOOP)
+    budget = rollout.spec.budget.but(lose_connection=1)
+    story = rollout.but(spec=rollout.spec.but(applications=(asks,), budget=budget))
+    model = story.model(design("repaired"))
+    rounds = ("maybe app-1 goes on", "quiet") * 6
+    trace, _ = play(Trace.start(model), model, (Beat("", "", rounds),))
+    call = Call.SHARE_GROUP_METADATA.value
+    assert raised(trace)[call].startswith("UnsupportedVersionException: no connection has told")
+    consumer = trace.world.applications["app-1"].consumer
+    assert consumer.staging_told == NOT_TOLD
+    level = "share.version 3 is finalized"
+    lost = "app-1/consumer loses B5"
+    trace, _ = play(trace, model, (Beat("", "", (level, lost, *rounds)),))
+    assert trace.world.applications["app-1"].consumer.staging_told == TOLD
+    assert restarted(consumer, 2).staging_told == TOLD
+    assert restarted(consumer.but(staging_told=NOBODY_ASKS), 2).staging_told == NOBODY_ASKS
 
 
 def test_producer_fenced_is_told_by_commit_transaction_and_not_by_the_call() -> None:

@@ -104,6 +104,13 @@ def test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out(
         "not yet: pending for 60 s",
         "raised: pending for 70 s",
     ]
+    sends = [m.card[pm.SENDS]["value"] for m in along(trace, timed=True)[staged:]]
+    assert sends == [
+        "1, 0.033 a second",
+        "1, 0.033 a second",  # a window of 30 s is over: nothing is added any more
+        "1, 0.000 a second",  # two are over: it is forgotten
+        "1, 0.000 a second",
+    ]
 
 
 def test_the_card_is_there_where_acknowledgements_are_staged_and_nowhere_else() -> None:
