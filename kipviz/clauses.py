@@ -1,8 +1,7 @@
 """Where every rule is written: the clause of a KIP, how far it is decided, and the Kafka class.
 
-Keyed by the name of the message that a broker handles, or by the kind of action (accidents and repairs, too),
-so that a picture can say under each step who wrote the rule. "shipped" is in Kafka 4.4.0, "draft" is in a
-KIP's text, "our inference" is ours because no text says it.
+Keyed by the message that a broker handles, or by the kind of action, accidents too: a picture says with it who
+wrote the rule of a step. "shipped" is in Kafka 4.4.0, "draft" in a KIP's text, "our inference" in no text.
 """
 
 from __future__ import annotations
@@ -183,6 +182,7 @@ CLAUSES: dict[str, Clause] = {
         "GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",
     ),
     "DescribeAcls": Clause("on_describe_acls", "KIP-140 DescribeAcls", SHIPPED, "AclApis"),
+    "CreateTopics": Clause("on_create_topics", "KIP-1191", SHIPPED, "ControllerApis.createTopics"),
     "ListGroups": Clause(
         "on_list_groups", "KIP-518, KIP-848 ListGroups", SHIPPED, "GroupMetadataManager.listGroups"
     ),
@@ -430,8 +430,7 @@ CLAUSES: dict[str, Clause] = {
 TAKEN_BY: dict[str, str] = {
     "InitProducerId": "TransactionManager.InitProducerIdHandler",
     "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
-    "InitProducerIdOfGroup": "none yet (PR none)",
-    "TxnHeartbeat": "none yet (PR none)",
+    **dict.fromkeys(("InitProducerIdOfGroup", "TxnHeartbeat"), "none yet (PR none)"),
     "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
     "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",
     "EndTxn": "TransactionManager.EndTxnHandler",
@@ -460,6 +459,7 @@ TAKEN_BY: dict[str, str] = {
     "DescribeTransactions": "DescribeTransactionsHandler",
     "DescribeProducers": "DescribeProducersHandler",
     "DeleteShareGroupState": "PersisterStateManager.DeleteStateHandler",
+    "CreateTopics": "ShareGroupDLQStateManager.ProduceRequestHandler",
     "ReadShareGroupStateSummary": "PersisterStateManager.ReadStateSummaryHandler",
     "ShareGroupDescribe": "DescribeShareGroupsHandler",
     "DescribeShareGroupOffsets": "ListShareGroupOffsetsHandler",

@@ -36,6 +36,7 @@ class Operation(StrEnum):
     DESCRIBE = "DESCRIBE"
     DELETE = "DELETE"
     ALTER = "ALTER"
+    CREATE = "CREATE"
     CLUSTER_ACTION = "CLUSTER_ACTION"
     IDEMPOTENT_WRITE = "IDEMPOTENT_WRITE"
     TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
@@ -58,7 +59,7 @@ SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
     R.TOPIC: (Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
     R.GROUP: (Op.READ, Op.DESCRIBE, Op.DELETE),
     R.TRANSACTIONAL_ID: (Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
-    R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, Op.IDEMPOTENT_WRITE),
+    R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, Op.IDEMPOTENT_WRITE, Op.CREATE),
 }
 # Whoever may do one of these may describe, too (StandardAuthorizerData).
 IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.DELETE, Op.ALTER)
@@ -185,6 +186,9 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "OffsetDelete": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
     "DescribeAcls": (Need(Op.DESCRIBE, R.CLUSTER, "AclApis"),),
     **dict.fromkeys(("CreateAcls", "DeleteAcls"), (Need(Op.ALTER, R.CLUSTER, "AclApis"),)),
+    "CreateTopics": (
+        Need(Op.CREATE, R.CLUSTER, "ControllerApis.createTopics; CREATE of the topic does as well"),
+    ),
     "DeleteShareGroupState": INTER_BROKER,
     "ReadShareGroupStateSummary": INTER_BROKER,
 }

@@ -159,7 +159,7 @@ class Effects(Value, frozen=True):
     `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
     `deletes` are logs of its own and the offsets up to which their records are deleted, `forgets`
     (partition, producer id) of producers that a log is to forget. `acls` are the ones that are to count from
-    now on.
+    now on, `creates` topics that are to be made.
     """
 
     state: Any
@@ -173,6 +173,7 @@ class Effects(Value, frozen=True):
     deletes: tuple[tuple[str, int], ...] = ()
     forgets: tuple[tuple[str, int], ...] = ()
     acls: tuple[Acl, ...] | None = None
+    creates: tuple[str, ...] = ()
 
 
 class Context(Value, frozen=True):
@@ -233,6 +234,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
     deletes: tuple[tuple[str, int], ...] = ()
     forgets: tuple[tuple[str, int], ...] = ()
     acls: tuple[Acl, ...] | None = None
+    creates: tuple[str, ...] = ()
     for part in parts:
         acls = acls if part.acls is None else part.acls
         given_up += part.given_up
@@ -244,6 +246,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         new_producer_ids += part.new_producer_ids
         deletes += part.deletes
         forgets += part.forgets
+        creates += part.creates
     return Effects(
         state,
         appends,
@@ -256,4 +259,5 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         deletes,
         forgets,
         acls,
+        creates,
     )

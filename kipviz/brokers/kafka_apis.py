@@ -28,6 +28,7 @@ from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -140,6 +141,22 @@ def on_list_transactions(
     """
     nothing = ListTransactionsResponse(Errors.NONE)
     return _ask_here(me, request, reply_to, on, TRANSACTION_STATE, nothing)
+
+
+def on_create_topics(
+    me: KafkaApis, request: CreateTopics, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Have a topic made.
+
+    WHEN: a broker has dead letters for a topic that is not there, or of which it knows no leader. CHECKS:
+    whether it is there. DOES: hands it to the controller, which places its partitions. ANSWERS: when it is made.
+    Clause: KIP-1191; KafkaApis, ReplicationControlManager.createTopics.
+    """
+    known = request.topic in on.image.topic_ids
+    error = Errors.TOPIC_ALREADY_EXISTS if known else Errors.NONE
+    answer = CreateTopicsResponse(error, request.topic)
+    made = () if known else (request.topic,)
+    return Effects(me, replies=(Reply(reply_to, answer),), creates=made)
 
 
 def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context) -> Effects:

@@ -32,6 +32,9 @@ class BrokerSettings(Value, frozen=True):
     `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies.
     `consumer_group_max_size` is group.consumer.max.size, `group_max_size` group.max.size of classic groups: both
     without a limit unless one is set.
+    `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies;
+    `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
+    `consumer_group_max_size` is group.consumer.max.size, without a limit unless one is set.
     """
 
     delivery_count_limit: int = 5
@@ -53,6 +56,7 @@ class BrokerSettings(Value, frozen=True):
     dead_letter_prefix: str = "dlq."
     consumer_group_max_size: int = 2**31 - 1
     group_max_size: int = 2**31 - 1
+    dead_letter_auto_create: bool = False
 
     @property
     def why_not(self) -> str | None:
@@ -118,4 +122,17 @@ def why_no_reset(config: GroupConfig, *, dated: bool) -> str:
     return (
         f"share.auto.offset.reset of {name} is by_duration, which needs times in records "
         "(clock=timed, stamps=true)"
+    )
+
+
+def why_no_dead_letters(
+    config: GroupConfig, settings: BrokerSettings, placed: tuple[str, ...]
+) -> str:
+    """Say why brokers cannot make the topic of a group's dead letters, or nothing; `placed` are all topics."""
+    topic = config.dead_letter_topic
+    if not settings.dead_letter_auto_create or not topic or topic in placed:
+        return ""
+    return (
+        f"brokers are to make {topic}, the dead-letter topic of {config.group_id}: it needs an id and a place "
+        "(topic_ids, placements), and later_topics says that it is not there at first"
     )

@@ -6,8 +6,11 @@ KIPS: KIP-1191, share.version 2.
 DURABILITY: ARCHIVING is durable before the copy is asked for, ARCHIVED after it was tried. A new
   leader finds ARCHIVING and tries again, so a copy may be there twice; when every attempt fails
   the record is archived without one, and only the broker's log says so.
-NOT MODELLED: automatic creation of the topic; several ranges in one produce request; the time
-  between attempts; the key of a record.
+TOPIC: one that is not there is made, where errors.deadletterqueue.auto.create.topics.enable says so. Nobody
+  hears of a record that is archived without a copy because its topic cannot be used: the broker's log has a
+  line, and the meters of failed copies stand still, as nothing was produced.
+NOT MODELLED: several ranges in one produce request; the time between attempts; the key of a record; that
+  CreateTopics goes to any broker (here to the lowest one that leads something).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of, topic_of
 from kipviz.records.share_group_state import RecordState
@@ -27,6 +31,14 @@ from kipviz.records.share_group_state import RecordState
 CHANNEL = "dlq"
 ROLE = "share_partition_leader"
 ATTEMPTS_MAX = 5
+# Answers after which a copy, or a topic, is asked for again; after any other one it is given up.
+COPY_RETRY = (Errors.NOT_LEADER_OR_FOLLOWER,)
+TOPIC_RETRY = (Errors.NONE, Errors.TOPIC_ALREADY_EXISTS)
+# What a topic is made with, so that it takes dead letters and keeps the time at which they were written.
+TOPIC_CONFIGS = (
+    ("errors.deadletterqueue.group.enable", "true"),
+    ("message.timestamp.type", "CreateTime"),
+)
 S = RecordState
 
 
@@ -61,32 +73,64 @@ def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copyin
     return _send(me, on) if idle and letters else Copying(Effects(me))
 
 
-def answered(me: SharePartition, answer: ProduceResponse | None, on: Context) -> Copying:
+def answered(
+    me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
+) -> Copying:
     """Go on after an attempt; None: its answer is lost, and nobody knows whether the copy is there.
 
-    What failed is tried again, up to the limit of attempts.
+    What may go better is tried again, up to the limit of attempts. Source:
+    ShareGroupDLQStateManager.handleProduceResponse, handleCreateTopicsResponse.
     """
     letter = me.dead_letters[0]
+    if letter.creations:
+        asks_again = answer is None or answer.error in TOPIC_RETRY
+        made = answer is not None and answer.error is Errors.NONE and _leader(me, on) != NOBODY
+        if made:
+            letter = letter.but(creations=0)
+        if made or (asks_again and letter.creations < ATTEMPTS_MAX):
+            return _send(me.but(dead_letters=(letter, *me.dead_letters[1:])), on)
+        return _gone_on(_finished(me, NOT_COPIED), on)
     copied = answer is not None and answer.error is Errors.NONE
-    if not copied and letter.attempts < ATTEMPTS_MAX:
+    asks_again = answer is None or answer.error in COPY_RETRY
+    if asks_again and letter.attempts < ATTEMPTS_MAX:
         again = letter.but(attempts=letter.attempts + 1)
         return _send(me.but(dead_letters=(again, *me.dead_letters[1:])), on)
-    done = _finished(me, COPIED if copied else NOT_COPIED)
+    return _gone_on(_finished(me, COPIED if copied else NOT_COPIED), on)
+
+
+def _gone_on(done: Copying, on: Context) -> Copying:
+    """Ask for the next copy, behind one that is over."""
     following = _send(done.effects.state, on)
     events = (*done.effects.events, *following.effects.events)
     return Copying(following.effects.but(events=events), (*done.finished, *following.finished))
 
 
 def _send(me: SharePartition, on: Context) -> Copying:
-    """Ask for the first copy; where nobody can take it the record is archived without one."""
+    """Ask for the first copy, or for its topic; what is not set up for copies is archived without one.
+
+    A topic of which a partition has no leader is asked for as well, and is there already. Source:
+    ShareGroupDLQStateManager.SendThread.generateRequests, ProduceRequestHandler.dlqTopicExists.
+    """
     events: tuple[Event, ...] = ()
     finished: tuple[int, ...] = ()
     while me.dead_letters:
-        letter, target = me.dead_letters[0], _target(me, on)
-        broker = on.image.leader_of(target) if target else NOBODY
-        if broker != NOBODY:
-            request = Produce("", target, -1, -1, -1, _copies(me, letter, on))
-            asked = Request(CHANNEL, broker, request, ROLE, me.key, str(me.incarnation))
+        letter, leader = me.dead_letters[0], _leader(me, on)
+        topic = on.image.dead_letter_queue(me.group_id)
+        someone = min(
+            (h.leader for h in on.image.leaders.values() if h.leader >= 0), default=NOBODY
+        )
+        broker = leader if leader != NOBODY else someone
+        if _usable(topic, on) and broker != NOBODY:
+            if leader != NOBODY:
+                message: Produce | CreateTopics = Produce(
+                    "", _target(me, topic, on), -1, -1, -1, _copies(me, letter, on)
+                )
+                letter = letter.but(creations=0)
+            else:
+                message = CreateTopics(topic, TOPIC_CONFIGS)
+                letter = letter.but(creations=letter.creations + 1)
+            me = me.but(dead_letters=(letter, *me.dead_letters[1:]))
+            asked = Request(CHANNEL, broker, message, ROLE, me.key, str(me.incarnation))
             return Copying(Effects(me, requests=(asked,), events=events), finished)
         given_up = _finished(me, NOT_COPIED)
         me, events = given_up.effects.state, (*events, *given_up.effects.events)
@@ -108,21 +152,33 @@ def _finished(me: SharePartition, because: str) -> Copying:
     return Copying(Effects(left, events=tuple(events)), tuple(finished))
 
 
-def _target(me: SharePartition, on: Context) -> str:
-    """Give the partition of the dead-letter topic that takes the copies, or nothing.
+def _usable(topic: str, on: Context) -> bool:
+    """Say whether copies may go to a topic, which may not be there yet.
 
-    The topic has to allow it (errors.deadletterqueue.group.enable), and its name begins as the brokers
-    want it (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same:
-    only who would copy looks, and archives the record without a copy.
-    Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
+    One that is there has to allow it (errors.deadletterqueue.group.enable), one that is not has to be made by
+    the broker (errors.deadletterqueue.auto.create.topics.enable), and its name begins as the brokers want it
+    (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same: only who would
+    copy looks, each time. Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
     """
-    topic = on.image.dead_letter_queue(me.group_id)
-    if not topic.startswith(on.settings.dead_letter_prefix):
-        return ""
-    partitions = [p for p in on.image.leaders if topic_of(p) == topic]
-    if topic not in on.image.dead_letter_topics or not partitions:
-        return ""
-    return partitions[index_of(me.partition) % len(partitions)]
+    if not topic or not topic.startswith(on.settings.dead_letter_prefix):
+        return False
+    if _partitions(topic, on):
+        return topic in on.image.dead_letter_topics
+    return on.settings.dead_letter_auto_create
+
+
+def _partitions(topic: str, on: Context) -> tuple[str, ...]:
+    return tuple(p for p in on.image.leaders if topic_of(p) == topic)
+
+
+def _target(me: SharePartition, topic: str, on: Context) -> str:
+    """Give the partition of the dead-letter topic that takes the copies, nothing if there is none."""
+    partitions = _partitions(topic, on)
+    return partitions[index_of(me.partition) % len(partitions)] if partitions else ""
+
+
+def _leader(me: SharePartition, on: Context) -> int:
+    return on.image.leader_of(_target(me, on.image.dead_letter_queue(me.group_id), on))
 
 
 def _copies(me: SharePartition, letter: DeadLetter, on: Context) -> tuple[DataRecord, ...]:

@@ -84,13 +84,17 @@ class PendingWrite(Value, frozen=True):
 
 
 class DeadLetter(Value, frozen=True):
-    """Records that are given up and are copied to the dead-letter queue, and why (KIP-1191)."""
+    """Records that are given up and are copied to the dead-letter queue, and why (KIP-1191).
+
+    `creations` is how often its topic was asked for since that went well last; above 0 it is asked for now.
+    """
 
     first: int
     last: int
     delivery_count: int
     cause: str
     attempts: int = 1
+    creations: int = 0
 
 
 class SharePartition(Part, frozen=True, dict=True):

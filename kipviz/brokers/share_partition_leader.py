@@ -48,6 +48,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
     offsets_of,
 )
+from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
@@ -268,11 +269,16 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
 
 
 def on_dead_letter_answered(
-    me: ShareLeader, key: str, tag: str, answer: ProduceResponse | None, on: Context
+    me: ShareLeader,
+    key: str,
+    tag: str,
+    answer: ProduceResponse | CreateTopicsResponse | None,
+    on: Context,
 ) -> Effects:
     """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost.
 
-    WHEN: the leader of the dead-letter topic answers. DOES: archives the records, copied or not.
+    WHEN: the leader of the dead-letter topic answers, or who was to make the topic. DOES: archives the
+    records, copied or not.
     An object that was dropped meanwhile does nothing: the next one tries again.
     Clause: KIP-1191 "Record state changes"; ShareGroupDLQManager.
     """

@@ -42,6 +42,7 @@ from kipviz.messages.share_state import (
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
+from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
@@ -364,7 +365,9 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     return with_effects(sent.state, done, copied, sent), Errors.NONE
 
 
-def on_dead_letter(me: SharePartition, answer: ProduceResponse | None, on: Context) -> Effects:
+def on_dead_letter(
+    me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
+) -> Effects:
     """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost."""
     return (
         _copied(share_dead_letters.answered(me, answer, on), on) if me.dead_letters else Effects(me)

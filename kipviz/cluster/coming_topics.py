@@ -4,7 +4,8 @@ WHERE IN KAFKA: ReplicationControlManager.deleteTopics, createTopics; BrokerMeta
 KIPS: KIP-4 (CreateTopics, DeleteTopics), KIP-516 (topic ids), KIP-599.
 NOT MODELLED: that brokers learn of it one by one; the requests of an admin client for it, and their
   rights; a topic of the same name after one was deleted (that is `RemakeTopic`); partitions that
-  are added to a topic; brokers that make a topic because somebody asks for it (auto.create.topics.enable).
+  are added to a topic; brokers that make a topic because somebody asks for it (auto.create.topics.enable),
+  but for one that dead letters go to (KIP-1191).
 """
 
 from __future__ import annotations

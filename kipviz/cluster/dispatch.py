@@ -26,7 +26,6 @@ from kipviz.brokers import (
     share_coordinator,
     share_membership,
     share_partition_leader,
-    share_sessions,
     share_upkeep,
     transaction_coordinator,
     transaction_liveness,
@@ -114,6 +113,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
+from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
@@ -154,6 +154,7 @@ HANDLERS: dict[type[Message], Handler] = {
     OffsetCommit: group_coordinator.on_offset_commit,
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
     Metadata: kafka_apis.on_metadata,
+    CreateTopics: kafka_apis.on_create_topics,
     ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
     JoinGroup: classic_membership.on_join_group,
     SyncGroup: classic_membership.on_sync_group,
@@ -267,7 +268,8 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     **dict.fromkeys((*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS), _by_group),
 }
 # Requests that a broker takes whatever it leads.
-FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata, *acl_administration.HANDLERS)
+FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata, CreateTopics)
+FRONT_DESK += tuple(acl_administration.HANDLERS)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -389,6 +391,8 @@ def refused(message: Message, error: Errors) -> Message:
             return ListGroupsResponse(error)
         case _ if isinstance(message, acl_administration.ABOUT_ACLS):
             return acl_administration.refusal_of(message, error)
+        case CreateTopics():
+            return CreateTopicsResponse(error, message.topic)
         case _:
             return not_here(message).but(error=error)
 
@@ -451,19 +455,6 @@ def timers(role: Any, on: Context) -> tuple[str, ...]:
     """
     ask = getattr(timed_by(role), "timers", None)
     return ask(role, on) if ask is not None else ()
-
-
-def delayed_by(role: Any) -> Any:
-    """Give the module of what a role waits for before it goes on by itself."""
-    return share_sessions if isinstance(role, ShareLeader) else module_of(role)
-
-
-def delays(role: Any) -> tuple[str, ...]:
-    """Give what a role waits for before it goes on by itself: it costs nothing when it is over."""
-    if not isinstance(role, GroupCoordinator | ShareLeader):
-        return ()
-    found: tuple[str, ...] = delayed_by(role).delays(role)
-    return found
 
 
 def on_replicated(role: Any, on: Context) -> Effects:
@@ -549,7 +540,9 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
     if isinstance(message, InitializeShareGroupStateResponse):
         return group_coordinator.on_initialized(role, message, on)
-    if isinstance(role, ShareLeader) and isinstance(message, ProduceResponse):
+    if isinstance(role, ShareLeader) and isinstance(
+        message, ProduceResponse | CreateTopicsResponse
+    ):
         return share_partition_leader.on_dead_letter_answered(
             role, envelope.shard, envelope.tag, message, on
         )

@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.clients import application, binding, external_database, kinds, thread, workers
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.cluster import dispatch, partly
+from kipviz.cluster import dispatch, partly, waits
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
@@ -141,7 +141,7 @@ def _run_out(turn: Turn, a: RunOut) -> None:
 def _delay_over(turn: Turn, a: DelayOver) -> None:
     key = (a.broker, a.role, a.shard)
     role, on = turn.roles[key], turn.context(a.broker)
-    turn.carry_out(key, dispatch.delayed_by(role).on_delay(role, a.delay, on))
+    turn.carry_out(key, waits.over(role, a.delay, on))
 
 
 def _client_timer(turn: Turn, a: ClientTimer) -> None:

@@ -21,7 +21,7 @@ from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.clients.workers import seen_by
-from kipviz.cluster import deadlines, dispatch
+from kipviz.cluster import deadlines, dispatch, waits
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -387,10 +387,10 @@ class ClusterModel:
                 if transaction_coordinator.why_no_timeout(role, name) is None
             )
         others = dispatch.timers(role, on)
-        delays = dispatch.delays(role)
+        delays = waits.delays(role)
         if delays:
-            waits = tuple(DelayOver(*key, delay) for delay in delays)
-            found[""] = (*found.get("", ()), *waits)
+            timed = tuple(DelayOver(*key, delay) for delay in delays)
+            found[""] = (*found.get("", ()), *timed)
         if others:
             found["run_out"] = tuple(RunOut(*key, timer) for timer in others)
         return found

@@ -8,6 +8,7 @@ from kipviz.brokers.settings import (
     READ_UNCOMMITTED,
     BrokerSettings,
     GroupConfig,
+    why_no_dead_letters,
     why_no_reset,
 )
 from kipviz.clients.admin import Filters, Hanging
@@ -426,6 +427,7 @@ def _check_topics(spec: ClusterSpec) -> None:
 def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
     name, topic = config.group_id, config.dead_letter_topic
     wrong = why_no_reset(config, dated=spec.clock.stamps)
+    wrong = wrong or why_no_dead_letters(config, spec.settings, tuple(dict(spec.topic_ids)))
     if wrong:
         raise BadSpec(wrong)
     if config.isolation_level not in (READ_COMMITTED, READ_UNCOMMITTED):

@@ -39,7 +39,7 @@ from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
 from kipviz.clients.transaction_session import TransactionSession
-from kipviz.cluster import dispatch, retention
+from kipviz.cluster import dispatch, retention, waits
 from kipviz.cluster.clock import NEVER, Deadline
 from kipviz.cluster.durations import (
     backs_off,
@@ -234,7 +234,7 @@ def _of_roles(
     for key, role in world.roles.items():
         if isinstance(role, ShareLeader):
             wait = spec.durations.fetch_max_wait_ms
-            for delay in dispatch.delays(role):
+            for delay in waits.delays(role):
                 yield Deadline(DELAY, (*key, delay), wait, wait)
         if isinstance(role, GroupCoordinator | TransactionCoordinator):
             for timer in dispatch.timers(role, context(key[0])):
@@ -246,7 +246,7 @@ def _of_roles(
                     takes = _left(spec, role, timer, context(key[0]))
                     if takes is not None:
                         yield Deadline(TIMER, (*key, timer), takes, takes)
-            for delay in dispatch.delays(role):
+            for delay in waits.delays(role):
                 takes = spec.settings.initial_rebalance_delay_ms
                 yield Deadline(DELAY, (*key, delay), takes, takes)
     if forgets(spec):

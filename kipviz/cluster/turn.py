@@ -175,6 +175,8 @@ class Turn:
             self.logs = self.logs.set(partition, forget(self.logs[partition], producer_id))
         if effects.acls is not None:
             self.image = self.image.but(acls=ordered(self.spec, effects.acls))
+        for topic in effects.creates:
+            self.create_topic(topic)
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)

@@ -12,7 +12,7 @@ from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.clients.workers import seen_by
-from kipviz.cluster import deadlines, dispatch
+from kipviz.cluster import deadlines, dispatch, waits
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
@@ -195,7 +195,7 @@ def _no_delay_over(model: Knows, world: World, a: DelayOver) -> str | None:
     role = world.roles.get((a.broker, a.role, a.shard))
     if role is None:
         return f"broker {a.broker} does not have {a.shard or a.role}"
-    kept = dispatch.delays(role)
+    kept = waits.delays(role)
     if a.delay in kept:
         return None
     return f"nothing waits for {a.delay!r} there; waited for: {', '.join(kept) or 'nothing'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 KIP = Kip(
     1191,
@@ -49,9 +49,19 @@ KIP = Kip(
         ),
         Row(
             "errors.deadletterqueue.auto.create.topics.enable",
-            "The broker creates the topic.",
-            OPEN,
-            note="topics are there from the beginning",
+            "The broker creates the topic that is not there, else its records are archived without a copy.",
+            MODELLED,
+            handler="brokers.kafka_apis.on_create_topics",
+            scenario="kip-1191-first-letter",
+            test="brokers/test_dead_letter_topics.py::test_a_topic_that_is_not_there_is_made_before_its_first_letter",
+            note="off by default; without it the broker's log has a line, and no meter moves",
+        ),
+        Row(
+            "Failures: what is tried again",
+            "A copy after NOT_LEADER_OR_FOLLOWER or a lost connection, a topic that is there already: five times.",
+            MODELLED,
+            handler="brokers.share_dead_letters.answered",
+            test="brokers/test_dead_letter_topics.py::test_a_refusal_that_will_not_go_away_is_not_tried_again",
         ),
     ),
 )

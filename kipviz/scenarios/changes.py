@@ -50,6 +50,7 @@ KAFKA_NAMES = {
     "group.max.size": "group_max_size",
     "group.share.max.share.sessions": "share_sessions_max",
     "errors.deadletterqueue.topic.name.prefix": "dead_letter_prefix",
+    "errors.deadletterqueue.auto.create.topics.enable": "dead_letter_auto_create",
     "transaction.max.timeout.ms": "transaction_max_timeout_ms",
     "transaction.two.phase.commit.enable": "two_phase_commit_enable",
     "transaction.partition.verification.enable": "partition_verification",
@@ -93,6 +94,7 @@ WHERE_SET = (
     "offsets_expire",
     "producer_ids_expire",
     "dead_letter_prefix",
+    "dead_letter_auto_create",
     "consumer_group_max_size",
     "group_max_size",
 )
@@ -111,6 +113,7 @@ _WORDS = {
     "producer_ids_expire": "May a log forget a producer that it has not heard of for a day?",
     "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
     "dead_letter_prefix": "How does the name of every dead-letter topic begin?",
+    "dead_letter_auto_create": "Do brokers make the topic of dead letters if it is not there?",
     "consumer_group_max_size": "How many members may a group of KIP-848 have?",
     "group_max_size": "How many members may a classic group have?",
     "share_group_max_size": "How many members may a share group have?",

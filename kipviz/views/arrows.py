@@ -55,6 +55,8 @@ ARROW_WORDS = {
     "DeleteShareGroupOffsetsResponse": "deleted",
     "DeleteGroups": "delete group",
     "DeleteGroupsResponse": "deleted",
+    "CreateTopics": "create topic",
+    "CreateTopicsResponse": "topic",
     "ListGroups": "list groups",
     "ListGroupsResponse": "groups",
     **dict.fromkeys(("DescribeGroups", "ConsumerGroupDescribe"), "describe group"),

@@ -243,7 +243,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from _batch(world.logs[role.shard], message)
         case "Fetch" | "ListOffsets":
             yield from _fetch(world.logs[role.shard], message)
-        case "Metadata":
+        case "Metadata" | "CreateTopics":
             yield from membership.topics(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kipviz.brokers import classic_group, static_members
 from kipviz.cluster.world import World
+from kipviz.messages.topic_creation import CreateTopics
 from kipviz.views.facts import listed, number
 
 
@@ -115,8 +116,9 @@ def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
 
 
 def topics(world: World, message: Any) -> Iterator[tuple[str, str]]:
-    """Give the ids that the brokers know of the topics that a client asks for."""
-    for topic in message.topics:
+    """Give the ids that the brokers know of the topics that are asked for."""
+    topics = (message.topic,) if isinstance(message, CreateTopics) else message.topics
+    for topic in topics:
         yield f"id of {topic}", world.image.topic_ids.get(topic, "unknown")
 
 

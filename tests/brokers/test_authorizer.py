@@ -77,6 +77,7 @@ from kipviz.messages.share_state import (
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
+from kipviz.messages.topic_creation import CreateTopics
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -117,6 +118,7 @@ REQUESTS = {
         Heartbeat("g", 1, "m"),
         LeaveGroup("g", "m"),
         Metadata(("out",)),
+        CreateTopics("out"),
         ShareGroupHeartbeat("g", "m", 1, "out"),
         InitializeShareGroupState("g:T:0", 2, -1),
         ShareFetch("g", "m", 0, "out-0", 1),
@@ -226,6 +228,7 @@ def test_without_acls_no_topic_is_left_out():
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
     everywhere = {"WriteTxnMarkers", "ListGroups", "DescribeAcls", "CreateAcls", "DeleteAcls"}
+    everywhere |= {"CreateTopics"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
             dispatch.not_here(request(name))

@@ -24,6 +24,7 @@ from kipviz.messages.wire import (
     share_admin,
     share_groups,
     share_state,
+    topic_creation,
     transactions,
 )
 from kipviz.messages.wire.batches import encode_batch
@@ -72,6 +73,7 @@ KINDS: dict[type[Message], Kind] = {
     **group_admin.KINDS,
     **acls.KINDS,
     **list_offsets.KINDS,
+    **topic_creation.KINDS,
 }
 
 # What is not modelled in a header, and where its value comes from.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.settings import GroupConfig
+from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.spec import Placement
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import programs
@@ -12,7 +12,7 @@ from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import KAFKA, commits, polls, worker
 from kipviz.scenarios.stories.setting import SHARE_GROUP, share_spec
 
-ACCEPT, RELEASE = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 DEAD_LETTERS = "dlq.orders"
 
 _spec = share_spec(
@@ -109,4 +109,81 @@ POISON = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (POISON,)
+_coming = POISON.spec.but(
+    settings=BrokerSettings(dead_letter_auto_create=True),
+    later_topics=(DEAD_LETTERS,),
+    applications=(
+        worker(
+            "app-1",
+            program=programs.worker(
+                ((100, REJECT), (-1, ACCEPT)),
+                "acknowledge(record, isUseless(record) ? REJECT : ACCEPT); // 100 is useless",
+            ),
+        ),
+    ),
+)
+FIRST_LETTER = Scenario(
+    "kip-1191-first-letter",
+    "The first dead letter makes its topic",
+    "A group is set to a dead-letter topic that nobody has made. The brokers may make such topics "
+    "(errors.deadletterqueue.auto.create.topics.enable).",
+    "KIP-1191, errors.deadletterqueue.auto.create.topics.enable",
+    _coming,
+    (
+        Beat(
+            "app-1 rejects 100",
+            "That is durable as ARCHIVING before anybody looks whether there is a topic for its letter.",
+            (
+                *polls("app-1"),
+                "app-1 goes on",
+                "app-1 goes on",
+                "until WriteShareGroupState arrives at B7",
+            ),
+        ),
+        Beat(
+            "CreateTopics",
+            "dlq.orders is not there. Broker 5 asks another broker for it, with as many partitions and replicas "
+            "as is the default, and with errors.deadletterqueue.group.enable=true.",
+            ("until CreateTopics arrives at B1",),
+        ),
+        Beat(
+            "The letter",
+            "Broker 5 hears that the topic is made, and produces to its leader.",
+            ("until Produce arrives at B3",),
+        ),
+        Beat("ARCHIVED", "The record is done for.", ("quiet", "app-1 goes on")),
+    ),
+    ("app-1", "B5", "B1", "B3"),
+    KAFKA,
+    Question(
+        1,
+        "Auto-creation is off, as by default, and the topic is not there. Who hears of that?",
+        (
+            Choice(
+                "the consumer that rejected", False, "Its acknowledgement is durable: no error."
+            ),
+            Choice(
+                "whoever set the group's topic",
+                False,
+                "A group may be set to a topic that is not there: nobody looks at that moment.",
+            ),
+            Choice(
+                "who reads the broker's log",
+                True,
+                "Right: each record is archived without a copy, and the broker logs it. The meter of failed "
+                "copies stays at 0, because nothing was produced.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(1, "Open CreateTopics: which configs does the topic get?"),
+        Watch(2, "Crash Broker 5 on a branch: is the topic asked for again?"),
+    ),
+    checkpoints=(
+        Checkpoint("saw a record ARCHIVING", "record archiving"),
+        Checkpoint("saw its copy in the dead-letter queue", "dead letter written"),
+        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (POISON, FIRST_LETTER)

@@ -44,7 +44,8 @@ public final class WireRecorder {
         "ShareGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
         "DeleteShareGroupOffsets", "DeleteGroups",
         "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete", "ListOffsets",
-        "DescribeAcls", "CreateAcls", "DeleteAcls");
+        "DescribeAcls", "CreateAcls", "DeleteAcls",
+        "CreateTopics");
     /** What consumers of one group tell each other: bytes for a broker. */
     private static final List<String> BETWEEN_CONSUMERS = List.of(
         "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");

@@ -1,0 +1,102 @@
+"""CreateTopics on the wire. Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import topic_creation as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import Field, Schema
+
+# The brokers' defaults (num.partitions, default.replication.factor) decide (KIP-464).
+BY_DEFAULT = -1
+# What InterBrokerSendThread's client has as its request time-out is in no field: this is the schema's default.
+TIMEOUT_MS = 60_000
+
+CREATE_TOPICS_REQUEST = Schema(
+    "CreateTopicsRequest",
+    19,
+    "2-7",
+    "5+",
+    (
+        Field(
+            "Topics",
+            "[]CreatableTopic",
+            fields=(
+                Field("Name", "string"),
+                Field("NumPartitions", "int32"),
+                Field("ReplicationFactor", "int16"),
+                Field(
+                    "Assignments",
+                    "[]CreatableReplicaAssignment",
+                    fields=(Field("PartitionIndex", "int32"), Field("BrokerIds", "[]int32")),
+                ),
+                Field(
+                    "Configs",
+                    "[]CreatableTopicConfig",
+                    fields=(Field("Name", "string"), Field("Value", "string", nullable="0+")),
+                ),
+            ),
+        ),
+        Field("timeoutMs", "int32", default="60000"),
+        Field("validateOnly", "bool", "1+", default="false"),
+    ),
+)
+
+CREATE_TOPICS_RESPONSE = Schema(
+    "CreateTopicsResponse",
+    19,
+    "2-7",
+    "5+",
+    (
+        Field("ThrottleTimeMs", "int32", "2+"),
+        Field(
+            "Topics",
+            "[]CreatableTopicResult",
+            fields=(
+                Field("Name", "string"),
+                Field("TopicId", "uuid", "7+"),
+                Field("ErrorCode", "int16"),
+                Field("ErrorMessage", "string", "1+", nullable="0+"),
+                Field("TopicConfigErrorCode", "int16", "5+", tagged="5+", tag=0),
+                Field("NumPartitions", "int32", "5+", default="-1"),
+                Field("ReplicationFactor", "int16", "5+", default="-1"),
+                Field(
+                    "Configs",
+                    "[]CreatableTopicConfigs",
+                    "5+",
+                    fields=(
+                        Field("Name", "string", "5+"),
+                        Field("Value", "string", "5+", nullable="5+"),
+                        Field("ReadOnly", "bool", "5+"),
+                        Field("ConfigSource", "int8", "5+", default="-1"),
+                        Field("IsSensitive", "bool", "5+"),
+                    ),
+                    nullable="5+",
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _create(m: model.CreateTopics, _: Around) -> Struct:
+    configs = tuple({"Name": name, "Value": value} for name, value in m.configs)
+    topic = {
+        "Name": m.topic,
+        "NumPartitions": BY_DEFAULT,
+        "ReplicationFactor": BY_DEFAULT,
+        "Configs": configs,
+    }
+    return {"Topics": (topic,), "timeoutMs": TIMEOUT_MS}
+
+
+def _created(m: model.CreateTopicsResponse, around: Around) -> Struct:
+    topic_id = around.topic_id(m.topic)
+    return {"Topics": ({"Name": m.topic, "TopicId": topic_id, "ErrorCode": m.error},)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.CreateTopics: Kind(CREATE_TOPICS_REQUEST, _create),
+    model.CreateTopicsResponse: Kind(CREATE_TOPICS_RESPONSE, _created),
+}

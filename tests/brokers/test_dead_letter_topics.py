@@ -1,0 +1,137 @@
+"""The topic of dead letters: who makes it, what is tried again, what is archived without a copy (KIP-1191)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import kafka_apis
+from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce
+from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.scenarios.library import scenario
+from tests.brokers.desk import Desk
+from tests.brokers.share_place import ARCHIVING, KEY, REJECT, SharePlace, said
+from tests.cluster.small_clusters import small_spec
+
+QUEUE = {"dead_letter_topic": "dlq.g1"}
+
+
+def rejected(*, there: bool = False, leader: int = -1, auto: bool = True) -> SharePlace:
+    """A record is rejected and durably ARCHIVING; its topic is not there, or nobody leads it."""
+    place = SharePlace(last=1, group=QUEUE, dead_letter_auto_create=auto)
+    topic(place, leader if there else None)
+    place.loaded()
+    place.fetch("M1", 2)
+    place.acknowledge("M1", said(0, 0, REJECT))
+    place.coordinator()
+    return place
+
+
+def topic(place: SharePlace, leader: int | None) -> None:
+    """Let the dead-letter topic have a leader, none (-1), or not be there at all."""
+    place.leaders.pop("dlq.g1-0", None)
+    if leader is not None:
+        place.leaders["dlq.g1-0"] = leader
+
+
+def answers(place: SharePlace, error: Errors | None) -> None:
+    answer = None if error is None else CreateTopicsResponse(error, "dlq.g1")
+    place.do(spl.on_dead_letter_answered(place.role, KEY, "0", answer, place.on))
+
+
+def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
+    place = rejected()
+    (asked,) = place.sent(CreateTopics)
+    assert (asked.topic, dict(asked.configs)["errors.deadletterqueue.group.enable"]) == (
+        "dlq.g1",
+        "true",
+    )
+    assert not place.sent(Produce)
+    topic(place, 3)
+    answers(place, Errors.NONE)
+    (copy,) = place.sent(Produce)
+    assert copy.partition == "dlq.g1-0"
+    place.copied()
+    assert place.writes[-1].batches[0].state.name == "ARCHIVED"
+
+
+def test_without_auto_creation_a_record_is_archived_without_a_copy():
+    place = rejected(auto=False)
+    assert not place.sent(CreateTopics)
+    assert "no copy" in place.events[-1].because
+
+
+@pytest.mark.parametrize("error", [Errors.TOPIC_ALREADY_EXISTS, Errors.NONE, None])
+def test_a_topic_without_a_leader_is_asked_for_five_times(error):
+    """ProduceRequestHandler.dlqTopicExists: who finds no leader takes the topic for one that is not there."""
+    place = rejected(there=True)
+    for attempt in range(1, 6):
+        assert len(place.sent(CreateTopics)) == attempt
+        assert place.states(0, 0) == [ARCHIVING]
+        answers(place, error)
+    assert len(place.sent(CreateTopics)) == 5
+    assert "no copy" in place.events[-1].because
+
+
+def test_a_topic_that_has_a_leader_again_gets_its_letter():
+    place = rejected(there=True)
+    answers(place, Errors.TOPIC_ALREADY_EXISTS)
+    topic(place, 3)
+    answers(place, Errors.TOPIC_ALREADY_EXISTS)
+    assert len(place.sent(Produce)) == 1
+
+
+def test_a_topic_that_nobody_may_make_is_asked_for_once():
+    place = rejected()
+    answers(place, Errors.CLUSTER_AUTHORIZATION_FAILED)
+    assert len(place.sent(CreateTopics)) == 1
+    assert "no copy" in place.events[-1].because
+
+
+def test_a_refusal_that_will_not_go_away_is_not_tried_again():
+    place = rejected(there=True, leader=3)
+    place.copied(Errors.NOT_ENOUGH_REPLICAS)
+    assert len(place.sent(Produce)) == 1
+    assert "no copy" in place.events[-1].because
+
+
+def test_where_no_broker_leads_anything_nobody_can_be_asked():
+    """Errors.BROKER_NOT_AVAILABLE, at once."""
+    place = rejected(there=True)
+    letters = place.share.dead_letters
+    place.leaders = {}
+    answers(place, Errors.TOPIC_ALREADY_EXISTS)
+    assert letters
+    assert "no copy" in place.events[-1].because
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "made"),
+    [("dlq.g1", Errors.NONE, ("dlq.g1",)), ("src", Errors.TOPIC_ALREADY_EXISTS, ())],
+)
+def test_a_topic_is_made_once(name, error, made):
+    desk = Desk(kafka_apis, KafkaApis(), leaders={"src-0": 1})
+    to = ReplyTo("B5/dlq", 1, 0)
+    done = kafka_apis.on_create_topics(desk.role, CreateTopics(name), to, desk.on)
+    assert (done.replies[0].message, done.creates) == (CreateTopicsResponse(error, name), made)
+
+
+def test_a_topic_that_brokers_are_to_make_needs_a_place():
+    spec = small_spec().but(
+        settings=BrokerSettings(dead_letter_auto_create=True),
+        group_configs=(GroupConfig("g1", dead_letter_topic="dlq.nowhere"),),
+    )
+    with pytest.raises(BadSpec, match=r"brokers are to make dlq\.nowhere"):
+        check(spec)
+
+
+def test_a_broker_that_asks_for_a_topic_learns_of_it_with_everybody():
+    story = scenario("kip-1191-first-letter")
+    model = story.model(design("kafka"))
+    assert "dlq.orders" not in model.initial().image.topic_ids
