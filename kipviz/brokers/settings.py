@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kipviz.core.values import Value
 
@@ -107,7 +108,14 @@ class GroupConfig(Value, frozen=True):
     dead_letter_copy_record: bool = False
 
 
-def why_no_reset(config: GroupConfig, *, dated: bool) -> str:
+def why_no_group(
+    config: GroupConfig, settings: BrokerSettings, topics: Mapping[str, str], *, dated: bool
+) -> str:
+    """Say why a share group cannot be configured so in a cluster with these topics, or nothing."""
+    return _why_no_reset(config, dated=dated) or _why_no_dead_letters(config, settings, topics)
+
+
+def _why_no_reset(config: GroupConfig, *, dated: bool) -> str:
     """Say why a group cannot begin as its reset policy says, or nothing; `dated` is whether records have times."""
     name, reset = config.group_id, config.auto_offset_reset
     if reset in (EARLIEST, LATEST):
@@ -125,12 +133,12 @@ def why_no_reset(config: GroupConfig, *, dated: bool) -> str:
     )
 
 
-def why_no_dead_letters(
-    config: GroupConfig, settings: BrokerSettings, placed: tuple[str, ...]
+def _why_no_dead_letters(
+    config: GroupConfig, settings: BrokerSettings, topics: Mapping[str, str]
 ) -> str:
-    """Say why brokers cannot make the topic of a group's dead letters, or nothing; `placed` are all topics."""
+    """Say why brokers cannot make the topic of a group's dead letters, or nothing."""
     topic = config.dead_letter_topic
-    if not settings.dead_letter_auto_create or not topic or topic in placed:
+    if not settings.dead_letter_auto_create or not topic or topic in topics:
         return ""
     return (
         f"brokers are to make {topic}, the dead-letter topic of {config.group_id}: it needs an id and a place "

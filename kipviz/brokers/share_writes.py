@@ -3,7 +3,8 @@
 One request per share-partition is on the wire, others wait behind it. Source: the persister
 (DefaultStatePersister, PersisterStateManager) and the write paths of SharePartition.java.
 NOT MODELLED: that the persister joins writes of several share-partitions into one request, and
-that a read and a write of one share-partition may be on the wire at once.
+that a read and a write of one share-partition may be on the wire at once; that a read is given up after
+five attempts, and the share-partition with it (here it is asked for as long as it takes).
 """
 
 from __future__ import annotations

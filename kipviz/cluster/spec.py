@@ -8,8 +8,7 @@ from kipviz.brokers.settings import (
     READ_UNCOMMITTED,
     BrokerSettings,
     GroupConfig,
-    why_no_dead_letters,
-    why_no_reset,
+    why_no_group,
 )
 from kipviz.clients.admin import Filters, Hanging
 from kipviz.clients.application import Line
@@ -426,8 +425,7 @@ def _check_topics(spec: ClusterSpec) -> None:
 
 def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
     name, topic = config.group_id, config.dead_letter_topic
-    wrong = why_no_reset(config, dated=spec.clock.stamps)
-    wrong = wrong or why_no_dead_letters(config, spec.settings, tuple(dict(spec.topic_ids)))
+    wrong = why_no_group(config, spec.settings, dict(spec.topic_ids), dated=spec.clock.stamps)
     if wrong:
         raise BadSpec(wrong)
     if config.isolation_level not in (READ_COMMITTED, READ_UNCOMMITTED):
