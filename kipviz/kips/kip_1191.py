@@ -55,6 +55,7 @@ KIP = Kip(
             scenario="kip-1191-first-letter",
             test="brokers/test_dead_letter_topics.py::test_a_topic_that_is_not_there_is_made_before_its_first_letter",
             note="off by default; without it the broker's log has a line, and no meter moves",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "Failures: what is tried again",

@@ -161,7 +161,7 @@ KIP = Kip(
             test="brokers/test_share_log_start.py::"
             "test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error",
             note="delete_records of a budget takes a batch at a time, as retention or DeleteRecords",
-            page="30-kip-932-share-groups",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "Log retention: what a member holds",
@@ -172,7 +172,7 @@ KIP = Kip(
             test="brokers/test_share_log_start.py::"
             "test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is",
             note="Kafka's start offset goes back for one empty fetch where all that is in memory is behind it",
-            page="30-kip-932-share-groups",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "KIP-1222: RENEW",
@@ -226,6 +226,7 @@ KIP = Kip(
             scenario="kip-932-no-room",
             test="brokers/test_share_partition_leader.py::test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member",
             note="refused when its MaxWaitMs is over; that there is room by then is not looked at",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "InitializeShareGroupState",
