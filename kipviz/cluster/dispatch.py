@@ -268,8 +268,10 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     **dict.fromkeys((*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS), _by_group),
 }
 # Requests that a broker takes whatever it leads.
-FRONT_DESK = (WriteTxnMarkers, ListTransactions, ListGroups, Metadata, CreateTopics)
-FRONT_DESK += tuple(acl_administration.HANDLERS)
+FRONT_DESK = (
+    *(WriteTxnMarkers, ListTransactions, ListGroups, Metadata, CreateTopics),
+    *acl_administration.HANDLERS,
+)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
