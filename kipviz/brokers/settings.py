@@ -30,12 +30,10 @@ class BrokerSettings(Value, frozen=True):
     share.coordinator.cold.partition.snapshot.interval.ms, five minutes and longer than most stories.
     `producer_ids_expire` lets producer.id.expiration.ms run out, a day without a batch of a producer.
     `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
-    `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies.
     `consumer_group_max_size` is group.consumer.max.size, `group_max_size` group.max.size of classic groups: both
     without a limit unless one is set.
     `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies;
     `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
-    `consumer_group_max_size` is group.consumer.max.size, without a limit unless one is set.
     """
 
     delivery_count_limit: int = 5

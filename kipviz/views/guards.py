@@ -376,8 +376,6 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
     if hasattr(message, "results"):
         for result in message.results:
             yield short_name(getattr(result, "partition", "filter")), result.error.name
-        for result in (each for each in message.results if hasattr(each, "partition")):
-            yield short_name(result.partition), result.error.name
     if hasattr(message, "error"):
         yield "error", message.error.name
     for partition, error in getattr(message, "of_each", ())[1:]:
