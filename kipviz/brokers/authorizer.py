@@ -225,7 +225,7 @@ def needs_of(message: Message) -> tuple[Need, ...]:
             return NEEDS[OF_A_CLIENT]
         case InitProducerId2Pc(enable_2pc=False):
             return NEEDS["InitProducerId"]
-        case InitProducerId(transactional_id=""):
+        case InitProducerId(transactional_id=None):
             return NEEDS[NAMELESS]
         case Produce(transactional_id=""):
             return NEEDS[OF_A_PLAIN_ONE]

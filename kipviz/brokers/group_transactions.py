@@ -74,6 +74,7 @@ def _why_refused(me: TransactionCoordinator, request: InitProducerIdOfGroup, on:
 
 def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context) -> Effects:
     """Log what a producer has been assigned, unless it says the same again."""
+    assert request.transactional_id is not None, "refused before"
     record = GroupAssignmentRecord(
         request.group_id, request.transactional_id, request.generation, request.assigned
     )

@@ -20,8 +20,10 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
+    InitProducerId,
     InitProducerIdResponse,
     WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
 from kipviz.records.transaction_state import (
@@ -90,11 +92,14 @@ def dated(
     return wait.but(record=record), written
 
 
-def nameless(role: Any, reply_to: ReplyTo, on: Context) -> Effects:
+def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context) -> Effects:
     """Give a producer without a transactional id an identity that nobody remembers.
 
     Any broker does that, and nothing is logged: TransactionCoordinator.handleInitProducerId.
     """
+    if two_phase.is_half_an_identity(request):
+        refused = InitProducerIdResponse(Errors.INVALID_REQUEST)
+        return Effects(role, replies=(Reply(reply_to, refused),))
     answer = InitProducerIdResponse(Errors.NONE, on.next_producer_id, 0)
     return Effects(role, replies=(Reply(reply_to, answer),), new_producer_ids=1)
 
@@ -189,6 +194,13 @@ def markers_of(
         requests.append(Request("markers", broker, marker, role, shard, tag))
         sent += [(p, broker) for p in by_broker[broker]]
     return tuple(requests), tuple(sent), nobody
+
+
+def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
+    """Give the partitions of markers that were lost, asked or answered."""
+    if isinstance(lost, WriteTxnMarkers):
+        return lost.partitions
+    return tuple(result.partition for result in lost.results)
 
 
 def decided(

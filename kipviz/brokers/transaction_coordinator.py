@@ -38,6 +38,7 @@ from kipviz.brokers.transaction_append import (
     needs_image,
     refusals,
     unheard,
+    unmarked,
 )
 from kipviz.brokers.transaction_metadata import (
     COMPLETED,
@@ -115,12 +116,13 @@ def on_init_producer_id(
     CONCURRENT_TRANSACTIONS while something has to end first.
     Clause: KIP-98 "InitPidRequest", KIP-360; KIP-939 (draft where it keeps).
     """
-    if not request.transactional_id:
-        return nameless(me, reply_to, on)
+    if request.transactional_id is None:
+        return nameless(me, request, reply_to, on)
     answer = answer_to(request)
 
     def refuse(error: Errors) -> Effects:
-        return Effects(me, replies=(Reply(reply_to, answer(error)),))
+        told = answer(spoken_in(request.version, error, since=4))
+        return Effects(me, replies=(Reply(reply_to, told),))
 
     error = two_phase.why_refused(request, on)
     if error is not Errors.NONE:
@@ -280,11 +282,7 @@ def on_markers_lost(
     known = _sending(me, tag)
     if known is None:
         return Effects(me)
-    again = (
-        lost.partitions
-        if isinstance(lost, WriteTxnMarkers)
-        else tuple(r.partition for r in lost.results)
-    )
+    again = unmarked(lost)
     kept = tuple(s for s in known.sent if s[0] not in again)
     return _send_markers(me, known.but(sent=kept), again, on)
 
@@ -421,7 +419,9 @@ def _with(me: TransactionCoordinator, metadata: TransactionMetadata) -> Transact
 def _why_unserved(
     me: TransactionCoordinator, request: AddPartitionsToTxn | AddOffsetsToTxn | EndTxn, on: Context
 ) -> Errors:
-    """Say why a request is not looked at: the log is not read, or its producer's generation is over."""
+    """Say why a request is not looked at: no name, the log is not read, or a generation that is over."""
+    if not request.transactional_id:
+        return Errors.INVALID_REQUEST
     if me.loading:
         return Errors.COORDINATOR_LOAD_IN_PROGRESS
     return producer_groups.why_over(me.assignments, request.transactional_id, on.rules)

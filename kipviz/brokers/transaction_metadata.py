@@ -290,12 +290,13 @@ def _is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
     )
 
 
-def spoken_in(version: int, error: Errors) -> Errors:
-    """Give an error in the words of a client's request: before version 2 nobody knew PRODUCER_FENCED.
+def spoken_in(version: int, error: Errors, since: int = 2) -> Errors:
+    """Give an error in the words of a client's request: before some version nobody knew PRODUCER_FENCED.
 
-    Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest.
+    Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest, and for
+    handleInitProducerIdRequest since version 4.
     """
-    older = version < 2 and error is Errors.PRODUCER_FENCED
+    older = version < since and error is Errors.PRODUCER_FENCED
     return Errors.INVALID_PRODUCER_EPOCH if older else error
 
 

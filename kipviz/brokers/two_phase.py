@@ -32,14 +32,24 @@ class Kept(Value, frozen=True):
     new_producer_ids: int = 0
 
 
+def is_half_an_identity(request: InitProducerId) -> bool:
+    """Say whether a request has a producer id without an epoch, or the other way round.
+
+    Source: KafkaApis.handleInitProducerIdRequest.
+    """
+    return (request.producer_id == -1) != (request.producer_epoch == -1)
+
+
 def why_refused(request: InitProducerId, on: Context) -> Errors:
     """Say why a two-phase request is refused before anything is looked up.
 
-    Order and answers are those of Kafka 4.4.0: the broker's setting first, then keepPreparedTxn,
+    Order and answers are those of Kafka 4.4.0: the form of the request, the broker's setting, then keepPreparedTxn,
     which a design either serves for every identity or for none, and here only under transaction
     version 2, which tells the next identity when a transaction ends (our inference: KIP-939 does not
     speak of older versions). A request without Enable2Pc has a time limit to keep.
     """
+    if is_half_an_identity(request) or not request.transactional_id:
+        return Errors.INVALID_REQUEST
     if isinstance(request, InitProducerId2Pc):
         if request.enable_2pc and not on.settings.two_phase_commit_enable:
             return Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED

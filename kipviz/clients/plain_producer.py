@@ -54,7 +54,7 @@ def next_request(me: PlainProducer) -> Message | None:
     if me.state is S.FATAL_ERROR or not me.batches:
         return None
     if me.idempotence and me.producer_id < 0:
-        return None if me.on_wire is not None else InitProducerId("", NO_TIME_LIMIT)
+        return None if me.on_wire is not None else InitProducerId(None, NO_TIME_LIMIT)
     batch = in_flight.next_batch(me, dict.fromkeys(b.partition for b in me.batches))
     if batch is None:
         return None

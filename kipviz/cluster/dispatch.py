@@ -226,7 +226,7 @@ def _by_partition(m: Any, image: Image) -> str:
 
 
 def _by_name_or_anybody(m: Any, image: Image) -> str:
-    return _by_transactional_id(m, image) if m.transactional_id else _by_anybody(m, image)
+    return _by_anybody(m, image) if m.transactional_id is None else _by_transactional_id(m, image)
 
 
 def _by_first_partition(m: Any, image: Image) -> str:
@@ -277,7 +277,9 @@ FRONT_DESK = (
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
-    if kind in FRONT_DESK or (isinstance(message, InitProducerId) and not message.transactional_id):
+    if kind in FRONT_DESK or (
+        isinstance(message, InitProducerId) and message.transactional_id is None
+    ):
         return (broker, kafka_apis.ROLE, "")
     if kind not in PARTITION_OF:
         return (broker, SHARES, "")

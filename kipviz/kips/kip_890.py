@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     890,
@@ -53,6 +53,14 @@ KIP = Kip(
             test="brokers/test_partition_leader.py::test_only_the_batches_whose_question_was_lost_have_to_be_sent_again",
             note="one question for each request that waits, on one connection in their order; Kafka gathers "
             "those that wait while one is on the wire, and refuses the older of two of one producer",
+        ),
+        Row(
+            "Verification state: the lowest sequence seen",
+            "A producer that the log does not know begins with the lowest sequence that came while it was "
+            "being verified (VerificationStateEntry).",
+            OPEN,
+            note="below version 2 the second of two batches may be taken first, if the first one's "
+            "verification failed; the first is out of order then",
         ),
         Row(
             "VerifyOnly: an answer for each partition",

@@ -23,3 +23,4 @@ class InitProducerIdOfGroup(InitProducerId, frozen=True):
     group_id: str = ""
     generation: int = -1
     assigned: tuple[str, ...] = ()
+    version: int = 2

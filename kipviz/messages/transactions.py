@@ -16,15 +16,16 @@ from kipviz.messages.message import Message
 class InitProducerId(Message, frozen=True):
     """A producer asks for its producer id and epoch; an older one with the same name is fenced.
 
-    Without a transactional id (null on the wire, "" here) it gets an id that nobody remembers.
+    Without a transactional id (None, null on the wire) it gets an id that nobody remembers.
     """
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 5
-    transactional_id: str
+    transactional_id: str | None
     transaction_timeout_ms: int = 60_000
     producer_id: int = -1
     producer_epoch: int = -1
+    version: int = 5
 
 
 class InitProducerIdResponse(Message, frozen=True):

@@ -27,6 +27,7 @@ class InitProducerId2Pc(InitProducerId, frozen=True):
     enable_2pc: bool = True
     keep_prepared_txn: bool = False
     heartbeat_interval_ms: int = 0
+    version: int = 6
 
 
 class InitProducerId2PcResponse(InitProducerIdResponse, frozen=True):

@@ -51,12 +51,14 @@ from kipviz.records.share_group_state import RecordState, StateBatch
 
 def _init_producer_id(x: Exchange, names: Names) -> Taken:
     said, answer = x.request, x.response
-    name = said["transactionalId"] or ""
+    name = said["transactionalId"]
     asked = (name, said["transactionTimeoutMs"], said["producerId"], said["producerEpoch"])
-    message: Message = InitProducerId(*asked)
+    message: Message = InitProducerId(*asked, version=x.version)
     identity = [("producer id", answer["producerId"]), ("epoch", answer["producerEpoch"])]
     if x.version >= InitProducerId2Pc.VERSION:
-        message = InitProducerId2Pc(*asked, said["enable2Pc"], said["keepPreparedTxn"])
+        message = InitProducerId2Pc(
+            *asked, enable_2pc=said["enable2Pc"], keep_prepared_txn=said["keepPreparedTxn"]
+        )
         identity += [
             ("ongoing producer id", answer["ongoingTxnProducerId"]),
             ("ongoing epoch", answer["ongoingTxnProducerEpoch"]),

@@ -141,7 +141,7 @@ REQUESTS = {
         DeleteAcls((AclFilter(),)),
     )
 }
-REQUESTS[a.NAMELESS] = InitProducerId("")
+REQUESTS[a.NAMELESS] = InitProducerId(None)
 REQUESTS[a.OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
 REQUESTS[a.OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
 STATE_REQUESTS = (

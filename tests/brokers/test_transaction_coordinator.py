@@ -154,6 +154,40 @@ def test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one(ongoing, err
     assert known(ongoing).state is S.COMPLETE_COMMIT
 
 
+@pytest.mark.parametrize("identity", [(9, -1), (-1, 0)])
+@pytest.mark.parametrize("name", ["t", None])
+def test_half_an_identity_is_no_request(desk, identity, name):
+    """KafkaApis.handleInitProducerIdRequest."""
+    request = InitProducerId(name, 60_000, *identity)
+    assert desk.ask(tc.on_init_producer_id, request).error is Errors.INVALID_REQUEST
+    assert not desk.role.transactions
+
+
+def test_an_empty_name_is_no_name_and_not_the_same_as_none(desk):
+    """TransactionCoordinator: handleInitProducerId, handleAddPartitionsToTransaction, endTransaction."""
+    asked = (
+        (tc.on_init_producer_id, InitProducerId("")),
+        (tc.on_add_partitions, AddPartitionsToTxn("", 9, 0, ("out-0",))),
+        (tc.on_add_partitions, AddPartitionsToTxn("", 9, 0, ("out-0",), verify_only=True)),
+        (tc.on_end_txn, EndTxn("", 9, 0, True)),
+    )
+    for handler, request in asked:
+        assert desk.ask(handler, request).error is Errors.INVALID_REQUEST
+    assert desk.ask(tc.on_init_producer_id, InitProducerId(None)).error is Errors.NONE
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(3, Errors.INVALID_PRODUCER_EPOCH), (4, Errors.PRODUCER_FENCED)]
+)
+def test_before_version_4_of_init_producer_id_nobody_knows_that_a_producer_can_be_fenced(
+    desk, version, error
+):
+    """KIP-588; KafkaApis.handleInitProducerIdRequest."""
+    init(desk)
+    request = InitProducerId("t", 60_000, 8, 0, version)
+    assert desk.ask(tc.on_init_producer_id, request).error is error
+
+
 def test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka():
     """TransactionMarkerRequestCompletionHandler.onComplete."""
     named = (

@@ -52,7 +52,7 @@ def answer(me: PlainProducer, sequence: int, error: Errors = Errors.NONE) -> Pla
 def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
     me, asked = out(producer())
     assert isinstance(asked, InitProducerId)
-    assert asked.transactional_id == ""
+    assert asked.transactional_id is None
     assert clients.next_request(me) is None
     assert clients.next_request(PlainProducer("app-1/producer", "")) is None, "nothing to send"
 

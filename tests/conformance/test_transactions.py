@@ -199,7 +199,7 @@ def test_08_a_new_name_gets_a_new_producer_id_and_epoch_0(desk):
 
 def test_09_a_producer_without_a_name_gets_an_identity_that_nobody_remembers(desk):
     """TCT.shouldAcceptInitPidAndReturnNextPidWhenTransactionalIdIsNull."""
-    answers = [desk.ask(tc.on_init_producer_id, InitProducerId("")) for _ in range(2)]
+    answers = [desk.ask(tc.on_init_producer_id, InitProducerId(None)) for _ in range(2)]
     assert [identity(a) for a in answers] == [(Errors.NONE, FRESH + i, 0) for i in range(2)]
     assert not desk.written(HOME)
 

@@ -271,7 +271,7 @@ WRITE_TXN_MARKERS_RESPONSE = Schema(
 
 def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
     return {
-        "TransactionalId": m.transactional_id or None,
+        "TransactionalId": m.transactional_id,
         "TransactionTimeoutMs": m.transaction_timeout_ms,
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,
