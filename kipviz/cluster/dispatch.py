@@ -537,8 +537,7 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
             # A coordinator from before KIP-890 cannot verify: the batch goes on unverified.
             # Source: AddPartitionsToTxnManager, the branch of a version mismatch.
             message = message.but(error=Errors.NONE)
-        module = MODULES[type(role).__name__]
-        enlisted: Effects = module.on_enlisted(role, message, on, envelope.tag)
+        enlisted: Effects = module_of(role).on_enlisted(role, message, on, envelope.tag)
         return enlisted
     if isinstance(role, GroupCoordinator) and envelope.tag:
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
@@ -562,8 +561,7 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     """Tell the role that asked that its connection broke, with the question or its answer on it."""
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
-        module = MODULES[type(role).__name__]
-        lost: Effects = module.on_enlistment_lost(role, message, on, envelope.tag)
+        lost: Effects = module_of(role).on_enlistment_lost(role, message, on, envelope.tag)
         return lost
     if channel == INITIALIZER and envelope.tag:
         return group_coordinator.on_state_lost(role, envelope.tag, message, on)
