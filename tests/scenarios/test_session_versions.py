@@ -51,7 +51,7 @@ def test_below_version_2_the_session_sends_all_of_the_pages_table(version: int) 
     trace = at(version, "kip-1310-streams-session")
     senders = {row.request for row in SENDERS}
     assert [r for r in requests(trace) if r[1] in senders] == [
-        ("session", "InitProducerId", None),
+        ("session", "InitProducerId", 5),
         ("session", "AddPartitionsToTxn", 3),
         ("session", "AddOffsetsToTxn", 4),
         ("session", "TxnOffsetCommit", 4),
