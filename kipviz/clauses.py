@@ -103,6 +103,9 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "KafkaApis.handleTopicMetadataRequest",
     ),
+    "FindCoordinator": Clause(
+        "on_find_coordinator", "KIP-98 Data Flow, step 1", SHIPPED, "KafkaApis.getCoordinator"
+    ),
     "JoinGroup": Clause(
         "on_join_group",
         "KIP-62; KIP-394 MEMBER_ID_REQUIRED; KIP-345 static members",
@@ -438,10 +441,10 @@ TAKEN_BY: dict[str, str] = {
     "Produce": "Sender.handleProduceResponse",
     "Fetch": "AbstractFetch.handleFetchSuccess",
     "ListOffsets": "OffsetsRequestManager.resetPositionsIfNeeded",
-    "OffsetFetch": "CommitRequestManager",
-    "OffsetCommit": "CommitRequestManager",
+    **dict.fromkeys(("OffsetFetch", "OffsetCommit"), "CommitRequestManager"),
     "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
     "Metadata": "ProducerMetadata.update",
+    "FindCoordinator": "TransactionManager.FindCoordinatorHandler",
     "JoinGroup": "AbstractCoordinator.JoinGroupResponseHandler",
     "SyncGroup": "AbstractCoordinator.SyncGroupResponseHandler",
     "Heartbeat": "AbstractCoordinator.HeartbeatResponseHandler",
@@ -455,9 +458,7 @@ TAKEN_BY: dict[str, str] = {
     "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
     "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
     "TxnWriteShareGroupState": "none: our inference",
-    "ListTransactions": "ListTransactionsHandler",
-    "DescribeTransactions": "DescribeTransactionsHandler",
-    "DescribeProducers": "DescribeProducersHandler",
+    **{n: f"{n}Handler" for n in ("ListTransactions", "DescribeTransactions", "DescribeProducers")},
     "DeleteShareGroupState": "PersisterStateManager.DeleteStateHandler",
     "CreateTopics": "ShareGroupDLQStateManager.ProduceRequestHandler",
     "ReadShareGroupStateSummary": "PersisterStateManager.ReadStateSummaryHandler",

@@ -22,7 +22,7 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledge, parts_of
 from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
 from kipviz.messages.two_phase import InitProducerId2Pc
-from kipviz.records.placement import topic_of
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 CLUSTER_NAME = "kafka-cluster"
 ANYBODY = "*"
@@ -31,6 +31,7 @@ ANYBODY = "*"
 class Operation(StrEnum):
     """What is done with a resource (AclOperation)."""
 
+    ALL = "ALL"
     READ = "READ"
     WRITE = "WRITE"
     DESCRIBE = "DESCRIBE"
@@ -56,10 +57,17 @@ Op, R = Operation, Resource
 # Which operations an ACL of a resource may have, as far as they are here (AclEntry). There is no
 # WRITE of a group, so what KIP-1289 asks for cannot be given: kafka-acls.sh refuses it.
 SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
-    R.TOPIC: (Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
-    R.GROUP: (Op.READ, Op.DESCRIBE, Op.DELETE),
-    R.TRANSACTIONAL_ID: (Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
-    R.CLUSTER: (Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, Op.IDEMPOTENT_WRITE, Op.CREATE),
+    R.TOPIC: (Op.ALL, Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
+    R.GROUP: (Op.ALL, Op.READ, Op.DESCRIBE, Op.DELETE),
+    R.TRANSACTIONAL_ID: (Op.ALL, Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
+    R.CLUSTER: (
+        Op.ALL,
+        Op.ALTER,
+        Op.DESCRIBE,
+        Op.CLUSTER_ACTION,
+        Op.IDEMPOTENT_WRITE,
+        Op.CREATE,
+    ),
 }
 # Whoever may do one of these may describe, too (StandardAuthorizerData).
 IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.DELETE, Op.ALTER)
@@ -97,7 +105,8 @@ class Need(Value, frozen=True):
     `alternative` does as well. `hides` says that the request is not refused without it, but that
     what its sender may not see is left out of the answer. `each` says that every topic is asked for
     by itself: those that are refused have an error of their own, and the request goes on with the
-    others. `status` says whether a release asks.
+    others. `users_topics` says that nobody may do it with an internal topic. `status` says whether
+    a release asks.
     """
 
     operation: Operation
@@ -107,12 +116,14 @@ class Need(Value, frozen=True):
     alternative: Operation | None = None
     hides: bool = False
     each: bool = False
+    users_topics: bool = False
 
 
 WRITE_ID = Need(Op.WRITE, R.TRANSACTIONAL_ID)
 READ_GROUP = Need(Op.READ, R.GROUP)
 DESCRIBE_GROUP = Need(Op.DESCRIBE, R.GROUP)
 READ_TOPIC = Need(Op.READ, R.TOPIC)
+WRITE_ADDED = Need(Op.WRITE, R.TOPIC, users_topics=True)
 READ_EACH = Need(Op.READ, R.TOPIC, each=True)
 # A heartbeat that says topics: nobody learns of topics that he may not see.
 SUBSCRIBED = Need(Op.DESCRIBE, R.TOPIC)
@@ -125,6 +136,7 @@ INTER_BROKER = (Need(Op.CLUSTER_ACTION, R.CLUSTER),)
 
 # What each request needs, in the order in which Kafka asks for it.
 NEEDS: dict[str, tuple[Need, ...]] = {
+    "FindCoordinator": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),
     "InitProducerId": (WRITE_ID,),
     "InitProducerId2Pc": (
         WRITE_ID,
@@ -133,7 +145,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "InitProducerIdOfGroup": (WRITE_ID,),
     "TxnHeartbeat": (Need(Op.WRITE, R.TRANSACTIONAL_ID, "KIP-1309 Access Control", "draft"),),
     "AddPartitionsToTxn": INTER_BROKER,
-    OF_A_CLIENT: (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
+    OF_A_CLIENT: (WRITE_ID, WRITE_ADDED),
     "AddOffsetsToTxn": (WRITE_ID, READ_GROUP),
     "EndTxn": (WRITE_ID,),
     "WriteTxnMarkers": (Need(Op.ALTER, R.CLUSTER, alternative=Op.CLUSTER_ACTION),),
@@ -272,7 +284,10 @@ def may(
         if acl.principal in (principal, ANYBODY)
         and acl.resource is resource
         and _matches(acl.name, name)
-        and (acl.operation is operation or (operation is Op.DESCRIBE and _implies_describe(acl)))
+        and (
+            acl.operation in (operation, Op.ALL)
+            or (operation is Op.DESCRIBE and _implies_describe(acl))
+        )
     ]
     return bool(found) and all(acl.allow for acl in found)
 
@@ -331,8 +346,7 @@ def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -
     """
     if acls is None or not isinstance(message, AddPartitionsToTxn):
         return ()
-    write = Need(Op.WRITE, R.TOPIC)
-    lacking = _lacking(acls, source, write, NAMES[R.TOPIC](message))
+    lacking = _lacking(acls, source, WRITE_ADDED, NAMES[R.TOPIC](message))
     return tuple(p for p in message.partitions if topic_of(p) not in lacking)
 
 
@@ -352,7 +366,8 @@ def _lacking(
     return tuple(
         name
         for name in names
-        if not any(may(acls, who, o, need.resource, name) for o in operations)
+        if (need.users_topics and name in INTERNAL_TOPICS)
+        or not any(may(acls, who, o, need.resource, name) for o in operations)
     )
 
 
@@ -364,7 +379,7 @@ def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
     """
     who = (principal_of(source), ANYBODY)
     own = [a for a in acls if a.principal in who]
-    found = [a for a in own if a.resource is R.TOPIC and a.operation is Op.WRITE]
+    found = [a for a in own if a.resource is R.TOPIC and a.operation in (Op.WRITE, Op.ALL)]
     denied = [a.name for a in found if not a.allow]
     return any(a.allow and not any(_matches(no, a.name) for no in denied) for a in found)
 
@@ -378,5 +393,13 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:
-    """Say whether something may stand in an answer: whoever asked may describe it."""
-    return acls is None or may(acls, principal_of(source), Op.DESCRIBE, resource, name)
+    """Say whether something may stand in an answer: whoever asked may describe it.
+
+    Whoever may describe the cluster sees every group (KafkaApis.handleListGroupsRequest).
+    """
+    if acls is None:
+        return True
+    who = principal_of(source)
+    if resource is R.GROUP and may(acls, who, Op.DESCRIBE, R.CLUSTER, CLUSTER_NAME):
+        return True
+    return may(acls, who, Op.DESCRIBE, resource, name)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers import group_retention, share_administration
+from kipviz.brokers.authorizer import topics_seen
 from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
@@ -123,7 +124,8 @@ def on_consumer_group_describe(
 ) -> Effects:
     """Say who is in a group of KIP-848: at which epoch, with what, and with what in the end.
 
-    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol.
+    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that
+    whoever asks may describe every topic that its members have.
     ANSWERS: the group's epoch, that of its target, and the members.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
@@ -153,6 +155,9 @@ def on_consumer_group_describe(
         )
         for name, m in group.members.items()
     )
+    held = tuple(p for m in described for p in (*m.partitions, *m.target))
+    if not topics_seen(on.image.acls, reply_to.source, held):
+        return _answered(me, request, reply_to, Errors.TOPIC_AUTHORIZATION_FAILED)
     answer = ConsumerGroupDescribeResponse(
         Errors.NONE,
         group_id,

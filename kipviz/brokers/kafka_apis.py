@@ -25,6 +25,7 @@ from kipviz.brokers.local import (
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
+from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
@@ -78,6 +79,21 @@ def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
     ids = on.image.topic_ids
     told = tuple(TopicId(topic, ids.get(topic, "")) for topic in request.topics)
     return Effects(me, replies=(Reply(reply_to, MetadataResponse(Errors.NONE, told)),))
+
+
+def on_find_coordinator(
+    me: KafkaApis, request: FindCoordinator, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell which broker coordinates a transactional id.
+
+    WHEN: a client looks for the coordinator of its transactions. CHECKS: that somebody leads the
+    partition to which the id hashes. DOES: nothing. ANSWERS: at once.
+    Clause: KIP-98 "Data Flow", step 1; KafkaApis.getCoordinator.
+    """
+    name = request.transactional_id
+    node = on.image.leader_of(on.image.home_of_transactions(name))
+    error = Errors.COORDINATOR_NOT_AVAILABLE if node < 0 else Errors.NONE
+    return Effects(me, replies=(Reply(reply_to, FindCoordinatorResponse(error, name, node)),))
 
 
 def on_write_txn_markers(

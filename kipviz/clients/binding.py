@@ -81,7 +81,7 @@ def _membership(me: Application) -> Application:
     """Let the consumer of a share group and its membership hear of each other (KIP-932).
 
     The consumer wants to be a member from its first poll() until it is closed, and reads what the
-    membership is told.
+    membership is told; a poll() that waits for an assignment throws what the membership is refused.
     """
     member, consumer = me.others.get(share_member.NAME), me.consumer
     if not isinstance(member, ShareMember) or not isinstance(consumer, ShareConsumer):
@@ -92,6 +92,9 @@ def _membership(me: Application) -> Application:
     if consumer.closed and member.state not in (*share_member.SILENT, MemberState.LEAVING):
         member = share_member.leave(member)
     after = sharing.assigned_now(consumer, member.partitions, member.member_epoch)
+    if member.error and after.awaiting:
+        after = after.but(error=member.error, done=True, awaiting=False)
+        member = member if member.state is MemberState.FATAL else member.but(error="")
     if member is before and after is consumer:
         return me
     return me.with_client(member).but(consumer=after)

@@ -344,6 +344,10 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
         return _fenced(me)
     if answer.error in RETRIABLE:
         return me.but(beat=True, told=None)
+    if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
+        # poll() throws it, and the member stays what it is: somebody may yet give it the right.
+        error = f"ConsumerGroupHeartbeat: {answer.error.name}"
+        return me.but(told=None, polling=False, done=True, error=error)
     if answer.error is not Errors.NONE:
         return _to(me, S.FATAL).but(error=f"ConsumerGroupHeartbeat: {answer.error.name}", done=True)
     me = me.but(member_epoch=answer.member_epoch)

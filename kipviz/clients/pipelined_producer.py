@@ -205,6 +205,7 @@ def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
         two_phase_commit=me.two_phase_commit,
         heartbeat_interval_ms=me.heartbeat_interval_ms,
         topics=me.topics.anew,
+        finds=me.finds,
         max_in_flight=me.max_in_flight,
         buffer=me.buffer,
         backs_off=me.backs_off,

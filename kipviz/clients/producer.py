@@ -5,11 +5,12 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
   initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
   KIP-1289 (draft) adds one call.
 DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator and
-  Metadata (but for topic ids, where `topic_ids` asks), compression; that under transaction version 2
-  an abort goes on with a batch whose connection broke until delivery.timeout.ms, and several batches
-  of a partition in flight: `pipelined_producer` has both. Kafka's order of requests and its rests are
-  there where a spec asks for them (`exact_sender`): else a batch goes before a transactional request.
+NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator where
+  there are no ACLs and for groups, Metadata (but for topics that are waited for and for the ids that
+  `topic_ids` asks for), compression; that under transaction version 2 an abort goes on with a batch
+  whose connection broke until delivery.timeout.ms, and several batches of a partition in flight:
+  `pipelined_producer` has both. Kafka's order of requests and its rests are there where a spec asks
+  for them (`exact_sender`): else a batch goes before a transactional request.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from kipviz.clients.stagings import dropping
 from kipviz.clients.topic_ids import BY_ID, TopicIds
 from kipviz.core.table import Table
 from kipviz.core.values import Part
+from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import (
-    LAST_ADD_PARTITIONS,
     LAST_END_TXN,
     LAST_TXN_OFFSET_COMMIT,
     STAGING_LEVEL,
@@ -72,7 +73,6 @@ ProducerState = producer_state.ProducerState
 TRANSITIONS = producer_state.TRANSITIONS
 S = ProducerState
 BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
-SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
 
 
 class Producer(Part, frozen=True, dict=True):
@@ -97,7 +97,8 @@ class Producer(Part, frozen=True, dict=True):
     `network` is the producer of whose sender and connections this is one transactional id more (KIP-447,
     a rejected alternative), "" for one that has its own. `exact_sender` says that requests go out in Kafka's
     order, `backs_off` that the sender rests before one goes out again, and `rests` which rest it has now. `there` are the
-    topics that it may write to without asking first.
+    topics that it may write to without asking first. `finds` says that it looks for its coordinator
+    before anything is sent there (where ACLs may forbid that), `found` that it has it.
     """
 
     source: str
@@ -138,6 +139,8 @@ class Producer(Part, frozen=True, dict=True):
     backs_off: bool = False
     rests: str = ""
     there: KnownTopics = KnownTopics()
+    finds: bool = False
+    found: bool = False
 
     @property
     def state_name(self) -> str:
@@ -322,24 +325,7 @@ def next_transactional(me: Producer) -> Message | None:
     """Give the transactional request that goes out next, if none is on the wire."""
     if me.on_wire is not None:
         return None
-    if me.to_add and me.state in SENDS and not awaited_topics.asks(me):
-        return AddPartitionsToTxn(
-            me.transactional_id,
-            me.producer_id,
-            me.producer_epoch,
-            me.to_add,
-            version=LAST_ADD_PARTITIONS,
-        )
-    if not me.queue:
-        return None
-    request = me.queue[0]
-    if isinstance(request, EndTxn) and me.batches:
-        return None
-    if isinstance(request, InitProducerIdOfGroup) and any(b.broker >= 0 for b in me.batches):
-        return None
-    if isinstance(request, TxnOffsetCommit):
-        return None if me.topics.refused else topic_ids.named(me.topics, request)
-    return request
+    return sender.finding_first(me, sender.next_in_turn(me))
 
 
 def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
@@ -355,6 +341,8 @@ def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
         return me.but(batches=batches), request
     if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
         return me.but(on_wire=request, on_wire_broker=broker, to_add=()), request
+    if isinstance(request, FindCoordinator):
+        return me.but(on_wire=request, on_wire_broker=broker), request
     queue = (*stagings.left_over(me.queue[0], request), *me.queue[1:])
     return me.but(on_wire=request, on_wire_broker=broker, queue=queue), request
 
@@ -404,6 +392,8 @@ def _on_answer(me: P, message: Message) -> P:
                 done=True,
                 prepared=PreparedTxnState(),
             )
+        case FindCoordinatorResponse():
+            return me.but(found=True)
         case MetadataResponse():
             refused = awaited_topics.why_refused(me.there, message)
             if refused is not Errors.NONE:
@@ -451,8 +441,7 @@ def on_disconnected(me: P, broker: int) -> P:
     """Send again what was on a broken connection; the brokers recognise repeats."""
     me = me.but(batches=tuple(b.but(broker=-1) if b.broker == broker else b for b in me.batches))
     if me.on_wire is not None and me.on_wire_broker == broker:
-        me = sender.resting(me, me.on_wire)
-        me = me.but(queue=(me.on_wire, *me.queue), on_wire=None, on_wire_broker=-1)
+        me = sender.taken_back(sender.resting(me, me.on_wire))
     return ended_locally(me if me.state is not S.ABORTING_TRANSACTION else without_unsent(me))
 
 
@@ -495,6 +484,7 @@ def restarted(me: Producer, life: int) -> Producer:
         exact_sender=me.exact_sender,
         backs_off=me.backs_off,
         there=me.there.anew,
+        finds=me.finds,
     )
 
 
@@ -543,7 +533,10 @@ def _on_produced(me: P, answer: ProduceResponse) -> P:
 
 
 def _on_error(me: P, request: Message, error: Errors) -> P:
+    me = sender.looking_again(me, request, error)
     if producer_errors.may_be_asked_again(request, error):
+        if isinstance(request, FindCoordinator):
+            return me
         if error is Errors.UNKNOWN_TOPIC_ID:
             me = me.but(topics=me.topics.but(refused=True))
         else:

@@ -86,7 +86,9 @@ def on_response(me: ShareMember, answer: Message) -> ShareMember:
     if answer.error in FENCING:
         return join(me)
     if answer.error is not Errors.NONE:
-        return me.but(state=S.FATAL, error=f"ShareGroupHeartbeat: {answer.error.name}")
+        me = me.but(error=f"ShareGroupHeartbeat: {answer.error.name}")
+        # Without a right to the topic it stays what it is: somebody may yet give it that.
+        return me if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED else me.but(state=S.FATAL)
     told = answer.assignment
     partitions = me.partitions if told is None else told.partitions
     return me.but(state=S.STABLE, member_epoch=answer.member_epoch, partitions=partitions)

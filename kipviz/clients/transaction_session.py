@@ -238,4 +238,5 @@ def restarted(me: TransactionSession, life: int) -> TransactionSession:
         two_phase_commit=me.two_phase_commit,
         heartbeat_interval_ms=me.heartbeat_interval_ms,
         session_timeout_ms=me.session_timeout_ms,
+        finds=me.finds,
     )

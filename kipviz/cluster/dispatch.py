@@ -13,7 +13,6 @@ from kipviz.brokers import (
     acl_administration,
     administration,
     classic_membership,
-    gone_topics,
     group_administration,
     group_coordinator,
     group_membership,
@@ -51,38 +50,32 @@ from kipviz.clients.application import Application
 from kipviz.cluster.world import Envelope, RoleKey, role_of
 from kipviz.messages.admin import (
     DescribeProducers,
-    DescribeProducersResponse,
     DescribeTransactions,
-    DescribeTransactionsResponse,
     ListTransactions,
 )
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribe,
     DescribeGroups,
     ListGroups,
-    ListGroupsResponse,
     OffsetDelete,
 )
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
     OffsetCommit,
-    OffsetCommitResponse,
     OffsetFetch,
-    OffsetFetchResponse,
     TxnOffsetCommit,
-    TxnOffsetCommitResponse,
 )
-from kipviz.messages.list_offsets import ListOffsets, ListOffsetsResponse
-from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.list_offsets import ListOffsets
+from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import (
     ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
+from kipviz.messages.metadata import Metadata
+from kipviz.messages.producing import Fetch, Produce, ProduceResponse
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteGroups,
@@ -92,13 +85,10 @@ from kipviz.messages.share_admin import (
 )
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
-    ShareAcknowledgeResponse,
     ShareFetch,
-    ShareFetchResponse,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
     DeleteShareGroupStateResponse,
@@ -116,17 +106,13 @@ from kipviz.messages.share_state import (
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
-    AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,
-    EndTxnResponse,
     InitProducerId,
-    PartitionResult,
     WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc, answer_to
+from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
@@ -155,6 +141,7 @@ HANDLERS: dict[type[Message], Handler] = {
     TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
     Metadata: kafka_apis.on_metadata,
     CreateTopics: kafka_apis.on_create_topics,
+    FindCoordinator: kafka_apis.on_find_coordinator,
     ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
     JoinGroup: classic_membership.on_join_group,
     SyncGroup: classic_membership.on_sync_group,
@@ -256,7 +243,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
     LeaveGroup: _by_group,
     ShareGroupHeartbeat: _by_group,
     InitializeShareGroupState: _by_key,
-    **dict.fromkeys((Metadata, *acl_administration.HANDLERS), _by_anybody),
+    **dict.fromkeys((Metadata, FindCoordinator, *acl_administration.HANDLERS), _by_anybody),
     ReadShareGroupState: _by_key,
     WriteShareGroupState: _by_key,
     TxnWriteShareGroupState: _by_key,
@@ -269,7 +256,7 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
 }
 # Requests that a broker takes whatever it leads.
 FRONT_DESK = (
-    *(WriteTxnMarkers, ListTransactions, ListGroups, Metadata, CreateTopics),
+    *(WriteTxnMarkers, ListTransactions, ListGroups, Metadata, CreateTopics, FindCoordinator),
     *acl_administration.HANDLERS,
 )
 
@@ -306,99 +293,6 @@ def destination(message: Message, image: Image) -> int:
 def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
     """Let a role handle a request."""
     return HANDLERS[type(message)](role, message, reply_to, on)
-
-
-# Answers of coordinators that say nothing but an error when there is one.
-ONLY_AN_ERROR: dict[type[Message], Callable[[Errors], Message]] = {
-    AddOffsetsToTxn: AddOffsetsToTxnResponse,
-    EndTxn: EndTxnResponse,
-    TxnHeartbeat: TxnHeartbeatResponse,
-    TxnOffsetCommit: TxnOffsetCommitResponse,
-    OffsetCommit: OffsetCommitResponse,
-}
-
-
-def not_here(message: Message) -> Message:
-    """Give the error of a broker that does not lead what the request is about."""
-    match message:
-        case InitProducerId():
-            return answer_to(message)(Errors.NOT_COORDINATOR)
-        case AddPartitionsToTxn():
-            return AddPartitionsToTxnResponse(
-                Errors.NOT_COORDINATOR,
-                message.transactional_id,
-                message.producer_id,
-                message.producer_epoch,
-                message.partitions,
-            )
-        case _ if type(message) in ONLY_AN_ERROR:
-            return ONLY_AN_ERROR[type(message)](Errors.NOT_COORDINATOR)
-        case Metadata():
-            return MetadataResponse(Errors.NOT_LEADER_OR_FOLLOWER)
-        case ShareGroupHeartbeat():
-            return ShareGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
-        case ConsumerGroupHeartbeat():
-            return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, message.member_id)
-        case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup():
-            return classic_membership.refusal(message, Errors.NOT_COORDINATOR)
-        case OffsetFetch():
-            return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
-        case Produce():
-            return ProduceResponse(
-                Errors.NOT_LEADER_OR_FOLLOWER,
-                message.partition,
-                message.base_sequence,
-                correlation_id=message.correlation_id,
-            )
-        case Fetch():
-            return FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
-        case ListOffsets():
-            return ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
-        case DescribeTransactions():
-            return DescribeTransactionsResponse(Errors.NOT_COORDINATOR, message.transactional_id)
-        case DescribeProducers():
-            return DescribeProducersResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
-        case _ if type(message) in ANSWER_OF_STATE:
-            return ANSWER_OF_STATE[type(message)](Errors.NOT_COORDINATOR, message.key)  # type: ignore[attr-defined]
-        case _ if isinstance(message, OF_SHARE_GROUPS):
-            return share_administration.refusal_of(message, Errors.NOT_COORDINATOR)
-        case _ if isinstance(message, OF_REGULAR_GROUPS):
-            return group_administration.refusal_of(message, Errors.NOT_COORDINATOR)
-        case _:
-            raise AssertionError(f"{type(message).__name__} is for every broker")
-
-
-def gone(message: Message, image: Image) -> Message | None:
-    """Give the answer to a request about a partition that is not there, or None."""
-    if isinstance(message, AddPartitionsToTxn):
-        return gone_topics.not_added(message, image)
-    error = gone_topics.error_of(message, image)
-    return None if error is Errors.NONE else not_here(message).but(error=error)
-
-
-def refused(message: Message, error: Errors) -> Message:
-    """Give the answer of a broker that does not let whoever asks do what a request is about."""
-    match message:
-        case WriteTxnMarkers():
-            results = tuple(PartitionResult(p, error) for p in message.partitions)
-            return WriteTxnMarkersResponse(message.producer_id, results)
-        case ShareFetch():
-            return ShareFetchResponse(error, message.partition)
-        case ShareAcknowledge():
-            return ShareAcknowledgeResponse(error, message.partition)
-        case TxnShareAcknowledge():
-            return TxnShareAcknowledgeResponse(error, message.partition)
-        case Metadata():
-            topics = tuple(TopicId(topic, "", error) for topic in message.topics)
-            return MetadataResponse(Errors.NONE, topics)
-        case ListGroups():
-            return ListGroupsResponse(error)
-        case _ if isinstance(message, acl_administration.ABOUT_ACLS):
-            return acl_administration.refusal_of(message, error)
-        case CreateTopics():
-            return CreateTopicsResponse(error, message.topic)
-        case _:
-            return not_here(message).but(error=error)
 
 
 # -- calls between the roles of a broker --------------------------------------------------------

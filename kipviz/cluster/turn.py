@@ -33,7 +33,7 @@ from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster import deadlines, dispatch, partly
+from kipviz.cluster import deadlines, dispatch, partly, refusals
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.clock import passed
 from kipviz.cluster.operating import ordered
@@ -270,7 +270,7 @@ class Turn:
         self.events.append(MessageDelivered(source, broker, "request", message))
         reply_to = ReplyTo(source, broker, connection.incarnation)
         if not knows(self.image.release_of(broker), message):
-            refused = dispatch.refused(message, Errors.UNSUPPORTED_VERSION)
+            refused = refusals.refused(message, Errors.UNSUPPORTED_VERSION)
             self._reply(Reply(reply_to, refused))
             return
         if self.image.acls is not None and not self._is_broker(host_of(source)):
@@ -280,7 +280,7 @@ class Turn:
                 self._reply(Reply(reply_to, self._refusal(source, message, error)))
                 return
             message = self._admitted(source, broker, envelope, nameless)
-        gone = dispatch.gone(message, self.image)
+        gone = refusals.gone(message, self.image)
         if gone is not None:
             self._reply(Reply(reply_to, gone))
             return
@@ -288,7 +288,7 @@ class Turn:
         role = self.roles.get(key)
         if role is None:
             alone = offset_topics.answer_alone(message, self.image, self._broker_rules)
-            self._reply(Reply(reply_to, alone or dispatch.not_here(message)))
+            self._reply(Reply(reply_to, alone or refusals.not_here(message)))
             return
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
 
@@ -298,7 +298,7 @@ class Turn:
 
     def _refusal(self, source: str, message: Message, error: Errors) -> Message:
         """Give the answer to a request without a right, and what of it was not even tried."""
-        answer = dispatch.refused(message, error)
+        answer = refusals.refused(message, error)
         if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
             return answer
         good = not_attempted(self.image.acls, source, message)
@@ -313,7 +313,7 @@ class Turn:
         Source: NetworkClient.doSend, which answers with a version mismatch itself.
         """
         self.events.append(NotSent(source, broker, request))
-        answer = dispatch.refused(request, Errors.UNSUPPORTED_VERSION)
+        answer = refusals.refused(request, Errors.UNSUPPORTED_VERSION)
         name = host_of(source)
         app = dispatch.client_response(self.applications[name], source, answer)
         self.applications = self.applications.set(name, binding.settle(app, self.client_rules))

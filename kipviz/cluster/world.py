@@ -415,6 +415,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         exact_sender=spec.exact_sender,
         backs_off=spec.clock.timed and (spec.exact_sender or a.max_in_flight > 1),
         there=KnownTopics(looks_up=bool(spec.later_topics or spec.deletable_topics)),
+        finds=spec.acls is not None,
     )
     if not isinstance(made, PipelinedProducer):
         return made
@@ -501,6 +502,7 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
         two_phase_commit=a.two_phase_commit,
         heartbeat_interval_ms=session.heartbeat_interval_ms,
         session_timeout_ms=session.session_timeout_ms,
+        finds=producer.finds,
     )
     for name in session.producers:
         bound = producer.but(source=f"{a.name}/{name}", session=SESSION)

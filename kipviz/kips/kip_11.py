@@ -15,7 +15,8 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.authorizer.refusal",
             scenario="pain-refused-at-start",
-            test="brokers/test_authorizer.py::test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+            test="brokers/test_rights_of_kafka_apis.py::"
+            "test_every_shipped_request_needs_what_kafka_asks_for",
             note="a principal is a process; hosts are not looked at",
             page="65-operators-and-symptoms",
         ),

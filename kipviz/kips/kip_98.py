@@ -10,6 +10,17 @@ KIP = Kip(
     "shipped since 0.11",
     (
         Row(
+            "Data Flow: 1. Finding a transaction coordinator",
+            "A client asks any broker who coordinates its name, and may be refused even that.",
+            SIMPLIFIED,
+            "brokers.kafka_apis.on_find_coordinator",
+            "pain-refused-at-start",
+            "brokers/test_rights_of_kafka_apis.py::"
+            "test_who_may_not_know_its_coordinator_is_at_its_end",
+            page="65-operators-and-symptoms",
+            note="sent where there are ACLs and for transactional ids; else it is looked up at once",
+        ),
+        Row(
             "InitPidRequest",
             "A name gets a producer id and an epoch; whoever had it before is fenced.",
             MODELLED,

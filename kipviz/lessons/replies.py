@@ -94,6 +94,11 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.STALE_MEMBER_EPOCH,
         E.COORDINATOR_LOAD_IN_PROGRESS,
     ),
+    "FindCoordinator": (
+        E.NONE,
+        E.COORDINATOR_NOT_AVAILABLE,
+        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
     "Metadata": (E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION),
     "JoinGroup": (
         E.NONE,
@@ -227,6 +232,7 @@ MEANING: Mapping[Errors, str] = {
     E.NONE: "It is done as asked.",
     E.OFFSET_OUT_OF_RANGE: "The log does not reach to that offset, or no longer.",
     E.NOT_LEADER_OR_FOLLOWER: "The partition is led by another broker.",
+    E.COORDINATOR_NOT_AVAILABLE: "Nobody coordinates it just now.",
     E.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is new in office and still reads its log.",
     E.NOT_COORDINATOR: "Another broker coordinates this name.",
     E.NOT_ENOUGH_REPLICAS: "Too few replicas are in sync to take the record.",

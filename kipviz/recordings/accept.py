@@ -27,7 +27,7 @@ from typing import Any
 
 from kipviz.brokers.partition_log import PartitionLog, forget
 from kipviz.brokers.transaction_metadata import TransactionMetadata
-from kipviz.cluster import dispatch
+from kipviz.cluster import dispatch, refusals
 from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel, spec_of
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.cluster.world import World
@@ -400,7 +400,7 @@ class Acceptor:
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
         if not self._decisions and any(self._between_leaders(at, message) for at in moments):
-            yield _said(api, message, dispatch.not_here(message))
+            yield _said(api, message, refusals.not_here(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield _said(api, message, loading)

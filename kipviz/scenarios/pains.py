@@ -119,7 +119,7 @@ PAINS: tuple[Pain, ...] = (
         "Raise the broker's limit or lower the client's timeout.",
         "flink kafka connector, exactly-once docs",
         "pain-refused-at-start",
-        2,
+        3,
     ),
     Pain(
         9,
@@ -208,7 +208,8 @@ PAINS: tuple[Pain, ...] = (
         "TransactionalIdAuthorizationException",
         "initTransactions() throws it at once.",
         "No ACL allows WRITE of this name; prefixes and templates do not match.",
-        "An ACL for the name or its prefix; the same producer may ask again.",
+        "An ACL for the name or its prefix, and a new producer. Only one that was allowed to DESCRIBE "
+        "its name may ask again.",
         "KIP-290; kafka-options-explorer",
         "pain-refused-at-start",
         1,

@@ -33,6 +33,8 @@ ARROW_WORDS = {
     "WriteShareGroupState": "write share state",
     "WriteShareGroupStateResponse": "written",
     "WriteTxnMarkersResponse": "marker written",
+    "FindCoordinator": "who coordinates",
+    "FindCoordinatorResponse": "coordinator told",
     "ListOffsets": "where does it begin, or end",
     "ListOffsetsResponse": "offset told",
     "ListTransactions": "list transactions",

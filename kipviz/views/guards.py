@@ -243,8 +243,8 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from _batch(world.logs[role.shard], message)
         case "Fetch" | "ListOffsets":
             yield from _fetch(world.logs[role.shard], message)
-        case "Metadata" | "CreateTopics":
-            yield from membership.topics(world, message)
+        case "Metadata" | "CreateTopics" | "FindCoordinator":
+            yield from membership.looked_up(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
         case "JoinGroup" | "SyncGroup" | "Heartbeat" | "LeaveGroup":

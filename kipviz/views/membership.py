@@ -7,6 +7,7 @@ from typing import Any
 
 from kipviz.brokers import classic_group, static_members
 from kipviz.cluster.world import World
+from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.topic_creation import CreateTopics
 from kipviz.views.facts import listed, number
 
@@ -115,8 +116,12 @@ def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
     yield "pending offsets", listed(staged)
 
 
-def topics(world: World, message: Any) -> Iterator[tuple[str, str]]:
-    """Give the ids that the brokers know of the topics that are asked for."""
+def looked_up(world: World, message: Any) -> Iterator[tuple[str, str]]:
+    """Give what a broker knows of what a client asks: ids of topics, or who coordinates a name."""
+    if isinstance(message, FindCoordinator):
+        home = world.image.home_of_transactions(message.transactional_id)
+        yield f"leader of {home}", str(world.image.leader_of(home))
+        return
     topics = (message.topic,) if isinstance(message, CreateTopics) else message.topics
     for topic in topics:
         yield f"id of {topic}", world.image.topic_ids.get(topic, "unknown")

@@ -15,7 +15,7 @@ from kipviz.clients import consumer, producer, share_consumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.share_consumer import ShareConsumer
-from kipviz.cluster import dispatch
+from kipviz.cluster import refusals
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
 from kipviz.designs.options import STATUSES
@@ -35,6 +35,7 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribe,
@@ -113,6 +114,7 @@ REQUESTS = {
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1, "out"),
+        FindCoordinator("t"),
         JoinGroup("g", "m", "c", Subscription("src")),
         SyncGroup("g", 1, "m"),
         Heartbeat("g", 1, "m"),
@@ -231,9 +233,9 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
     everywhere |= {"CreateTopics"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
-            dispatch.not_here(request(name))
+            refusals.not_here(request(name))
         return
-    answer = dispatch.not_here(request(name))
+    answer = refusals.not_here(request(name))
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     assert answer.error in {Errors.NOT_COORDINATOR, Errors.NOT_LEADER_OR_FOLLOWER}
 
@@ -241,7 +243,7 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_every_request_of_a_client_has_an_answer_that_refuses_it(name):
     error = Errors.CLUSTER_AUTHORIZATION_FAILED
-    answer = dispatch.refused(request(name), error)
+    answer = refusals.refused(request(name), error)
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     results = getattr(answer, "results", None) or getattr(answer, "topics", None)
     assert {r.error for r in results} == {error} if results else answer.error is error

@@ -209,5 +209,5 @@ def test_an_acl_that_no_resource_can_have_is_refused():
     """KIP-1289 asks for WRITE of a group, and there is no such operation."""
     write = Acl("app-1", Operation.WRITE, Resource.GROUP, "g1")
     assert refused(SPEC.but(acls=(write,))) == (
-        "an ACL of a GROUP is for READ, DESCRIBE, DELETE, not for WRITE"
+        "an ACL of a GROUP is for ALL, READ, DESCRIBE, DELETE, not for WRITE"
     )

@@ -25,11 +25,11 @@ def test_who_loses_its_name_can_end_nothing_and_another_principal_can() -> None:
     error = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     assert thrown("kip-11-name-lost") == [
         ("sendOffsetsToTransaction", f"TxnOffsetCommit: {error}"),
-        ("initTransactions", f"InitProducerId: {error}"),
+        ("initTransactions", f"FindCoordinator: {error}"),
     ]
     refused = after("kip-11-name-lost", "kafka", "The next process is refused, too")
     assert refused.logs["output-A-0"].last_stable_offset == 0
-    assert refused.applications["app-1"].producer.state is ProducerState.UNINITIALIZED
+    assert refused.applications["app-1"].producer.state is ProducerState.FATAL_ERROR
     assert markers(trace.world)["output-A-0"] == ["ABORT"]
 
 

@@ -54,7 +54,7 @@ def seen(number, kind):
         (12, "EndTxn: INVALID_PRODUCER_ID_MAPPING"),
         (13, "Produce: INVALID_PRODUCER_ID_MAPPING"),
         (16, "EndTxn: PRODUCER_FENCED"),
-        (17, "InitProducerId: TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
+        (17, "FindCoordinator: TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
         (24, "IllegalStateException: all records must be acknowledged in explicit mode"),
     ],
 )

@@ -14,6 +14,7 @@ from kipviz.messages.wire import (
     acls,
     admin,
     classic_groups,
+    coordinators,
     group_admin,
     groups,
     list_offsets,
@@ -60,6 +61,7 @@ RESPONSE_HEADER = Schema("ResponseHeader", -1, "0-1", "1+", (Field("CorrelationI
 
 KINDS: dict[type[Message], Kind] = {
     **transactions.KINDS,
+    **coordinators.KINDS,
     **producing.KINDS,
     **groups.KINDS,
     **classic_groups.KINDS,

@@ -75,8 +75,9 @@ NAME_LOST = Scenario(
         ),
         Beat(
             "The next process is refused, too",
-            "What would abort the transaction is InitProducerId under the same name, and the name is "
-            "what was lost. The reader of output-A-0 waits below the last stable offset.",
+            "What would abort the transaction is InitProducerId under the same name, and it does not "
+            "get that far: it may not even ask who coordinates the name. The reader of output-A-0 "
+            "waits below the last stable offset.",
             (
                 "app-1 crashes",
                 "app-1 starts",

@@ -18,6 +18,7 @@ from kipviz.scenarios.stories.setting import (
 
 SAW_COMPLETE = Checkpoint("saw a transaction complete everywhere", "complete")
 TOOK_TIMEOUT = Checkpoint("took a branch in which a transaction times out", "timed out")
+SAW_REFUSED = Checkpoint("saw a producer that can only be closed", "producer ended")
 TOOK_BROKER = Checkpoint("took a branch in which a broker crashes", "broker crashed")
 SAW_MARKER = Checkpoint("saw a marker set the readers free", "marker in the output")
 
@@ -398,39 +399,43 @@ ALLOWED = (
     Acl("*", Operation.WRITE, Resource.TOPIC, "output-*"),
     Acl("*", Operation.READ, Resource.TOPIC, "src"),
     Acl("*", Operation.READ, Resource.GROUP, "*"),
+    Acl("app-2", Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "transaction-2"),
 )
 REFUSED_AT_START = Scenario(
     "pain-refused-at-start",
     "Refused before the first record: an ACL and a timeout",
-    "Three applications start. One has a name that no ACL covers, one asks for an hour, and one "
-    "has both right.",
+    "Three applications start. One has a name that no ACL covers, one a name that it may only "
+    "describe, and one asks for an hour.",
     "KIP-98, ACLs of transactional ids and transaction.max.timeout.ms; KIP-290, prefixes",
     SPEC.but(
         applications=(
             WRITER.but(name="app-1", transactional_id="transaction-1", program=programs.COPY),
-            SECOND.but(transactional_id="my-txn-2", transaction_timeout_ms=3_600_000),
-            WRITER.but(name="app-3", group_id="third", member_id="C3"),
+            SECOND.but(transactional_id="transaction-2"),
+            WRITER.but(
+                name="app-3", group_id="third", member_id="C3", transaction_timeout_ms=3_600_000
+            ),
         ),
         acls=ALLOWED,
     ),
     (
         Beat(
             "A name that the ACL does not cover",
-            'The ACL allows WRITE of names that begin with "my-", and this one is transaction-1: '
-            "TransactionalIdAuthorizationException. The producer is back where it began, and may "
-            "ask again once the ACL is mended.",
+            'The ACL allows WRITE of names that begin with "my-", and this one is transaction-1. '
+            "The producer asks for its coordinator first, and may not even know who that is: "
+            "TransactionalIdAuthorizationException, and the producer is at its end.",
             ("app-1 goes on", "quiet", "app-1 goes on"),
         ),
         Beat(
-            "A timeout of an hour",
-            "Flink asks for one hour by default, and transaction.max.timeout.ms is 15 minutes: "
-            "InvalidTxnTimeoutException, which is fatal.",
+            "A name that may be described, and not written",
+            "FindCoordinator needs DESCRIBE, InitProducerId needs WRITE. app-2 comes one request "
+            "further, and gets the same exception. But it is back where it began, and may ask again.",
             ("app-2 goes on", "quiet", "app-2 goes on"),
         ),
         Beat(
-            "Both right",
-            "my-txn begins as the ACL says, and one minute is within the limit.",
-            (*starts("app-3"), "app-3 goes on", "quiet", "app-3 goes on"),
+            "A timeout of an hour",
+            "my-txn is allowed. Flink asks for one hour by default, and transaction.max.timeout.ms "
+            "is 15 minutes: InvalidTxnTimeoutException, which is fatal.",
+            ("app-3 goes on", "quiet", "app-3 goes on"),
         ),
     ),
     ("app-1", "app-2", "app-3", "B1"),
@@ -439,19 +444,23 @@ REFUSED_AT_START = Scenario(
         1,
         "initTransactions() of app-1 was refused. What may app-1 do with this producer?",
         (
-            Choice("close it", False, "That is for fatal errors; nothing has begun here."),
+            Choice(
+                "close it",
+                True,
+                "Right: who may not know its coordinator is in FATAL_ERROR.",
+            ),
             Choice(
                 "call initTransactions() again",
-                True,
-                "Right: a refusal for lack of an ACL leads back to UNINITIALIZED.",
+                False,
+                "That is so when InitProducerId is refused. Here FindCoordinator was.",
             ),
         ),
     ),
     watch=(
-        Watch(0, "Watch who answers: the broker, before its coordinator sees the request."),
-        Watch(1, "Watch the two producers: UNINITIALIZED the one, FATAL_ERROR the other."),
+        Watch(0, "Watch who answers: any broker, before a coordinator sees anything."),
+        Watch(1, "Watch the two producers: FATAL_ERROR the one, UNINITIALIZED the other."),
     ),
-    checkpoints=(SAW_COMPLETE, TOOK_BROKER),
+    checkpoints=(SAW_REFUSED, TOOK_BROKER),
 )
 
 STORIES: tuple[Scenario, ...] = (

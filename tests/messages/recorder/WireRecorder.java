@@ -36,7 +36,7 @@ public final class WireRecorder {
         "ReadShareGroupState", "WriteShareGroupState",
         "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn",
         "ConsumerGroupHeartbeat",
-        "Metadata",
+        "Metadata", "FindCoordinator",
         "OffsetCommit",
         "ShareGroupHeartbeat", "InitializeShareGroupState",
         "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup",

@@ -1,0 +1,67 @@
+"""FindCoordinator on the wire. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import coordinators as model
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import Field, Schema
+
+# FindCoordinatorRequest.CoordinatorType.TRANSACTION
+TRANSACTION = 1
+
+FIND_COORDINATOR_REQUEST = Schema(
+    "FindCoordinatorRequest",
+    10,
+    "0-6",
+    "3+",
+    (
+        Field("Key", "string", "0-3"),
+        Field("KeyType", "int8", "1+", default="0"),
+        Field("CoordinatorKeys", "[]string", "4+"),
+    ),
+)
+
+FIND_COORDINATOR_RESPONSE = Schema(
+    "FindCoordinatorResponse",
+    10,
+    "0-6",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32", "1+"),
+        Field("ErrorCode", "int16", "0-3"),
+        Field("ErrorMessage", "string", "1-3", nullable="1-3"),
+        Field("NodeId", "int32", "0-3"),
+        Field("Host", "string", "0-3"),
+        Field("Port", "int32", "0-3"),
+        Field(
+            "Coordinators",
+            "[]Coordinator",
+            "4+",
+            fields=(
+                Field("Key", "string", "4+"),
+                Field("NodeId", "int32", "4+"),
+                Field("Host", "string", "4+"),
+                Field("Port", "int32", "4+"),
+                Field("ErrorCode", "int16", "4+"),
+                Field("ErrorMessage", "string", "4+", nullable="4+"),
+            ),
+        ),
+    ),
+)
+
+
+def _asked(m: model.FindCoordinator, around: Around) -> Struct:
+    return {"KeyType": TRANSACTION, "CoordinatorKeys": (m.transactional_id,)}
+
+
+def _told(m: model.FindCoordinatorResponse, around: Around) -> Struct:
+    found = {"Key": m.transactional_id, "NodeId": m.node_id, "ErrorCode": m.error}
+    return {"Coordinators": (found,)}
+
+
+KINDS: dict[type[Message], Kind] = {
+    model.FindCoordinator: Kind(FIND_COORDINATOR_REQUEST, _asked),
+    model.FindCoordinatorResponse: Kind(FIND_COORDINATOR_RESPONSE, _told),
+}

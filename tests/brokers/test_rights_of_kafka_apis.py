@@ -1,0 +1,308 @@
+"""The rights that Kafka asks for, read request by request in its sources, and what follows from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import authorizer as a
+from kipviz.brokers import group_administration, kafka_apis, share_administration, share_group
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.share_group import ShareGroup
+from kipviz.clients import (
+    binding,
+    group_consumer,
+    pipelined_producer,
+    producer,
+    share_consumer,
+    share_member,
+    transaction_session,
+)
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.pipelined_producer import PipelinedProducer
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.share_member import ShareMember
+from kipviz.clients.transaction_session import TransactionSession
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
+from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import ConsumerGroupDescribe
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.membership import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from kipviz.messages.share_admin import ShareGroupDescribe
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+from kipviz.records.placement import partition_for
+from tests.brokers.desk import Desk
+
+S = ProducerState
+Op, R = Operation, Resource
+ID, TOPIC = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Errors.TOPIC_AUTHORIZATION_FAILED
+GROUP = Errors.GROUP_AUTHORIZATION_FAILED
+
+# KafkaApis of 4.4, one line for each request. What only leaves something out of an answer stands in
+# brackets, "each" is said where every topic has an error of its own.
+KAFKA_APIS = {
+    "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
+    a.OF_A_PLAIN_ONE: "WRITE TOPIC",
+    "Fetch": "READ TOPIC",
+    "ListOffsets": "DESCRIBE TOPIC",
+    "Metadata": "DESCRIBE TOPIC each",
+    "FindCoordinator": "DESCRIBE TRANSACTIONAL_ID",
+    "OffsetCommit": "READ GROUP; READ TOPIC each",
+    "OffsetFetch": "DESCRIBE GROUP; DESCRIBE TOPIC",
+    "OffsetDelete": "DELETE GROUP; READ TOPIC",
+    "JoinGroup": "READ GROUP",
+    "SyncGroup": "READ GROUP",
+    "Heartbeat": "READ GROUP",
+    "LeaveGroup": "READ GROUP",
+    "DescribeGroups": "DESCRIBE GROUP",
+    "ListGroups": "[DESCRIBE GROUP]",
+    "DeleteGroups": "DELETE GROUP",
+    "ConsumerGroupHeartbeat": "READ GROUP; DESCRIBE TOPIC",
+    "ConsumerGroupDescribe": "DESCRIBE GROUP",
+    "InitProducerId": "WRITE TRANSACTIONAL_ID",
+    a.NAMELESS: "IDEMPOTENT_WRITE CLUSTER",
+    "InitProducerId2Pc": "WRITE TRANSACTIONAL_ID; TWO_PHASE_COMMIT TRANSACTIONAL_ID",
+    a.OF_A_CLIENT: "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
+    "AddPartitionsToTxn": "CLUSTER_ACTION CLUSTER",
+    "AddOffsetsToTxn": "WRITE TRANSACTIONAL_ID; READ GROUP",
+    "TxnOffsetCommit": "WRITE TRANSACTIONAL_ID; READ GROUP; READ TOPIC each",
+    "EndTxn": "WRITE TRANSACTIONAL_ID",
+    "WriteTxnMarkers": "ALTER or CLUSTER_ACTION CLUSTER",
+    "DescribeProducers": "READ TOPIC",
+    "DescribeTransactions": "DESCRIBE TRANSACTIONAL_ID",
+    "ListTransactions": "[DESCRIBE TRANSACTIONAL_ID]",
+    "ShareGroupHeartbeat": "READ GROUP; DESCRIBE TOPIC",
+    "ShareGroupDescribe": "DESCRIBE GROUP",
+    "ShareFetch": "READ GROUP; READ TOPIC each",
+    "ShareAcknowledge": "READ GROUP; READ TOPIC",
+    "DescribeShareGroupOffsets": "DESCRIBE GROUP; [DESCRIBE TOPIC]",
+    "AlterShareGroupOffsets": "READ GROUP; READ TOPIC each",
+    "DeleteShareGroupOffsets": "DELETE GROUP; READ TOPIC",
+    "CreateTopics": "CREATE CLUSTER",
+    "DescribeAcls": "DESCRIBE CLUSTER",
+    "CreateAcls": "ALTER CLUSTER",
+    "DeleteAcls": "ALTER CLUSTER",
+    "InitializeShareGroupState": "CLUSTER_ACTION CLUSTER",
+    "ReadShareGroupState": "CLUSTER_ACTION CLUSTER",
+    "WriteShareGroupState": "CLUSTER_ACTION CLUSTER",
+    "DeleteShareGroupState": "CLUSTER_ACTION CLUSTER",
+    "ReadShareGroupStateSummary": "CLUSTER_ACTION CLUSTER",
+}
+OF_DRAFTS = {
+    "InitProducerIdOfGroup",
+    "TxnHeartbeat",
+    "TxnShareAcknowledge",
+    "TxnWriteShareGroupState",
+}
+
+
+def said(need: a.Need) -> str:
+    either = f" or {need.alternative}" if need.alternative else ""
+    text = f"{need.operation}{either} {need.resource}{' each' if need.each else ''}"
+    return f"[{text}]" if need.hides else text
+
+
+def test_every_shipped_request_needs_what_kafka_asks_for() -> None:
+    table = {name: "; ".join(map(said, needs)) for name, needs in a.NEEDS.items()}
+    assert {name: line for name, line in table.items() if name not in OF_DRAFTS} == KAFKA_APIS
+
+
+@pytest.mark.parametrize("kind", [ConsumerGroupHeartbeat, ShareGroupHeartbeat])
+def test_a_member_may_describe_what_it_subscribes_to_or_has_no_place_in_the_group(kind) -> None:
+    group = Acl("app-1", Op.READ, R.GROUP, "g")
+    known = (group, Acl("app-1", Op.DESCRIBE, R.TOPIC, "src"))
+    assert a.refusal((group,), "app-1/consumer", kind("g", "m", 0, "src")) is TOPIC
+    assert a.refusal(known, "app-1/consumer", kind("g", "m", 0, "src")) is Errors.NONE
+    # A heartbeat that says nothing of its subscription asks for no right to it.
+    assert a.refusal((group,), "app-1/consumer", kind("g", "m", 3)) is Errors.NONE
+
+
+def test_all_stands_for_every_operation_and_a_denial_of_all_for_none() -> None:
+    everything = Acl("app-1", Op.ALL, R.TOPIC, "src")
+    for operation in a.SUPPORTED[R.TOPIC]:
+        assert a.may((everything,), "app-1", operation, R.TOPIC, "src")
+        denied = (Acl("*", operation, R.TOPIC, "src"), everything.but(allow=False))
+        assert not a.may(denied, "app-1", operation, R.TOPIC, "src")
+    assert a.refusal((everything,), "app-1/producer", InitProducerId(None)) is Errors.NONE
+
+
+def test_nobody_may_add_an_internal_topic_to_a_transaction() -> None:
+    may = (Acl("app-1", Op.ALL, R.TRANSACTIONAL_ID, "t"), Acl("app-1", Op.ALL, R.TOPIC, "*"))
+    asked = AddPartitionsToTxn("t", 9, 0, ("out-0", "__consumer_offsets-3"), version=3)
+    assert a.refusal(may, "app-1/producer", asked) is TOPIC
+    assert a.not_attempted(may, "app-1/producer", asked) == ("out-0",)
+
+
+def test_who_may_describe_the_cluster_sees_every_group() -> None:
+    cluster = (Acl("operator", Op.DESCRIBE, R.CLUSTER),)
+    assert a.seen(cluster, "operator/admin", R.GROUP, "g")
+    assert not a.seen(cluster, "operator/admin", R.TOPIC, "src")
+    assert not a.seen((), "operator/admin", R.GROUP, "g")
+
+
+OF_A_GROUP = GroupMember("src", ("src-0",), 2, assigned=(("src-0", 2),))
+OF_A_SHARE_GROUP = share_group.ShareMember("src", ("src-0",), 2, partitions=("src-0",))
+
+
+@pytest.mark.parametrize(
+    ("handler", "asked", "held"),
+    [
+        (
+            group_administration.on_consumer_group_describe,
+            ConsumerGroupDescribe("g"),
+            {"groups": Table.of({"g": ConsumerGroup(2, 2, Table.of({"m": OF_A_GROUP}))})},
+        ),
+        (
+            share_administration.on_share_group_describe,
+            ShareGroupDescribe("g"),
+            {"share_groups": Table.of({"g": ShareGroup(2, 2, Table.of({"m": OF_A_SHARE_GROUP}))})},
+        ),
+    ],
+)
+def test_a_group_is_described_to_whoever_may_describe_what_its_members_have(
+    handler, asked, held
+) -> None:
+    role = GroupCoordinator("__consumer_offsets-0", loading=False, **held)
+    desk = Desk(group_administration, role, leaders={"__consumer_offsets-0": 1})
+    may = Acl("operator", Op.DESCRIBE, R.GROUP, "g")
+    desk.image = {"acls": (may,)}
+    answer = desk.ask(handler, asked, "operator/admin")
+    assert (answer.error, answer.members) == (TOPIC, ())
+    desk.image = {"acls": (may, Acl("operator", Op.READ, R.TOPIC, "src"))}
+    answer = desk.ask(handler, asked, "operator/admin")
+    assert (answer.error, len(answer.members)) == (Errors.NONE, 1)
+
+
+# -- FindCoordinator ----------------------------------------------------------------------------
+
+
+def test_any_broker_says_who_coordinates_a_name_or_that_nobody_does() -> None:
+    home = f"__transaction_state-{partition_for('t', 50)}"
+    desk = Desk(kafka_apis, KafkaApis(), leaders={home: 7})
+    found = desk.ask(kafka_apis.on_find_coordinator, FindCoordinator("t"))
+    assert found == FindCoordinatorResponse(Errors.NONE, "t", 7)
+    desk.leaders = {}
+    nobody = desk.ask(kafka_apis.on_find_coordinator, FindCoordinator("t"))
+    assert nobody == FindCoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE, "t")
+
+
+def asks(me):
+    return producer.sent(me, producer.next_request(me), 1)
+
+
+def looking() -> Producer:
+    me, request = asks(producer.init_transactions(Producer("app-1/producer", "t", finds=True)))
+    assert request == FindCoordinator("t")
+    return me
+
+
+def ready() -> Producer:
+    me, request = asks(
+        producer.on_response(looking(), FindCoordinatorResponse(Errors.NONE, "t", 1))
+    )
+    assert isinstance(request, InitProducerId)
+    return producer.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0))
+
+
+def ending() -> Producer:
+    me = producer.begin_transaction(ready()).but(transaction_started=True)
+    return producer.end_transaction(me, committed=True)
+
+
+def test_a_producer_looks_for_its_coordinator_once_and_then_asks_it() -> None:
+    assert isinstance(asks(ending())[1], EndTxn)
+
+
+def test_who_may_not_know_its_coordinator_is_at_its_end() -> None:
+    """TransactionManager.FindCoordinatorHandler: fatalError()."""
+    me = producer.on_response(looking(), FindCoordinatorResponse(ID, "t"))
+    assert (me.state, me.error) == (S.FATAL_ERROR, f"FindCoordinator: {ID.name}")
+
+
+def test_without_a_coordinator_it_asks_again_and_the_request_behind_waits() -> None:
+    gone = Errors.COORDINATOR_NOT_AVAILABLE
+    me = producer.on_response(looking(), FindCoordinatorResponse(gone, "t"))
+    assert asks(me)[1] == FindCoordinator("t")
+    assert len(me.queue) == 1
+    again = producer.on_disconnected(looking(), 1)
+    assert (asks(again)[1], len(again.queue)) == (FindCoordinator("t"), 1)
+
+
+def test_a_coordinator_that_is_none_any_more_is_looked_for_anew() -> None:
+    me, _ = asks(ending())
+    moved = producer.on_response(me, EndTxnResponse(Errors.NOT_COORDINATOR))
+    assert asks(moved)[1] == FindCoordinator("t")
+    lost = producer.on_disconnected(me, 1)
+    assert asks(lost)[1] == FindCoordinator("t")
+
+
+def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:
+    offsets = TxnOffsetCommit("t", "g", 9, 0, "m", 1, ())
+    me = producer.begin_transaction(ready()).but(queue=(offsets,))
+    me, request = asks(me)
+    assert isinstance(request, TxnOffsetCommit)
+    assert producer.on_disconnected(me, 1).found
+
+
+@pytest.mark.parametrize(
+    ("kind", "module"),
+    [
+        (Producer, producer),
+        (PipelinedProducer, pipelined_producer),
+        (TransactionSession, transaction_session),
+    ],
+)
+def test_the_next_process_looks_anew(kind, module) -> None:
+    me = kind("app-1/producer", "t", finds=True, found=True)
+    after = module.restarted(me, 2)
+    assert (after.finds, after.found) == (True, False)
+
+
+# -- what members make of it --------------------------------------------------------------------
+
+
+def test_poll_throws_that_the_topic_may_not_be_described_and_the_member_asks_again() -> None:
+    """AbstractHeartbeatRequestManager: the member stays in its state, so that it can recover."""
+    me = group_consumer.poll(GroupConsumer("app-1/consumer", "g", "m", "src", "src-0", 5))
+    me, _ = group_consumer.sent(me, group_consumer.next_request(me), 4)
+    me = group_consumer.on_response(me, ConsumerGroupHeartbeatResponse(TOPIC, "m"))
+    assert (me.state, me.done) == (MemberState.JOINING, True)
+    assert me.error == f"ConsumerGroupHeartbeat: {TOPIC.name}"
+    again = group_consumer.on_timer(me, *group_consumer.timers(me))
+    assert group_consumer.next_request(again).topic == "src"
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "stays"),
+    [(TOPIC, MemberState.JOINING, ""), (GROUP, MemberState.FATAL, "ShareGroupHeartbeat: ")],
+)
+def test_poll_of_a_share_consumer_throws_what_its_membership_is_refused(
+    error, state, stays
+) -> None:
+    member = share_member.join(ShareMember("app-1/member", "g", "m", "src"))
+    member, _ = share_member.sent(member, share_member.next_request(member), 4)
+    member = share_member.on_response(member, ShareGroupHeartbeatResponse(error, "m"))
+    consumer = share_consumer.ShareConsumer("app-1/consumer", "g", "m", 0, "src-0", 5)
+    consumer = consumer.but(member=True, awaiting=True)
+    line = Line("poll", Call.POLL)
+    me = Application("app-1", (line,), "out-0", Producer("app-1/producer", "t"), consumer)
+    after = binding.settle(me.with_client(member), design("kafka").client_rules())
+    assert (after.consumer.done, after.consumer.awaiting) == (True, False)
+    assert after.consumer.error == f"ShareGroupHeartbeat: {error.name}"
+    told = after.others[share_member.NAME]
+    assert (told.state, told.error) == (state, stays and stays + error.name)
