@@ -135,7 +135,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-corner-5",
-            test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
+            test="studies/test_corners.py::test_what_breaks_the_case_of_the_duplicate_is_the_markers_epoch_and_not_the_duplicate",
             page="45-kip-1289-review",
         ),
         Row(
@@ -191,7 +191,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_partition.stage_error",
             scenario="kip-1289-corner-11",
-            test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
+            test="studies/test_corners.py::test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of_it_was_staged",
             page="45-kip-1289-review",
         ),
         Row(
@@ -248,6 +248,16 @@ KIP = Kip(
             handler="brokers.enlistment.unguarded",
             scenario="kip-1289-corner-14",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading",
+            page="45-kip-1289-review",
+        ),
+        Row(
+            "Corner cases 5 and 14: a late marker of the transaction before",
+            "It has the epoch of the next vote; the log refuses it (finding J).",
+            MODELLED,
+            handler="brokers.partition_log.check_marker",
+            scenario="kip-1289-small-late-marker",
+            test="studies/test_findings.py::test_without_the_check_of_the_log_the_late_marker_undoes_what_was_committed",
+            note="a marker comes late only as the first of two copies: no new participant is taken before all are answered",
             page="45-kip-1289-review",
         ),
         Row(

@@ -41,7 +41,10 @@ YES, NO, STOPS = "yes", "no", "the story stops"
 
 
 class Corner(Value, frozen=True):
-    """One numbered case: what is claimed, in our words, and how a run is asked about it."""
+    """One numbered case: what is claimed, in our words, and how a run is asked about it.
+
+    `also` are designs in which it is told besides, where another finding hides what the case is about.
+    """
 
     number: int
     title: str
@@ -49,6 +52,7 @@ class Corner(Value, frozen=True):
     scenario: str = ""
     check: Check | None = None
     needs: str = ""
+    also: tuple[str, ...] = ()
 
 
 class Told(Value, frozen=True):
@@ -90,6 +94,12 @@ def all_or_none(trace: Trace, events: Events) -> bool:
     """When a part of a call is refused, nothing of it is staged any more as the answer goes out."""
     nodes: Any = (trace.node(number) for number in trace.line)
     return not any(looks.half_of_a_call(node.world, node.events) for node in nodes)
+
+
+def refused_whole(trace: Trace, events: Events) -> bool:
+    """The call is refused for a record's state, and no record of it is ever staged before that."""
+    answers = _answers(events)
+    return answers[:1] == [Errors.INVALID_RECORD_STATE] and all_or_none(trace, events)
 
 
 def refused_for_its_state(trace: Trace, events: Events) -> bool:
@@ -154,6 +164,8 @@ CORNERS: tuple[Corner, ...] = (
         "The second marker finds nothing to do: the record is resolved once.",
         "kip-1289-corner-5",
         resolved_once,
+        # What breaks it as written is the marker's epoch alone (finding I), and not the duplicate.
+        also=("finding-I", "as-written+marker_epoch=greater"),
     ),
     Corner(
         6,
@@ -200,9 +212,9 @@ CORNERS: tuple[Corner, ...] = (
     Corner(
         11,
         "Partial stage failure",
-        "All or nothing per call (shown here within one partition).",
+        "All or nothing per call: here the second of three records of one partition is nobody's.",
         "kip-1289-corner-11",
-        refused_is_not_staged,
+        refused_whole,
     ),
     Corner(
         11,
@@ -265,9 +277,10 @@ def told(corner: Corner, name: str) -> Told:
 
 
 def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
-    """Play every case under every design."""
+    """Play every case under every design, and in what else it is told."""
     for corner in CORNERS:
-        for name in designs if corner.check is not None else designs[:1]:
+        others = tuple(name for name in corner.also if name not in designs)
+        for name in (*designs, *others) if corner.check is not None else designs[:1]:
             yield told(corner, name)
 
 

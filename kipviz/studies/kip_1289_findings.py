@@ -99,10 +99,11 @@ FINDINGS: tuple[Finding, ...] = (
         "Corner cases 5 and 14",
         "A late marker of the transaction before would fit the next one of the same epoch.",
         "repaired+marker_epoch=at_least",
-        faults="lose_connection=1",
-        promise="atomic",
-        because="two transactions have one epoch under transaction versions 0 and 1 only; under "
-        "version 2 the coordinator takes no new participant before every marker is answered",
+        "kip-1289-small-late-marker",
+        "request_timeout=1",
+        "committed stays",
+        because="the log takes no marker of the epoch at which a transaction is open: "
+        "INVALID_PRODUCER_EPOCH (transaction version 2, KIP-1228)",
     ),
     Finding(
         "K",

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.studies.corners import CORNERS, DESIGNS, NO, STOPS, YES, Corner, told, told_all
+from kipviz.brokers import share_partition
+from kipviz.designs.catalogue import REPAIRED, design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageSent, RecordsMoved
+from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
+from kipviz.messages.transactions import WriteTxnMarkers
+from kipviz.scenarios.library import scenario
+from kipviz.studies.corners import (
+    CORNERS,
+    DESIGNS,
+    NO,
+    STOPS,
+    YES,
+    Corner,
+    refused_whole,
+    told,
+    told_all,
+)
 from kipviz.views.review import corners_page
 
 # case -> whether the claim holds, design by design, and whether exactly once does.
@@ -19,7 +36,7 @@ HOLDS: dict[int | str, tuple[tuple[str, str], ...]] = {
     "snapshot": (*[(YES, YES)] * 4, (NO, YES)),
     9: ((YES, YES),) * 5,
     10: ((YES, NO), (YES, NO), (YES, NO), (YES, NO), (YES, YES)),
-    11: ((YES, NO), (YES, NO), (YES, NO), (YES, NO), (YES, YES)),
+    11: ((YES, YES),) * 5,
     "one-leader": (*[(YES, NO)] * 4, (NO, YES)),
     "two-leaders": (*[(NO, YES)] * 3, (STOPS, ""), (NO, YES)),
     12: ((YES, YES), (YES, YES), (YES, YES), (YES, YES), (YES, YES)),
@@ -64,9 +81,68 @@ def test_the_share_partition_leader_cannot_answer_with_a_stale_member_epoch() ->
     assert "stagings: INVALID_RECORD_STATE" in told(case, "repaired").happens
 
 
+def test_what_breaks_the_case_of_the_duplicate_is_the_markers_epoch_and_not_the_duplicate() -> None:
+    case = next(c for c in CORNERS if c.number == 5)
+    alone, without = (told(case, name) for name in case.also)
+    assert (alone.design, alone.holds, without.holds) == ("finding-I", NO, YES)
+    assert alone.pending.endswith("(for ever)")
+    assert "ACQUIRED → TX_PENDING → ACKNOWLEDGED" in without.happens
+    trace, _ = scenario("kip-1289-corner-5").play(design(without.design))
+    sent = [
+        event.message
+        for number in trace.line
+        for event in trace.node(number).events
+        if isinstance(event, MessageSent) and isinstance(event.message, WriteTxnMarkers)
+    ]
+    assert max(sent.count(each) for each in sent) == 2
+
+
+def test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of_it_was_staged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[dict[int, str], tuple[int, ...], Errors]] = []
+    original = share_partition.stage_error
+
+    def spy(me: share_partition.SharePartition, request: TxnShareAcknowledge) -> Errors:
+        error = original(me, request)
+        states = {offset: record.state.name for offset, record in me.records.items()}
+        asked.append((states, tuple(offsets_of(request.acknowledgements)), error))
+        return error
+
+    monkeypatch.setattr(share_partition, "stage_error", spy)
+    trace, _ = scenario("kip-1289-corner-11").play(REPAIRED)
+    held = {100: "ACQUIRED", 101: "AVAILABLE", 102: "ACQUIRED"}
+    assert asked == [(held, (100, 101, 102), Errors.INVALID_RECORD_STATE)]
+    states = {
+        event.after.name
+        for number in trace.line
+        for event in trace.node(number).events
+        if isinstance(event, RecordsMoved)
+    }
+    assert states == {"ACQUIRED", "AVAILABLE"}
+
+
+@pytest.mark.parametrize(
+    ("story", "refused"),
+    [
+        ("kip-1289-corner-11", True),
+        ("kip-1289-corner-11-one-leader", False),  # the other partition is staged meanwhile
+        ("kip-1289-share-commit", False),  # nothing is refused
+    ],
+)
+def test_a_call_is_refused_whole_only_where_it_is_refused_and_nothing_of_it_is_staged(
+    story: str, refused: bool
+) -> None:
+    trace, _ = scenario(story).play(REPAIRED)
+    events = tuple(event for number in trace.line for event in trace.node(number).events)
+    assert refused_whole(trace, events) is refused
+
+
 def test_the_page_has_a_row_for_every_case_and_reading() -> None:
     page = corners_page(told_all(DESIGNS[:1]))
-    assert page.count("\n| ") == len(CORNERS) + 1
+    also = sum(len(set(corner.also) - {DESIGNS[0]}) for corner in CORNERS)
+    assert also
+    assert page.count("\n| ") == len(CORNERS) + also + 1
 
 
 def test_a_case_that_cannot_be_played_says_what_the_model_lacks() -> None:

@@ -302,26 +302,62 @@ BAD_TYPE = _case(
     checkpoints=(DELIVERED_TWICE, COMPLETED),
 )
 
+# The application gives one record back and stages the batch all the same.
+RELEASED: tuple[Line, ...] = (
+    *programs.SHARE_LOOP[:2],
+    Line(
+        "shareConsumer.acknowledge(records.get(1), AcknowledgeType.RELEASE);",
+        Call.ACKNOWLEDGE,
+        verdicts=((101, AcknowledgeType.RELEASE),),
+    ),
+    Line(programs.COMMIT_SYNC, Call.COMMIT_SYNC),
+    *(line.but(on_error=8) for line in programs.SHARE_LOOP[2:6]),
+    programs.SHARE_LOOP[6].but(then=-1),
+    Line(
+        "for (record : held) shareConsumer.acknowledge(record, AcknowledgeType.RELEASE);",
+        Call.ACKNOWLEDGE,
+        then=1,
+        verdicts=((100, AcknowledgeType.RELEASE), (102, AcknowledgeType.RELEASE)),
+    ),
+)
 PARTIAL = _case(
     11,
-    "one of two records cannot be staged",
-    "One record is accepted and the other one released, in one call: all or nothing.",
+    "the record in the middle of a call is not the member's any more",
+    "Three records in one call, and the second one was given back before: all or nothing.",
     spec=share_spec(
-        share_app(
-            program=_saying((100, AcknowledgeType.ACCEPT), (101, AcknowledgeType.RELEASE)),
-        )
+        share_app(max_records=3, program=RELEASED, explicit=True), values=("a", "b", "c")
     ),
     beats=(
-        *BEGIN,
+        *BEGIN[:2],
+        Beat(
+            "acknowledge(101, RELEASE), commitSync()",
+            "The application cannot process the second record now and gives it back. 100 and 102 are M1's.",
+            ("app-1 goes on", "app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        *BEGIN[2:],
         SEND_STAGE,
-        Beat("The answer", "One bad type refuses the call for both records.", ("quiet",)),
+        Beat(
+            "The answer",
+            "The call names the whole batch: 100 could be staged, 101 is nobody's, 102 could be staged. It "
+            "is refused for all three.",
+            ("quiet",),
+        ),
         CATCH,
-        POLL_AGAIN,
+        Beat(
+            "acknowledge(RELEASE) for what is still held, poll() again",
+            "In explicit mode nothing is given back by itself: the loop says so of 100 and 102, and all "
+            "three come again.",
+            ("app-1 goes on", "app-1 goes on", "quiet", "maybe app-1 goes on"),
+        ),
     ),
     watch=(
-        Watch(5, "Was offset 100 ever TX_PENDING? In one partition nothing has to be rolled back."),
         Watch(
             6,
+            "Was offset 100 ever TX_PENDING? In one partition every record is looked at before the "
+            "first one is changed: nothing has to be rolled back.",
+        ),
+        Watch(
+            7,
             "With two partitions on two brokers this would be two answers. Who could take the good "
             "one back?",
         ),

@@ -14,6 +14,7 @@ from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT, SHARE_MARKERS, STAGE
 from kipviz.scenarios.stories.kip_1289 import SHARE_ABORT, SMALL, SMALL_WATCH
 from kipviz.scenarios.stories.setting import (
+    PLAYGROUND,
     SHARE_PLACEMENTS,
     STATE_BY_KEY,
     TRANSACTIONAL_ID,
@@ -88,6 +89,12 @@ REJECT_LOOP: tuple[Line, ...] = (
     REJECTED,
     Line("producer.commitTransaction();", Call.COMMIT_TRANSACTION, then=1, on_error=5),
     Line(programs.SHARE_CATCH, Call.ABORT_TRANSACTION, then=1),
+)
+
+REJECT_TWICE: tuple[Line, ...] = (
+    *(line.but(on_error=-1) for line in REJECT_LOOP[:4]),
+    programs.FAIL,
+    *(line.but(on_error=-1, then=-1) for line in REJECT_LOOP[1:5]),
 )
 
 SMALL_REJECT = Scenario(
@@ -353,6 +360,76 @@ SMALL_TWO_POLLS = Scenario(
     checkpoints=(DELIVERED_TWICE, TOOK_CRASH),
 )
 
+# Two transactions of nothing but a rejection, one after the other: the smallest cluster in which a
+# marker of the first can find a vote of the second.
+SMALL_LATE = Scenario(
+    "kip-1289-small-late-marker",
+    "A late marker with the epoch of the next vote",
+    "The coordinator gives a marker up and sends it again. The first copy arrives when the next "
+    "transaction has staged the record, at the very epoch that the marker has.",
+    "KIP-1289, Corner cases, 5 and 14; KIP-1228 (strict epochs of markers)",
+    SMALL_REJECT.spec.but(
+        applications=(share_app(max_records=1, program=REJECT_TWICE),),
+        budget=PLAYGROUND.but(request_timeout=3),
+    ),
+    (
+        *BEGIN[:3],
+        *STAGE,
+        Beat(
+            "producer.abortTransaction(): the marker is on its way",
+            "Epoch 0 is over: the decision and its marker have epoch 1. WriteTxnMarkers is on the wire "
+            "to Broker 7.",
+            ("app-1 goes on", "quiet but WriteTxnMarkers arrives at B7", "app-1 goes on"),
+        ),
+        Beat(
+            "Broker 1 gives the request up and repeats it",
+            "The second copy is applied, the transaction is complete, the record is free.",
+            ("B1/markers gives up on B7", "quiet", "maybe B5 refreshes src-0", "quiet"),
+        ),
+        Beat(
+            "The record again, staged in the next transaction",
+            "Its vote has epoch 1: that of the marker which is still on its way.",
+            (
+                "app-1 goes on",
+                "quiet",
+                "maybe B5 refreshes src-0",
+                "quiet",
+                "app-1 goes on",
+                "app-1 goes on",
+                "app-1 goes on",
+                "quiet",
+            ),
+        ),
+        Beat(
+            "The first copy of the marker arrives",
+            "ABORT with epoch 1, and the log is open at epoch 1: INVALID_PRODUCER_EPOCH. It does not come "
+            "to the question whose vote it fits.",
+            ("late WriteTxnMarkers arrives at B7", "quiet"),
+        ),
+        Beat(
+            "commitTransaction()",
+            "The honest marker has epoch 2, and the rejection counts.",
+            ("app-1 goes on", "quiet", "app-1 goes on", "maybe B5 refreshes src-0", "quiet"),
+        ),
+    ),
+    ("app-1", "B1", "B5", "B7"),
+    ("repaired",),
+    watch=(
+        Watch(
+            8,
+            "Compare three epochs: of the vote, of the late marker, and of the transaction that is open "
+            "in __share_group_state.",
+        ),
+        Watch(
+            8, "Who refuses the marker: the slot marker_epoch, or a rule that Kafka has already?"
+        ),
+    ),
+    checkpoints=(
+        SAW_STAGED,
+        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+    ),
+)
+
 STORIES: tuple[Scenario, ...] = (
     SMALL_TOGETHER,
     SMALL_ABORT,
@@ -364,4 +441,5 @@ STORIES: tuple[Scenario, ...] = (
     SMALL_MOVED,
     SMALL_TWICE,
     SMALL_TWO_POLLS,
+    SMALL_LATE,
 )
