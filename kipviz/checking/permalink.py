@@ -74,7 +74,7 @@ _head_decoder = msgspec.json.Decoder(Head)
 
 def is_link(text: str) -> bool:
     """Say whether a text means to be a permalink, and no scenario's name."""
-    head, dot, _ = text.strip().partition(".")
+    head, dot, _ = str(text).strip().partition(".")
     return bool(dot) and head[:2] == "kv" and head[2:].isdecimal()
 
 

@@ -9,11 +9,20 @@ that outlasts this takes nothing back. `studies.time_limits` compares the rule w
 from __future__ import annotations
 
 from kipviz.cluster.clock import ms
+from kipviz.cluster.spec_limits import OF_BROKERS, why_no_number
 from kipviz.core.values import Value
 
 # What brokers allow unless an operator moves the bounds (Kafka 4.4.0).
 LOCK_LEAST_MS, LOCK_MOST_MS = 15_000, 60_000
 TIMEOUT_MOST_MS = 900_000
+
+
+# What is a setting of a broker has the range that a broker takes.
+SETTINGS = {
+    "lock": "record_lock_duration_ms",
+    "scan": "transaction_scan_ms",
+    "deliveries": "delivery_count_limit",
+}
 
 
 class BadLimits(ValueError):
@@ -80,6 +89,11 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
         value = getattr(limits, name)
         if type(value) is not int or value < 1:
             raise BadLimits(f"{name} is a whole number from 1, not {value!r}")
+    for name, field in SETTINGS.items():
+        limit = OF_BROKERS[field]
+        wrong = why_no_number(limit, getattr(limits, name), limit.name)
+        if wrong:
+            raise BadLimits(wrong)
     rules = (_work, _votes, _whatever, _deliveries, _aborts, _bounds)
     return tuple(rule(limits) for rule in rules)
 

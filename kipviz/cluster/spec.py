@@ -19,6 +19,7 @@ from kipviz.clients.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
 from kipviz.clients.subscribing import MODERN, why_not_subscribed
+from kipviz.cluster import spec_limits
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
@@ -283,14 +284,17 @@ def check(spec: ClusterSpec) -> None:
     Raises:
         BadSpec: what is wrong and what is allowed.
     """
+    wrong = spec_limits.why_no_type(spec)
+    if wrong:
+        raise BadSpec(wrong)
     if not spec.brokers or len(set(spec.brokers)) != len(spec.brokers):
         raise BadSpec(f"brokers must be different numbers and at least one, not {spec.brokers}")
     if spec.replication not in ("instant", "stepwise"):
         raise BadSpec(f"replication is instant or stepwise, not {spec.replication!r}")
-    if spec.internal_partitions < 1:
-        raise BadSpec(
-            f"internal topics need at least one partition, not {spec.internal_partitions}"
-        )
+    wrong = spec_limits.why_no_names(spec)
+    wrong = wrong or spec_limits.why_out_of_range(spec_limits.OF_CLUSTERS, spec)
+    if wrong:
+        raise BadSpec(wrong)
     placed = {p.partition for p in spec.placements}
     for placement in spec.placements:
         unknown = [b for b in (placement.leader, *placement.others) if b not in spec.brokers]
@@ -316,11 +320,9 @@ def check(spec: ClusterSpec) -> None:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
-    wrong = why_no_clock(spec.clock) or spec.settings.why_not
-    if wrong is not None:
-        raise BadSpec(wrong)
-    wrong = why_no_durations(spec.durations)
-    if wrong is not None:
+    settings = spec_limits.why_no_settings(spec.settings)
+    wrong = why_no_clock(spec.clock) or settings or why_no_durations(spec.durations) or ""
+    if wrong:
         raise BadSpec(wrong)
     _check_acls(spec)
     _check_releases(spec)
@@ -433,13 +435,9 @@ def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
             f"share.isolation.level of {name} is {READ_COMMITTED} or {READ_UNCOMMITTED}, "
             f"not {config.isolation_level!r}"
         )
-    if config.delivery_count_limit and not 2 <= config.delivery_count_limit <= 10:
-        raise BadSpec(
-            f"share.delivery.count.limit of {name} is from 2 to 10, or 0 for the broker's, "
-            f"not {config.delivery_count_limit}"
-        )
-    if config.record_locks_max < 0:
-        raise BadSpec(f"share.partition.max.record.locks of {name} must be 0 or more")
+    wrong = spec_limits.why_no_group(config)
+    if wrong:
+        raise BadSpec(wrong)
     if topic.startswith("__"):
         raise BadSpec(f"the dead-letter topic of {name} is no internal one, not {topic!r}")
 
@@ -448,9 +446,9 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     names = [a.name for a in spec.applications]
     hosts = [f"B{broker}" for broker in spec.brokers]
     name = application.name
-    if not name or "/" in name or name in hosts or names.count(name) > 1:
+    if not name.isprintable() or not name or "/" in name or name in hosts or names.count(name) > 1:
         raise BadSpec(
-            f"an application's name is its own, has no '/' and is no broker's, such as B3; "
+            f"an application's name is its own, printable, has no '/' and is no broker's, such as B3; "
             f"{name!r} is not allowed"
         )
     _check_admin(spec, application)
@@ -488,8 +486,9 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
             f"{name} takes part in a two-phase commit, which has no time limit: "
             "leave transaction_timeout_ms as it is"
         )
-    if application.max_records < 1:
-        raise BadSpec(f"{name} polls at least one record, not {application.max_records}")
+    wrong = spec_limits.why_out_of_range(spec_limits.OF_APPLICATIONS, application, name)
+    if wrong:
+        raise BadSpec(wrong)
     if application.session is not None:
         _check_session(name, application.session)
     members = [(a.group_id, a.member_id) for a in spec.members]

@@ -314,7 +314,7 @@ def design(name: str) -> Design:
     Raises:
         UnknownDesign: if there is no such design, slot or option.
     """
-    base, *choices = name.split("+")
+    base, *choices = str(name).split("+")
     for known in (*CATALOGUE, *FINDINGS):
         if known.name == base:
             break

@@ -422,7 +422,7 @@ def finding(name: str) -> Finding:
         LookupError: if there is none; the message lists what there is.
     """
     for known in FINDINGS:
-        if known.name.lower() == name.strip().lower():
+        if known.name.lower() == str(name).strip().lower():
             return known
     allowed = ", ".join(known.name for known in FINDINGS)
     raise LookupError(f"there is no finding {name!r}; the findings are {allowed}")

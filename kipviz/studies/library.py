@@ -415,7 +415,7 @@ def study(name: str) -> Study:
     Raises:
         UnknownStudy: if there is none; the message lists what there is.
     """
-    asked = name.strip().lower()
+    asked = str(name).strip().lower()
     for known in STUDIES:
         if known.name.lower() == asked:
             return known

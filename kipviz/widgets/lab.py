@@ -80,6 +80,8 @@ def open_seeded(
     """
     if isinstance(run, str):
         run = Task(run, design, faults, seed, steps_max)
+    if not isinstance(run, Task | Verdict):
+        raise ValueError(f"a run is a scenario's name, a task or a verdict, not {run!r}")  # noqa: TRY004
     made = runs.replay(run.task if isinstance(run, Verdict) else run)
     if made.error:
         warnings.warn(f"The model failed: {made.error}", RuntimeWarning, stacklevel=2)
@@ -112,7 +114,13 @@ def permalink(stepper: Stepper) -> str:
     Raises:
         ValueError: if its run is of no scenario of the library, or the link would be too long.
     """
-    return stepper.permalink()
+    return _stepper(stepper).permalink()
+
+
+def _stepper(given: object) -> Stepper:
+    if not isinstance(given, Stepper):
+        raise ValueError(f"a stepper is what kipviz.open gives, not {given!r}")  # noqa: TRY004
+    return given
 
 
 def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
@@ -122,7 +130,7 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
         ValueError: if there is no model behind the stepper.
         TraceFileError: if the file cannot be written.
     """
-    lab: Lab | None = stepper.lab
+    lab: Lab | None = _stepper(stepper).lab
     if lab is None:
         raise ValueError(
             "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "

@@ -33,11 +33,11 @@ def refused(spec: ClusterSpec) -> str:
     return str(wrong.value)
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "B3"])
+@pytest.mark.parametrize("name", ["", "a/b", "B3", "a\nb"])
 def test_an_application_is_called_nothing_that_a_host_or_a_connection_is_called(name: str) -> None:
     said = refused(SPEC.but(applications=(APP.but(name=name),)))
     assert said == (
-        "an application's name is its own, has no '/' and is no broker's, such as B3; "
+        "an application's name is its own, printable, has no '/' and is no broker's, such as B3; "
         f"{name!r} is not allowed"
     )
 
@@ -57,11 +57,11 @@ def test_two_applications_of_one_name_are_refused() -> None:
         (SPEC.but(replication="slow"), "replication is instant or stepwise, not 'slow'"),
         (
             SPEC.but(internal_partitions=0),
-            "internal topics need at least one partition, not 0",
+            "internal_partitions is from 1 to 10000, not 0",
         ),
         (
-            SPEC.but(placements=(Placement("src-0", 9), *SPEC.placements)),
-            "src-0 is placed on broker 9, but the brokers are 1, 3, 5, 7",
+            SPEC.but(placements=(Placement("more-0", 9), *SPEC.placements)),
+            "more-0 is placed on broker 9, but the brokers are 1, 3, 5, 7",
         ),
         (
             SPEC.but(applications=(APP.but(output="nowhere-0"),)),
@@ -87,7 +87,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(applications=(APP.but(max_records=0),)),
-            "app-1 polls at least one record, not 0",
+            "max_records of app-1 is from 1 to 2147483647, not 0",
         ),
         (
             SPEC.but(applications=(APP, APP.but(name="app-2"))),

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.messages.wire.schema import Field, Schema, covers, fields_in, tagged_in
+from kipviz.messages.wire.schema import ZERO_ID, Field, Schema, covers, fields_in, tagged_in
 from kipviz.records.fields import Fields, FieldsError
 
 Struct = dict[str, Any]
@@ -268,7 +268,10 @@ def _primitive(field: Field, value: Any, path: str, *, compact: bool) -> bytes:
             head = unsigned_varint(size + 1) if compact else size.to_bytes(2, "big", signed=True)
             return head + raw
         if kind == "uuid":
-            return base64.urlsafe_b64decode(value + "==")
+            raw = base64.urlsafe_b64decode(value + "==")
+            if len(value) != len(ZERO_ID) or len(raw) != len(ZERO_ID) * 3 // 4:
+                raise ValueError("16 bytes are 22 letters")
+            return raw
         if kind == "bool":
             return bytes([bool(value)])
         return int(value).to_bytes(SIZES[kind], "big", signed=True)

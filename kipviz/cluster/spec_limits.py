@@ -1,0 +1,177 @@
+"""What the fields of a cluster's spec may be, one by one: their types, and from where to where numbers go.
+
+Where a number is a setting of Kafka's the range is the one that Kafka checks when a broker starts. What
+depends on other fields is checked in `spec`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.core.values import Value
+from kipviz.records.placement import INTERNAL_TOPICS
+
+INT32, INT64 = 2**31 - 1, 2**63 - 1
+# Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH; a dash and the number of the partition.
+PARTITION = re.compile(r"(?!\.{1,2}-\d+$)[a-zA-Z0-9._-]{1,249}-(0|[1-9][0-9]*)")
+UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+RELEASE = re.compile(r"\d+\.\d+\.\d+")
+
+
+class Limit(Value, frozen=True):
+    """From where to where a number goes, and what Kafka calls it; "" if it is no setting of Kafka's."""
+
+    lowest: int
+    highest: int
+    name: str = ""
+
+
+# GroupCoordinatorConfig, ShareGroupConfig, ShareCoordinatorConfig, TransactionStateManagerConfig.
+OF_BROKERS: dict[str, Limit] = {
+    # Kafka begins at 2; where the first delivery is the last one, a search is as small as can be.
+    "delivery_count_limit": Limit(1, 10, "group.share.delivery.count.limit"),
+    # Kafka begins at 100: more than can be looked at record by record.
+    "record_locks_max": Limit(1, 10_000, "group.share.partition.max.record.locks"),
+    "updates_per_snapshot": Limit(0, 500, "share.coordinator.snapshot.update.records.per.snapshot"),
+    "transaction_max_timeout_ms": Limit(1, INT32, "transaction.max.timeout.ms"),
+    "record_lock_duration_ms": Limit(1_000, 3_600_000, "group.share.record.lock.duration.ms"),
+    "transaction_scan_ms": Limit(
+        1, INT32, "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+    ),
+    "initial_rebalance_delay_ms": Limit(0, INT32, "group.initial.rebalance.delay.ms"),
+    "share_group_max_size": Limit(1, 1_000, "group.share.max.size"),
+    "share_sessions_max": Limit(1, INT32, "group.share.max.share.sessions"),
+    "consumer_group_max_size": Limit(1, INT32, "group.consumer.max.size"),
+}
+# Of one share group; 0 leaves it to the broker.
+OF_GROUPS: dict[str, Limit] = {
+    "delivery_count_limit": Limit(2, 10, "share.delivery.count.limit"),
+    "record_locks_max": Limit(1, 10_000, "share.partition.max.record.locks"),
+}
+OF_APPLICATIONS: dict[str, Limit] = {
+    "transaction_timeout_ms": Limit(-(2**31), INT32, "transaction.timeout.ms"),
+    "heartbeat_interval_ms": Limit(0, INT32, "transaction.heartbeat.interval.ms"),
+    "work_ms": Limit(0, INT32),
+    "max_records": Limit(1, INT32),
+    "acquire_mode": Limit(0, 1, "share.acquire.mode, 0 for batch_optimized, 1 for record_limit,"),
+}
+OF_CLUSTERS: dict[str, Limit] = {
+    "internal_partitions": Limit(1, 10_000),
+    "first_producer_id": Limit(0, INT64 - 1_000_000),
+}
+
+
+def why_no_type(spec: Any) -> str:
+    """Say which field has not the type that it has to have, or nothing."""
+    try:
+        msgspec.convert(msgspec.to_builtins(spec), type(spec))
+    except (msgspec.ValidationError, TypeError, ValueError) as wrong:
+        told = (
+            str(wrong)
+            .replace("`", "")
+            .replace("$.", "")
+            .replace("object", "a value of its own kind")
+        )
+        return f"a field of the cluster has the wrong type: {told}"
+    return ""
+
+
+def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:
+    """Say which number is too small or too large, or nothing; `of` says whose it is."""
+    for field, limit in limits.items():
+        wrong = why_no_number(limit, getattr(held, field), limit.name or field, of)
+        if wrong:
+            return wrong
+    return ""
+
+
+def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
+    """Say why a number is none for a setting, or nothing."""
+    if limit.lowest <= number <= limit.highest:
+        return ""
+    whose = f" of {of}" if of else ""
+    return f"{name}{whose} is from {limit.lowest} to {limit.highest}, not {number}"
+
+
+def why_no_settings(settings: BrokerSettings) -> str:
+    """Say which setting no broker starts with, or nothing."""
+    return why_out_of_range(OF_BROKERS, settings) or settings.why_not or ""
+
+
+def why_no_group(config: GroupConfig) -> str:
+    """Say which limit of a share group is none, or nothing."""
+    for field, limit in OF_GROUPS.items():
+        number = getattr(config, field)
+        wrong = number and why_no_number(limit, number, limit.name, config.group_id)
+        if wrong:
+            return f"{wrong}; 0 is the broker's"
+    return ""
+
+
+def why_no_names(spec: Any) -> str:
+    """Say which name or id cannot be, or stands twice, or nothing."""
+    return next(_names(spec), "")
+
+
+def _names(spec: Any) -> Iterator[str]:
+    placed = [each.partition for each in spec.placements]
+    for partition in placed:
+        if not PARTITION.fullmatch(partition):
+            yield (
+                "a partition is a topic of letters, digits, dots, dashes and underscores, a dash and "
+                f"its number, such as src-0, not {partition!r}"
+            )
+    for placement in spec.placements:
+        held = (placement.leader, *placement.others)
+        if len({*held}) < len(held):
+            yield f"{placement.partition} has one replica on a broker, not several: {held}"
+    negative = [broker for broker in spec.brokers if broker < 0]
+    if negative:
+        yield f"a broker's number is 0 or more, not {negative[0]}"
+    for topic, topic_id in spec.topic_ids:
+        if not UUID.fullmatch(topic_id):
+            yield f"the id of {topic} is 16 bytes in 22 letters of Base64, not {topic_id!r}"
+    for remade in spec.remade:
+        if not UUID.fullmatch(remade.topic_id):
+            yield f"{remade.topic} is made again with an id of 22 letters, not {remade.topic_id!r}"
+        if dict(spec.topic_ids).get(remade.topic) == remade.topic_id:
+            yield f"{remade.topic} is made again with another id than it had"
+    if not RELEASE.fullmatch(spec.kafka_version):
+        yield f"kafka_version is a release such as 4.4.0, not {spec.kafka_version!r}"
+    internal = [topic for topic in spec.dead_letter_topics if topic in INTERNAL_TOPICS]
+    if internal:
+        yield f"{internal[0]} is Kafka's own, and cannot be a dead-letter topic"
+    yield from _twice(
+        ("partition", "is placed", placed),
+        ("partition", "has its records", [partition for partition, _, _ in spec.records]),
+        ("topic", "has its id", [topic for topic, _ in spec.topic_ids]),
+        ("topic id", "is given", [topic_id for _, topic_id in spec.topic_ids]),
+        ("topic", "has min.insync.replicas", [topic for topic, _ in spec.min_insync_replicas]),
+        ("share group", "is configured", [config.group_id for config in spec.group_configs]),
+        ("transactional id", "was left", [left.transactional_id for left in spec.transactions]),
+    )
+    groups = [each.group_id for each in spec.applications]
+    strangers = [config.group_id for config in spec.group_configs if config.group_id not in groups]
+    if strangers:
+        yield f"the share group {strangers[0]} is configured, and nobody is in it"
+    for application in spec.applications:
+        if not application.admin and not application.group_id:
+            yield f"{application.name} has no group.id, which its consumer needs"
+        sources = (application.source, *application.further_sources)
+        ids = (application.transactional_id, *application.tasks)
+        yield from _twice(
+            (f"source of {application.name}", "is named", list(sources)),
+            (f"transactional id of {application.name}", "is named", list(ids)),
+        )
+
+
+def _twice(*lists: tuple[str, str, list[str]]) -> Iterator[str]:
+    for kind, done, names in lists:
+        again = [name for at, name in enumerate(names) if name in names[:at]]
+        if again:
+            yield f"each {kind} {done} once: {again[0]} stands there twice"

@@ -1,0 +1,156 @@
+"""Every field of a spec has a type, a range and names that can be: all else is refused in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.cluster import spec_limits
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import (
+    ApplicationSpec,
+    BadSpec,
+    ClusterSpec,
+    FaultBudget,
+    Placement,
+    Remade,
+)
+from kipviz.designs.catalogue import REPAIRED
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
+from kipviz.scenarios.library import LIBRARY, scenario
+
+SPEC = scenario("kip-1289-small").spec
+APP = SPEC.applications[0]
+(SRC, ID), *_ = SPEC.topic_ids
+LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)
+OTHER_ID = "A" * 21 + "w"
+
+
+def refused(spec: ClusterSpec) -> str:
+    with pytest.raises(BadSpec) as wrong:
+        ClusterModel(spec, REPAIRED.broker_rules(), REPAIRED.client_rules())
+    return str(wrong.value)
+
+
+def with_app(**changes: Any) -> ClusterSpec:
+    return SPEC.but(applications=(APP.but(**changes),))
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (SPEC.but(brokers=(*SPEC.brokers, "x")), "Expected int, got str - at brokers[4]"),
+        (SPEC.but(internal_partitions="50"), "Expected int, got str - at internal_partitions"),
+        (SPEC.but(settings="x"), "Expected a value of its own kind, got str - at settings"),
+        (SPEC.but(budget=FaultBudget(cut="1")), "Expected int, got str - at budget.cut"),
+        (SPEC.but(clock=None), "Expected a value of its own kind, got null - at clock"),
+        (
+            with_app(program=("hello",)),
+            "Expected a value of its own kind, got str - at applications[0].program[0]",
+        ),
+        (with_app(max_records=True), "Expected int, got bool - at applications[0].max_records"),
+        (with_app(max_records=1.5), "Expected int, got float - at applications[0].max_records"),
+        (
+            SPEC.but(settings=BrokerSettings(offsets_expire=1)),
+            "Expected bool, got int - at settings.offsets_expire",
+        ),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_with_its_place(spec: Any, sentence: str) -> None:
+    assert refused(spec) == f"a field of the cluster has the wrong type: {sentence}"
+
+
+@pytest.mark.parametrize("story", LIBRARY, ids=lambda story: story.name)
+def test_every_story_has_values_of_the_right_types_and_within_all_ranges(story: Any) -> None:
+    assert spec_limits.why_no_type(story.spec) == ""
+    assert spec_limits.why_no_settings(story.spec.settings) == ""
+    assert spec_limits.why_no_names(story.spec) == ""
+
+
+TABLES: tuple[tuple[dict[str, spec_limits.Limit], Any], ...] = (
+    (spec_limits.OF_BROKERS, lambda **k: SPEC.but(settings=SPEC.settings.but(**k))),
+    (spec_limits.OF_APPLICATIONS, with_app),
+    (spec_limits.OF_CLUSTERS, SPEC.but),
+)
+BEYOND = [
+    (f"{field}={number}", put(**{field: number}))
+    for table, put in TABLES
+    for field, limit in table.items()
+    for number in (limit.lowest - 1, limit.highest + 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "spec"), BEYOND, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_a_number_beyond_its_range_is_told_the_range(case: str, spec: ClusterSpec) -> None:
+    said = refused(spec)
+    assert " is from " in said
+    assert said.endswith(f"not {case.partition('=')[2]}")
+
+
+@pytest.mark.parametrize("field", spec_limits.OF_GROUPS)
+def test_a_share_group_may_leave_a_limit_to_the_broker(field: str) -> None:
+    own = GroupConfig(APP.group_id)
+    assert spec_limits.why_no_group(own) == ""
+    said = refused(SPEC.but(group_configs=(own.but(**{field: 99_999}),)))
+    assert f"{spec_limits.OF_GROUPS[field].name} of {APP.group_id} is from" in said
+    assert said.endswith("not 99999; 0 is the broker's")
+
+
+@pytest.mark.parametrize(
+    ("spec", "part"),
+    [
+        (SPEC.but(placements=(*SPEC.placements, Placement("", 1))), "its number, such as src-0"),
+        (SPEC.but(placements=(*SPEC.placements, Placement("we ird-0", 1))), "not 'we ird-0'"),
+        (SPEC.but(placements=(*SPEC.placements, Placement("..-0", 1))), "not '..-0'"),
+        (SPEC.but(placements=(*SPEC.placements, Placement("src", 1))), "not 'src'"),
+        (
+            SPEC.but(placements=(SPEC.placements[0], *SPEC.placements)),
+            "each partition is placed once",
+        ),
+        (
+            SPEC.but(placements=(*SPEC.placements, Placement("more-0", 1, (1,)))),
+            "more-0 has one replica on a broker",
+        ),
+        (SPEC.but(brokers=(*SPEC.brokers, -1)), "a broker's number is 0 or more, not -1"),
+        (SPEC.but(records=(*SPEC.records, *SPEC.records)), "each partition has its records once"),
+        (SPEC.but(topic_ids=((SRC, "hello"),)), f"the id of {SRC} is 16 bytes in 22 letters"),
+        (SPEC.but(topic_ids=(*SPEC.topic_ids, ("more", ID))), "each topic id is given once"),
+        (SPEC.but(topic_ids=(*SPEC.topic_ids, (SRC, OTHER_ID))), "each topic has its id once"),
+        (SPEC.but(remade=(Remade(SRC, ID, ()),)), f"{SRC} is made again with another id"),
+        (SPEC.but(remade=(Remade(SRC, "x", ()),)), "with an id of 22 letters, not 'x'"),
+        (SPEC.but(kafka_version="banana"), "a release such as 4.4.0, not 'banana'"),
+        (
+            SPEC.but(dead_letter_topics=("__consumer_offsets",)),
+            "__consumer_offsets is Kafka's own",
+        ),
+        (
+            SPEC.but(min_insync_replicas=((SRC, 1), (SRC, 2))),
+            "each topic has min.insync.replicas once",
+        ),
+        (
+            SPEC.but(group_configs=(GroupConfig(APP.group_id), GroupConfig(APP.group_id))),
+            "each share group is configured once",
+        ),
+        (
+            SPEC.but(group_configs=(GroupConfig("nobody's"),)),
+            "the share group nobody's is configured, and nobody is in it",
+        ),
+        (SPEC.but(transactions=(LEFT, LEFT)), "each transactional id was left once: old-txn"),
+        (with_app(group_id=""), "app-1 has no group.id"),
+        (with_app(further_sources=(APP.source,)), "each source of app-1 is named once"),
+        (with_app(tasks=("x", "x")), "each transactional id of app-1 is named once"),
+    ],
+)
+def test_a_name_that_cannot_be_or_stands_twice_is_named(spec: ClusterSpec, part: str) -> None:
+    assert part in refused(spec)
+
+
+def test_the_tables_name_fields_that_there_are() -> None:
+    assert set(spec_limits.OF_BROKERS) <= set(BrokerSettings.__struct_fields__)
+    assert set(spec_limits.OF_GROUPS) <= set(GroupConfig.__struct_fields__)
+    assert set(spec_limits.OF_APPLICATIONS) <= set(ApplicationSpec.__struct_fields__)
+    assert set(spec_limits.OF_CLUSTERS) <= set(ClusterSpec.__struct_fields__)
