@@ -276,7 +276,7 @@ def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
         ({"auto_offset_reset": "by_duration:PT1H"}, "needs times in records"),
         ({"isolation_level": "read_all"}, "read_committed or read_uncommitted"),
         ({"delivery_count_limit": 11}, "from 2 to 10"),
-        ({"record_locks_max": -1}, "0 or more"),
+        ({"record_locks_max": -1}, "from 1 to 10000, not -1"),
         ({"dead_letter_topic": "__orders"}, "is no internal one"),
     ],
 )
