@@ -43,7 +43,8 @@ YES, NO, STOPS = "yes", "no", "the story stops"
 class Corner(Value, frozen=True):
     """One numbered case: what is claimed, in our words, and how a run is asked about it.
 
-    `also` are designs in which it is told besides, where another finding hides what the case is about.
+    `also` are designs in which it is told beside the text as written, where another finding hides what
+    the case is about.
     """
 
     number: int
@@ -277,9 +278,10 @@ def told(corner: Corner, name: str) -> Told:
 
 
 def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
-    """Play every case under every design, and in what else it is told."""
+    """Play every case under every design; beside the text as written, in what else it is told."""
     for corner in CORNERS:
-        others = tuple(name for name in corner.also if name not in designs)
+        also = corner.also if DESIGNS[0] in designs else ()
+        others = tuple(name for name in also if name not in designs)
         for name in (*designs, *others) if corner.check is not None else designs[:1]:
             yield told(corner, name)
 
