@@ -54,14 +54,26 @@ class ParkedFetch(Value, frozen=True):
     reply_to: ReplyTo
 
 
+class Lowest(Value, frozen=True):
+    """The lowest sequence that came of a producer while nobody had verified it (VerificationStateEntry)."""
+
+    producer_id: int
+    epoch: int
+    sequence: int
+
+
 class PartitionLeader(Part, frozen=True, dict=True):
-    """What the leader of a partition holds beside the log."""
+    """What the leader of a partition holds beside the log.
+
+    `lowest` is of producers that the log does not know and whose batches came to nothing.
+    """
 
     shard: str
     leader_epoch: int
     verifying: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
     parked: tuple[ParkedFetch, ...] = ()
+    lowest: tuple[Lowest, ...] = ()
 
 
 def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
@@ -106,7 +118,7 @@ def on_enlisted(
             part = _append(me, request, waiting.reply_to, on.after(*parts), verified=verified)
         else:
             part = _refuse(me, request, waiting.reply_to, answer.error)
-        me = part.state
+        me = part.state if part.appends else _noted(part.state, request, on)
         parts.append(part)
     return with_effects(me, *parts)
 
@@ -114,7 +126,12 @@ def on_enlisted(
 def on_enlistment_lost(me: PartitionLeader, asked: Asked, on: Context, tag: str = "") -> Effects:
     """The connection to the coordinator broke: the client will have to try again."""
     mine, rest = enlistment.answered(me.verifying, asked, tag)
-    return with_effects(me.but(verifying=rest), *_refused(me, mine, Errors.NETWORK_EXCEPTION))
+    told = _refused(me, mine, Errors.NETWORK_EXCEPTION)
+    me = me.but(verifying=rest)
+    for waiting in mine:
+        assert isinstance(waiting.request, Produce)
+        me = _noted(me, waiting.request, on)
+    return with_effects(me, *told)
 
 
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
@@ -166,7 +183,11 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
     return Effects(
-        me.but(verifying=verifying, waiting=(*me.waiting, wait)),
+        me.but(
+            verifying=verifying,
+            waiting=(*me.waiting, wait),
+            lowest=_without(me.lowest, marker.producer_id),
+        ),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
     )
@@ -253,6 +274,7 @@ def _append(
             origin_client=True,
             from_zero=bool(request.transactional_id) and enlistment.enlists(request),
             epoch_first=enlistment.looks_at_the_epoch_first(on),
+            lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), logs.SEQUENCE_MAX),
         )
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
@@ -265,10 +287,36 @@ def _append(
         return Effects(me, replies=(Reply(reply_to, answer),))
     wait = WaitingForReplicas(last, Reply(reply_to, answer))
     return Effects(
-        me.but(waiting=(*me.waiting, wait)),
+        me.but(waiting=(*me.waiting, wait), lowest=_without(me.lowest, batch.producer_id)),
         appends=((me.shard, batch),) if appends else (),
         events=(appended(me.shard, batch),) if appends else (),
     )
+
+
+def _noted(me: PartitionLeader, request: Produce, on: Context) -> PartitionLeader:
+    """Remember the sequence of a batch that was verified in vain, if it is the lowest of its producer.
+
+    Where the log knows the producer its sequences follow anyway, and under transaction version 2 they
+    begin at 0. Source: ProducerStateManager.maybeCreateVerificationStateEntry.
+    """
+    known = on.log(me.shard).producers.get(request.producer_id) is not None
+    if known or enlistment.enlists(request):
+        return me
+    new = Lowest(request.producer_id, request.producer_epoch, request.base_sequence)
+    before = next((each for each in me.lowest if each.producer_id == new.producer_id), new)
+    older = before.epoch > new.epoch or (
+        before.epoch == new.epoch and before.sequence <= new.sequence
+    )
+    kept = before if older else new
+    return me.but(lowest=(*_without(me.lowest, new.producer_id), kept))
+
+
+def _without(lowest: tuple[Lowest, ...], producer_id: int) -> tuple[Lowest, ...]:
+    return tuple(each for each in lowest if each.producer_id != producer_id)
+
+
+def _is_of(lowest: Lowest, batch: Batch) -> bool:
+    return (lowest.producer_id, lowest.epoch) == (batch.producer_id, batch.producer_epoch)
 
 
 def _refused(

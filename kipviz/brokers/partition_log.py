@@ -140,6 +140,7 @@ def check_client_batch(
     origin_client: bool,
     from_zero: bool = True,
     epoch_first: bool = True,
+    lowest: int = SEQUENCE_MAX,
 ) -> Errors:
     """Say whether the leader may append a producer's batch, in the order of Kafka's checks.
 
@@ -147,7 +148,8 @@ def check_client_batch(
     has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
     of clients only; `from_zero` says that a producer which the log does not know has to begin at
     0, as under transaction version 2. `epoch_first` is false of binaries before KAFKA-19690, which ask
-    for the verification first. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+    for the verification first. `lowest` is the lowest sequence of a producer that the log does not know:
+    nothing behind it goes first. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
     """
     entry = log.producers.get(batch.producer_id)
     ongoing = entry is not None and entry.transaction_first_offset >= 0
@@ -165,8 +167,7 @@ def check_client_batch(
     if (
         origin_client
         and rules.sequence_check()
-        and not fresh
-        and not _sequence_follows(entry, batch)
+        and (batch.base_sequence > lowest if fresh else not _sequence_follows(entry, batch))
     ):
         return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     if ongoing and not batch.transactional:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
 KIP = Kip(
     890,
@@ -58,9 +58,11 @@ KIP = Kip(
             "Verification state: the lowest sequence seen",
             "A producer that the log does not know begins with the lowest sequence that came while it was "
             "being verified (VerificationStateEntry).",
-            OPEN,
-            note="below version 2 the second of two batches may be taken first, if the first one's "
-            "verification failed; the first is out of order then",
+            MODELLED,
+            handler="brokers.partition_log.check_client_batch",
+            test="brokers/test_older_transaction_versions.py::"
+            "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
+            note="until a batch of the producer or a marker is appended; it does not expire",
         ),
         Row(
             "VerifyOnly: an answer for each partition",

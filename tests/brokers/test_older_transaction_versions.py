@@ -369,3 +369,62 @@ def test_an_unknown_producer_may_go_on_with_its_sequence_where_the_epoch_lasts(l
     leader.settings = leader.settings.but(partition_verification=False)
     assert produce(leader, sequence=7).error is Errors.NONE
     assert produce(leader, sequence=9).error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+# -- the lowest sequence that was seen ----------------------------------------------------------
+
+
+def in_vain(leader, sequence, epoch=0):
+    """A batch comes, and the connection to the coordinator breaks before it is verified."""
+    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, 11)
+    assert leader.ask(pl.on_produce, request) is None
+    leader.do(pl.on_enlistment_lost(leader.role, leader.requests[-1].message, leader.on))
+    assert leader.last.error is Errors.NOT_ENOUGH_REPLICAS
+
+
+def tried(leader, sequence, error=Errors.NONE):
+    assert produce(leader, sequence) is None
+    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[-1].tag))
+    return leader.last.error
+
+
+def test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first(leader):
+    """ProducerAppendInfo.checkSequence: KAFKA-14920."""
+    in_vain(leader, 0)
+    assert tried(leader, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert tried(leader, 0) is Errors.NONE
+    assert produce(leader, 1).error is Errors.NONE
+    assert leader.role.lowest == ()
+
+
+def test_a_batch_that_the_coordinator_refused_is_remembered_until_a_marker_comes(leader):
+    assert tried(leader, 5, Errors.TRANSACTION_ABORTABLE) is Errors.TRANSACTION_ABORTABLE
+    assert tried(leader, 6) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    ended(leader)
+    assert leader.role.lowest == ()
+
+
+@pytest.mark.parametrize(
+    ("came", "lowest"),
+    [
+        (((4, 0), (2, 0), (3, 0)), pl.Lowest(9, 0, 2)),
+        (((4, 0), (7, 1)), pl.Lowest(9, 1, 7)),
+        (((7, 1), (4, 0)), pl.Lowest(9, 1, 7)),
+    ],
+)
+def test_the_lowest_of_the_newest_epoch_is_remembered(leader, came, lowest):
+    for sequence, epoch in came:
+        in_vain(leader, sequence, epoch)
+    assert leader.role.lowest == (lowest,)
+
+
+def test_what_a_log_knows_and_what_enlists_itself_leaves_nothing_to_remember(leader):
+    assert tried(leader, 0) is Errors.NONE
+    ended(leader)
+    in_vain(leader, 1)
+    assert leader.role.lowest == ()
+    fresh = OlderDesk(pl, PartitionLeader("out-0", 0), leaders=leader.leaders)
+    assert produce(fresh, version=13) is None
+    fresh.do(pl.on_enlistment_lost(fresh.role, fresh.requests[-1].message, fresh.on))
+    assert fresh.role.lowest == ()
