@@ -23,6 +23,7 @@ API = (
         MODELLED,
         "messages.transactions.InitProducerId",
         test="scenarios/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
+        page=THIRD_PAGE,
     ),
     Row(
         "2.1 Lifecycle",
@@ -161,6 +162,7 @@ API = (
         MODELLED,
         f"{SESSION}.SENDERS",
         test="scenarios/test_session_plan.py::test_two_requests_of_the_table_are_new",
+        page=THIRD_PAGE,
     ),
     Row(
         "2.3 transactionSession()",
@@ -207,6 +209,7 @@ EXTRACTION = (
         MODELLED,
         f"{BINDING}.settle",
         test=f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
+        page=THIRD_PAGE,
     ),
 )
 
@@ -281,6 +284,7 @@ ARCHITECTURE = (
         MODELLED,
         f"{SESSION}.next_request",
         test="studies/test_sessions.py::test_only_on_a_shared_connection_a_transactional_request_stands_behind_a_batch",
+        page=THIRD_PAGE,
     ),
     Row(
         "5.1 Full Backward Compatibility",
@@ -288,6 +292,7 @@ ARCHITECTURE = (
         MODELLED,
         f"{SESSION}.TransactionSession",
         test="scenarios/test_session_plan.py::test_backward_compatibility",
+        page=THIRD_PAGE,
     ),
     Row(
         "5.2 Deprecation Path",
@@ -302,6 +307,7 @@ ARCHITECTURE = (
         "brokers.authorizer.DRAFTS",
         test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
         note="the table lacks AddOffsetsToTxn and TxnOffsetCommit, which 3.3 lets a session send",
+        page=THIRD_PAGE,
     ),
     Row(
         "6.2 Session Sharing",
@@ -309,6 +315,7 @@ ARCHITECTURE = (
         MODELLED,
         f"{BINDING}.settle",
         test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
+        page=THIRD_PAGE,
     ),
 )
 CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
@@ -330,6 +337,7 @@ TEST_PLAN = (
             MODELLED,
             HANDLERS.get(name, f"{BINDING}.settle"),
             test=f"{file}::{test}",
+            page=THIRD_PAGE,
         )
         for name, says, file, test in (
             (
