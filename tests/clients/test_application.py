@@ -186,6 +186,13 @@ def test_a_member_of_a_classic_group_commits_every_position_and_leaves():
     assert (me.records, me.consumer.owned, me.consumer.done) == ((), (), True)
 
 
+def test_a_member_of_a_classic_group_subscribes_to_what_a_line_names():
+    line = Line("subscribe", C.SUBSCRIBE, target="src,other")
+    me, _ = step(process(line, C.POLL, consumer=classic_member()))
+    assert me.consumer.topics == ("src", "other")
+    assert me.consumer.rejoin
+
+
 def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_is_gone():
     consumer = GroupConsumer("app-1/consumer", "g1", "C1", "src", "src-0", 10)
     consumer = consumer.but(

@@ -69,6 +69,10 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (SPEC.but(budget=FaultBudget(cut=-1)), "the budget for cut must be 0 or more"),
         (
+            SPEC.but(topic_ids_from=8),
+            "TxnOffsetCommit has topic ids from version 6 or 7, not 8",
+        ),
+        (
             SPEC.but(records=(("nowhere-0", 0, ("r",)),)),
             "records lie in placed partitions from offset 0 on, not in nowhere-0 from 0",
         ),

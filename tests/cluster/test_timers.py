@@ -87,6 +87,15 @@ def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
     assert set(FIELDS) <= set(names)
 
 
+def test_an_exact_sender_below_version_2_has_a_shorter_rest_for_its_first_partitions() -> None:
+    spec = small_spec("share").but(exact_sender=True)
+    rests = {
+        version: {row.setting: values for row, values in occurring(of)}["retry.backoff.ms"]
+        for version, of in ((1, spec.but(transaction_version=1)), (2, spec))
+    }
+    assert rests == {1: (100, 20), 2: (100,)}
+
+
 def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     spec = small_spec("share").but(look_up_topics=True)
     forgotten = ("transactional_ids_expire", "producer_ids_expire", "offsets_expire")

@@ -403,6 +403,13 @@ def test_tags_come_in_order_and_are_as_long_as_they_say() -> None:
         decode(schema, 0, bytes([2, 1, 2, 0, 5, 1, 2, 0, 5]))
 
 
+@pytest.mark.parametrize("given", ["", "AAAA", "!" * 22, "A" * 24])
+def test_an_id_of_other_than_16_bytes_is_refused(given: str) -> None:
+    schema = Schema("S", -1, "0", "0+", (Field("Id", "uuid"),))
+    with pytest.raises(WireError, match=r"S\.Id: .* is no uuid"):
+        encode(schema, 0, {"Id": given})
+
+
 def test_a_version_that_there_is_not_is_refused() -> None:
     with pytest.raises(WireError, match=r"EndTxnRequest, byte 0: version 6 is none of 0-5"):
         decode(END_SCHEMA, 6, b"")
