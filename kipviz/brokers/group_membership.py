@@ -228,10 +228,12 @@ def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
 
     Source: the metadata hash of GroupMetadataManager.consumerGroupHeartbeat.
     """
+    if group.epoch != group.target_epoch:
+        return False
     topics = consumer_group.subscribed(group)
     given = {p for member in group.members.values() for p in member.target}
     there = {p for p in on.image.leaders if topic_of(p) in topics}
-    return bool(topics) and group.epoch == group.target_epoch and given != there
+    return bool(topics) and given != there
 
 
 def _reconciled(

@@ -23,7 +23,7 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
-    marker_error,
+    marker_refused,
     resigned,
 )
 from kipviz.core.values import Part, Value
@@ -173,8 +173,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
     """
     log = on.log(me.shard)
-    enough = on.image.has_enough_replicas(me.shard)
-    error = marker_error(log, marker, on.rules) if enough else Errors.NOT_ENOUGH_REPLICAS
+    error = marker_refused(me.shard, log, marker, on, loading=False)
     if error is not Errors.NONE:
         done = MarkerWritten(marker.ticket, me.shard, error)
         return Effects(me, local=(LocalCall("kafka_apis", "", done),))
@@ -303,11 +302,8 @@ def _noted(me: PartitionLeader, request: Produce, on: Context) -> PartitionLeade
     if known or enlistment.enlists(request):
         return me
     new = Lowest(request.producer_id, request.producer_epoch, request.base_sequence)
-    before = next((each for each in me.lowest if each.producer_id == new.producer_id), new)
-    older = before.epoch > new.epoch or (
-        before.epoch == new.epoch and before.sequence <= new.sequence
-    )
-    kept = before if older else new
+    mine = (each for each in me.lowest if each.producer_id == new.producer_id)
+    kept = min((*mine, new), key=lambda each: (-each.epoch, each.sequence))
     return me.but(lowest=(*_without(me.lowest, new.producer_id), kept))
 
 

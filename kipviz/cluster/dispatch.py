@@ -256,7 +256,12 @@ PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
 }
 # Requests that a broker takes whatever it leads.
 FRONT_DESK = (
-    *(WriteTxnMarkers, ListTransactions, ListGroups, Metadata, CreateTopics, FindCoordinator),
+    WriteTxnMarkers,
+    ListTransactions,
+    ListGroups,
+    Metadata,
+    CreateTopics,
+    FindCoordinator,
     *acl_administration.HANDLERS,
 )
 

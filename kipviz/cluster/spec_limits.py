@@ -7,6 +7,7 @@ depends on other fields is checked in `spec`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -172,6 +173,6 @@ def _names(spec: Any) -> Iterator[str]:
 
 def _twice(*lists: tuple[str, str, list[str]]) -> Iterator[str]:
     for kind, done, names in lists:
-        again = [name for at, name in enumerate(names) if name in names[:at]]
-        if again:
-            yield f"each {kind} {done} once: {again[0]} stands there twice"
+        again = next((name for name, times in Counter(names).items() if times > 1), None)
+        if again is not None:
+            yield f"each {kind} {done} once: {again} stands there twice"

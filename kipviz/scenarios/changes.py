@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.cluster import spec_limits
 from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
 from kipviz.cluster.durations import FIELDS, occurring
 from kipviz.cluster.session_config import (
@@ -42,22 +43,13 @@ from kipviz.designs.slot import Slot
 from kipviz.scenarios.scenario import Scenario
 
 KAFKA_NAMES = {
-    "group.share.delivery.count.limit": "delivery_count_limit",
-    "group.share.partition.max.record.locks": "record_locks_max",
-    "share.coordinator.snapshot.update.records.per.snapshot": "updates_per_snapshot",
-    "group.share.max.size": "share_group_max_size",
-    "group.consumer.max.size": "consumer_group_max_size",
+    **{limit.name: field for field, limit in spec_limits.OF_BROKERS.items()},
     "group.max.size": "group_max_size",
-    "group.share.max.share.sessions": "share_sessions_max",
     "errors.deadletterqueue.topic.name.prefix": "dead_letter_prefix",
     "errors.deadletterqueue.auto.create.topics.enable": "dead_letter_auto_create",
-    "transaction.max.timeout.ms": "transaction_max_timeout_ms",
     "transaction.two.phase.commit.enable": "two_phase_commit_enable",
     "transaction.partition.verification.enable": "partition_verification",
     "transaction.version": "transaction_version",
-    "group.share.record.lock.duration.ms": "record_lock_duration_ms",
-    "group.initial.rebalance.delay.ms": "initial_rebalance_delay_ms",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "transaction_scan_ms",
     **FIELDS,
 }
 # `targets_wait` is nobody's to set: it says how far the time is that an untimed clock does not show.

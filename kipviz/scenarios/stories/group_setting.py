@@ -80,3 +80,17 @@ HEARD_NO_MORE = Beat(
     "group.consumer.session.timeout.ms, and Broker 4 takes C1 out of the group.",
     ("the session of C1 in * runs out at B4",),
 )
+
+# How a roll begins, of one bounce or of two.
+OLD_STANDS_STILL = (
+    Beat(
+        "v1, the old version, has a transaction open",
+        "It works under the name of its task, and tells its producer no more than the group's id.",
+        up_to_send("v1"),
+    ),
+    Beat(
+        "v1 stands still",
+        "Its session runs out in the middle of the roll.",
+        ("the session of C1 in * runs out at B4",),
+    ),
+)

@@ -9,6 +9,7 @@ from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import (
     APP_1_READS,
     HEARD_NO_MORE,
+    OLD_STANDS_STILL,
     commits,
     member,
     spec_of,
@@ -316,16 +317,7 @@ TWO_BOUNCES = Scenario(
     "KIP-447 Compatibility, Deprecation, and Migration Plan: two rolling bounces",
     spec_of(OLD, BETWEEN, NEW),
     (
-        Beat(
-            "v1, the old version, has a transaction open",
-            "It works under the name of its task, and tells its producer no more than the group's id.",
-            up_to_send("v1"),
-        ),
-        Beat(
-            "v1 stands still",
-            "Its session runs out in the middle of the roll.",
-            ("the session of C1 in * runs out at B4",),
-        ),
+        *OLD_STANDS_STILL,
         Beat(
             "First bounce: v2 takes over, under the same name",
             "It still has a producer per task, so initTransactions() aborts what v1 has open. But it "

@@ -9,6 +9,7 @@ from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import (
     APP_1_READS,
+    OLD_STANDS_STILL,
     commits,
     member,
     spec_of,
@@ -317,16 +318,7 @@ ONE_BOUNCE = Scenario(
         instance("v3", 3, StreamsConfig(WITH_THREADS)),
     ),
     (
-        Beat(
-            "v1, the old version, has a transaction open",
-            "It works under the name of its task, and tells its producer no more than the group's id.",
-            up_to_send("v1"),
-        ),
-        Beat(
-            "v1 stands still",
-            "Its session runs out in the middle of the roll.",
-            ("the session of C1 in * runs out at B4",),
-        ),
+        *OLD_STANDS_STILL,
         Beat(
             "The only bounce: v3 takes over, under a name of its own",
             "UPGRADE_FROM was not set, so it has a producer for its thread. initTransactions() fences nobody. No "
