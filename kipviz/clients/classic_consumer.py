@@ -87,7 +87,8 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     `joining` is the JoinGroup or SyncGroup that waits at `joining_broker` while a cooperative consumer
     fetches what it has, `unread` the answer to it that no poll() has looked at yet. `later_assignors` are
     those of the next lives of its process. `further_topics` are what it subscribes to besides `topic`,
-    `topic_partitions` those of every topic that somebody in its group may subscribe to.
+    `first_topic` is what it began with where that is another one, as the next life of its process does again,
+    `topic_partitions` are those of every topic that somebody in its group may subscribe to.
     `listening` says that it joins and does not read yet: onPartitionsAssigned() has not returned, or
     initTransactions(consumer) has not (KIP-447, drafts). `assignors` are those that it knows, `chosen` is
     that of its generation. Everything
@@ -131,6 +132,7 @@ class ClassicConsumer(Part, frozen=True, dict=True):
     later_assignors: tuple[tuple[str, ...], ...] = ()
     auto_offset_reset: str = ""
     further_topics: tuple[str, ...] = ()
+    first_topic: str = ""
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -201,7 +203,7 @@ def subscribe(me: ClassicConsumer, topics: tuple[str, ...]) -> ClassicConsumer:
     Source: ConsumerCoordinator.rejoinNeededOrPending (joinedSubscription).
     """
     again = me.rejoin or topics != me.topics
-    return me.but(topic=topics[0], further_topics=topics[1:], rejoin=again)
+    return group_reading.subscribed_to(me, topics).but(rejoin=again)
 
 
 def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
@@ -318,7 +320,7 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
         me.source,
         me.group_id,
         me.client_id,
-        me.topic,
+        me.first_topic or me.topic,
         me.partition,
         me.max_records,
         me.topic_partitions,

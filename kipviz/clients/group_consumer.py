@@ -89,7 +89,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
     a goodbye that is not sent yet, and whose answer nobody waits for. `auto_offset_reset` is what it does
     without a position that the log has; "" is earliest without a round trip.
     `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it
-    has to take back. `resubscribed` says that it has not told that yet.
+    has to take back. `resubscribed` says that it has not told that yet. `first_topic` is the topic that it
+    began with where that is not `topic` any more: the next life of its process begins with it again.
     """
 
     source: str
@@ -122,6 +123,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     further_topics: tuple[str, ...] = ()
     regex: str | None = None
     resubscribed: bool = False
+    first_topic: str = ""
 
     @property
     def in_group(self) -> bool:
@@ -164,9 +166,8 @@ def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> Gr
 
     The next heartbeat says so, whenever that is due. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
     """
-    named = topics or ("",)
     told = regex or (None if me.regex is None else "")
-    after = me.but(topic=named[0], further_topics=named[1:], regex=told)
+    after = group_reading.subscribed_to(me, topics or ("",)).but(regex=told)
     return after if after == me else after.but(resubscribed=True)
 
 
@@ -254,13 +255,13 @@ def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
 
 
 def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
-    """Give the consumer of the process's next life: another member, who has not joined."""
+    """Give the consumer of the process's next life: another member, who has not joined or subscribed anew."""
     name = f"{me.member_id.partition('/')[0]}/{life}"
     return GroupConsumer(
         me.source,
         me.group_id,
         name,
-        me.topic,
+        me.first_topic or me.topic,
         me.partition,
         me.max_records,
         me.listener,

@@ -1,4 +1,4 @@
-"""How a member of a regular group reads, by whichever protocol it came in: offsets, records, commits.
+"""How a member of a regular group reads, by whichever protocol it came in: topics, offsets, records, commits.
 
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
 (classic). What is asked of a member here is what both kinds have under the same names.
@@ -35,6 +35,20 @@ ASKED = -1
 # In whose name offsets are asked for: nobody's.
 NOBODY = ("", -1)
 M = TypeVar("M", bound=Any)
+
+
+def subscribed_to(me: M, topics: tuple[str, ...]) -> M:
+    """Subscribe to these topics and no others.
+
+    The next life of the process runs its program from the start, so the topic that it begins with is kept.
+    """
+    begins_with = me.first_topic or me.topic
+    moved: M = me.but(
+        topic=topics[0],
+        further_topics=topics[1:],
+        first_topic="" if topics[0] == begins_with else begins_with,
+    )
+    return moved
 
 
 def next_read(me: Any, who: tuple[str, int] = NOBODY) -> Message | None:

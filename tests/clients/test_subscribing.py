@@ -126,6 +126,27 @@ def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() ->
     assert beaten(modern.subscribe(me, ("old",)))[1].regex is None
 
 
+# -- the next life of a process ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [(("old",), ""), (("old", "new"), ""), ((), "s.*"), (("src",), "")])
+def test_the_next_life_of_a_member_subscribes_to_what_the_first_one_did_at_the_start(
+    asked: tuple[tuple[str, ...], str],
+) -> None:
+    me, _ = joined("src", "old")
+    started_again = modern.restarted(modern.subscribe(modern.subscribe(me, *asked), *asked), 2)
+    _, request = told(modern.poll(started_again))
+    assert (request.member_id, request.topics, request.regex) == ("C1/2", ("src",), None)
+    assert modern.restarted(started_again, 3).but(member_id="C1/2") == started_again
+
+
+def test_the_next_life_of_a_classic_consumer_does_so_too() -> None:
+    me = classic.subscribe(classic.subscribe(back(stable()), ("old", "src")), ("new",))
+    me = classic.poll(classic.restarted(me, 2))
+    _, request = send(me)
+    assert request.subscription == Subscription("src")
+
+
 # -- what a program may say --------------------------------------------------------------------------
 
 
