@@ -148,12 +148,20 @@ def heartbeat_error(member: GroupMember, epoch: int, owned: tuple[str, ...] | No
 
 
 def commit_error(
-    group: ConsumerGroup, name: str, epoch: int, partitions: tuple[str, ...], *, transactional: bool
+    group: ConsumerGroup,
+    name: str,
+    epoch: int,
+    partitions: tuple[str, ...],
+    *,
+    transactional: bool,
+    instance_id: str = "",
 ) -> Errors:
     """Say whether a member of that epoch may commit offsets for these partitions.
 
     A transaction whose producer was told of no member is let in, whoever is a member: then nobody
-    is fenced. Outside transactions that is so for a group without members only.
+    is fenced. Outside transactions that is so for a group without members only. Who says a
+    group.instance.id says who it is, and is looked for by its member id like any other: nobody asks
+    whose the name is now, so FENCED_INSTANCE_ID is an answer to heartbeats alone.
     An older epoch is good for what the member has had since then (KIP-1251), so that a commit
     which crosses a heartbeat on the wire is not lost; the member's own epoch is good for every
     partition, whether it has it or not.
@@ -161,7 +169,7 @@ def commit_error(
     """
     if epoch < 0 and not len(group.members):
         return Errors.NONE
-    if transactional and epoch < 0 and not name:
+    if transactional and epoch < 0 and not name and not instance_id:
         return Errors.NONE
     member = group.members.get(name)
     if member is None:

@@ -347,9 +347,8 @@ def _member_error(
     A member that was there before the run has its partitions since its only epoch.
     """
     group_id, member_id, epoch = request.group_id, request.member_id, request.member_epoch
-    classic = me.classic_groups.get(group_id)
+    classic, static = me.classic_groups.get(group_id), request.instance_id
     if classic is not None:
-        static = request.instance_id
         return classic_group.commit_error(
             classic, member_id, epoch, transactional=transactional, instance_id=static
         )
@@ -357,7 +356,12 @@ def _member_error(
     if group is not None:
         partitions = tuple(o.partition for o in offsets)
         return consumer_group.commit_error(
-            group, member_id, epoch, partitions, transactional=transactional
+            group,
+            member_id,
+            epoch,
+            partitions,
+            transactional=transactional,
+            instance_id=static,
         )
     if not any(known == group_id for known, _ in me.members):
         return Errors.NONE if epoch < 0 else Errors.GROUP_ID_NOT_FOUND

@@ -162,7 +162,7 @@ def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Applicatio
     passed = now if line.metadata else NOBODY
     if isinstance(consumer, MemberConsumer):
         passed = rules.producer_member(producer.member_at_init, now, passed)
-    static = consumer.instance_id if isinstance(consumer, ClassicConsumer) else ""
+    static = consumer.instance_id if isinstance(consumer, MemberConsumer) else ""
     instance_id = static if passed != NOBODY else ""
     producer = transactional.send_offsets(
         producer, consumer.group_id, *passed, offsets, instance_id

@@ -196,13 +196,13 @@ def next_request(me: GroupConsumer) -> Message | None:
     if me.leaving is not None:
         return me.leaving
     if me.committing and me.state in OUT:
-        return OffsetCommit(me.group_id, me.member_id, NO_EPOCH, me.committing)
+        return _commit(me, NO_EPOCH)
     if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
         return None
     if me.beat:
         return _heartbeat(me)
     if me.committing:
-        return OffsetCommit(me.group_id, me.member_id, me.member_epoch, me.committing)
+        return _commit(me, me.member_epoch)
     if not me.polling or me.backing_off:
         return None
     return group_reading.next_read(me, (me.member_id, me.member_epoch))
@@ -317,6 +317,10 @@ def _goodbye(me: GroupConsumer) -> ConsumerGroupHeartbeat:
     """Say that it goes; a static member says that it will be back."""
     epoch = LEAVING_STATIC if me.instance_id else LEAVING
     return ConsumerGroupHeartbeat(me.group_id, me.member_id, epoch, instance_id=me.instance_id)
+
+
+def _commit(me: GroupConsumer, epoch: int) -> OffsetCommit:
+    return OffsetCommit(me.group_id, me.member_id, epoch, me.committing, me.instance_id)
 
 
 def _heartbeat(me: GroupConsumer) -> Message:

@@ -93,6 +93,15 @@ KIP = Kip(
             page="26-classic-groups",
         ),
         Row(
+            "Static members and their offsets",
+            "A second process with a name in use is refused; offsets are checked by member id, and not by the name.",
+            MODELLED,
+            handler="brokers.consumer_group.commit_error",
+            scenario="kip-848-two-of-one",
+            test="brokers/test_static_members.py::test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name",
+            note="FENCED_INSTANCE_ID is for heartbeats; the classic protocol says it to offsets, too (KIP-345)",
+        ),
+        Row(
             "group.consumer.max.size",
             "A full group takes nobody in; who is in it, by its id or its static name, stays.",
             MODELLED,

@@ -23,7 +23,7 @@ class TxnOffsetCommit(Message, frozen=True):
     version 6 says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions
     0 and 1. `topic_ids` are the ids by which version 6 names its topics, as the producer knew them
     when it built the request; nothing stands for the ids that the topics have. `instance_id` is
-    the group.instance.id of a static member of the classic protocol.
+    the group.instance.id of a static member.
     """
 
     API_KEY: ClassVar[int] = 28

@@ -9,12 +9,14 @@ import pytest
 from kipviz.brokers import classic_membership
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import group_membership as membership
-from kipviz.brokers.consumer_group import ConsumerGroup
+from kipviz.brokers.consumer_group import ConsumerGroup, commit_error
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.clients import group_consumer as member
 from kipviz.clients.group_consumer import MemberState
+from kipviz.core.table import Table
 from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from tests.brokers.desk import Desk
 from tests.clients.test_group_consumer import BOTH, reading, send
@@ -113,6 +115,23 @@ def test_an_operator_takes_a_static_member_out_by_its_name(
     assert tuple(group(desk).members) == left
 
 
+def test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name(desk: Desk) -> None:
+    """Whoever has the name now: the older id is no member, and FENCED_INSTANCE_ID is for heartbeats."""
+    beat(desk, "C1", -2)
+    joins(desk, "C2")
+    offsets = (GroupOffset("src-0", 101),)
+
+    def commits(name: str, epoch: int, instance: str) -> Any:
+        request = OffsetCommit("g", name, epoch, offsets, instance)
+        return desk.ask(gc.on_offset_commit, request).error
+
+    assert commits("C1", 2, "i1") is E.UNKNOWN_MEMBER_ID
+    assert commits("C2", 2, "i1") is commits("C2", 2, "of nobody") is E.NONE
+    staged = {"transactional": True, "partitions": ("src-0",)}
+    assert commit_error(group(desk), "", -1, **staged) is E.NONE
+    assert commit_error(group(desk), "", -1, **staged, instance_id="i1") is E.UNKNOWN_MEMBER_ID
+
+
 # -- the client -------------------------------------------------------------------------------------
 
 
@@ -124,6 +143,12 @@ def test_a_static_consumer_says_its_name_each_time_and_leaves_with_epoch_minus_2
     late = member.on_missed_poll(reading(*BOTH, instance_id="i1").but(polling=False))
     assert send(late)[1] == request
     assert member.restarted(me, 2).instance_id == "i1"
+
+
+def test_a_static_consumer_says_its_name_with_its_offsets() -> None:
+    me = reading(*BOTH, instance_id="i1").but(positions=Table.of({"src-0": 101}), polling=False)
+    _, request = send(member.commit_sync(me))
+    assert request == OffsetCommit("g", "C1", 2, (GroupOffset("src-0", 101),), "i1")
 
 
 @pytest.mark.parametrize("error", [E.UNRELEASED_INSTANCE_ID, E.FENCED_INSTANCE_ID])

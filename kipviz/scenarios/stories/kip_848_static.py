@@ -6,7 +6,14 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.group_setting import member, spec_of
+from kipviz.scenarios.stories.group_setting import (
+    APP_1_READS,
+    HEARD_NO_MORE,
+    commits,
+    member,
+    spec_of,
+    up_to_send,
+)
 
 BEATS = "the heartbeat interval of {}/consumer is over"
 FIRST = member("app-1", instance_id="node-1", program=programs.READ_AND_UNSUBSCRIBE)
@@ -103,4 +110,91 @@ RESTARTED = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (RESTARTED,)
+TWO_OF_ONE = Scenario(
+    "kip-848-two-of-one",
+    "Two processes with one static name and a transaction: who comes later is refused",
+    "By the classic protocol a second process with the same group.instance.id throws the first one out. By KIP-848 "
+    "it is turned away, until the first one is not heard of any more. Then that wakes up, with a transaction open.",
+    "KIP-848 Static Membership; KIP-447: group.instance.id in TxnOffsetCommit; ConsumerGroup.validateOffsetCommit",
+    spec_of(
+        member("app-1", instance_id="node-1"),
+        member("app-2", instance_id="node-1", listener=False),
+    ),
+    (
+        APP_1_READS,
+        Beat(
+            "app-2 is started as node-1: UNRELEASED_INSTANCE_ID",
+            "The name is in use, and nobody has released it. app-1 hears nothing of this; poll() of app-2 throws, "
+            "and its process ends.",
+            ("app-2 goes on", "quiet", "app-2 goes on", "quiet"),
+        ),
+        HEARD_NO_MORE,
+        Beat(
+            "app-2 is started once more, and does the work",
+            "The name went with C1. C2/2 is a new member, at the group's next epoch; it begins at a, because "
+            "nothing is pending, and commits.",
+            (
+                "app-2 crashes",
+                "app-2 starts",
+                *up_to_send("app-2"),
+                *commits("app-2"),
+            ),
+        ),
+        Beat(
+            "app-1 wakes up: UNKNOWN_MEMBER_ID",
+            "Its offsets say node-1, and node-1 is a member. But Broker 4 looks for C1, and there is none. The error "
+            "is abortable: sendOffsetsToTransaction() throws CommitFailedException.",
+            ("app-1 goes on", "quiet", "app-1 goes on"),
+        ),
+        Beat(
+            "app-1 aborts, and hears in its group that it is fenced",
+            "A heartbeat is asked for its name first: node-1 is C2/2 now. That is FENCED_INSTANCE_ID, and fatal.",
+            (
+                "app-1 goes on",
+                "quiet",
+                "app-1 goes on",
+                "the heartbeat interval of app-1/consumer is over",
+                "quiet",
+            ),
+        ),
+    ),
+    ("app-1", "app-2", "B4", "B3"),
+    ("kafka", "before-447"),
+    Question(
+        4,
+        "node-1 is a member, under the id C2/2. app-1 sends offsets as node-1, with its old id C1. What does "
+        "Broker 4 say?",
+        (
+            Choice("no error: the name is a member's", False, "The name is not looked at here."),
+            Choice(
+                "FENCED_INSTANCE_ID",
+                False,
+                "That is what the classic protocol says, and what a heartbeat is told by KIP-848.",
+            ),
+            Choice(
+                "UNKNOWN_MEMBER_ID",
+                True,
+                "Right: offsets are checked by member id and epoch. The zombie is out either way.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            1,
+            "Compare 'kip-345-two-of-one', the classic protocol: there the second process wins at once, and a process "
+            "that was only slow loses its work.",
+        ),
+        Watch(
+            4,
+            "Look at the bytes of TxnOffsetCommit: GroupInstanceId is there. For a group of KIP-848 it decides nothing "
+            "but this: who says a name is not taken for somebody who says nothing.",
+        ),
+    ),
+    checkpoints=(
+        REFUSED,
+        Checkpoint("saw a zombie's offsets refused", "commit failed"),
+        Checkpoint("saw whoever spoke in a static member's name fenced", "instance fenced"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (RESTARTED, TWO_OF_ONE)
