@@ -129,7 +129,9 @@ def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() ->
 # -- the next life of a process ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [(("old",), ""), (("old", "new"), ""), ((), "s.*"), (("src",), "")])
+@pytest.mark.parametrize(
+    "asked", [(("old",), ""), (("old", "new"), ""), ((), "s.*"), (("src",), "")]
+)
 def test_the_next_life_of_a_member_subscribes_to_what_the_first_one_did_at_the_start(
     asked: tuple[tuple[str, ...], str],
 ) -> None:
