@@ -29,7 +29,7 @@ API = (
         "2.1 Lifecycle",
         "initialize, beginTransaction, commitTransaction and abortTransaction of a session.",
         MODELLED,
-        f"{SESSION}.TransactionSession",
+        f"{SESSION}.next_request",
         SHARE,
         f"{TESTS}::test_session_lifecycle",
         page=PAGE,
@@ -75,7 +75,7 @@ API = (
         "2.1 sendOffsetsToTransaction",
         "The session sends TxnOffsetCommit to the group coordinator.",
         MODELLED,
-        f"{SESSION}.TransactionSession",
+        "clients.producer.send_offsets",
         "kip-1310-streams-session",
         "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
         page=PAGE,
@@ -207,7 +207,7 @@ EXTRACTION = (
         "3.2 Responsibilities",
         "Identity and life cycle in the session; sequences and in-flight batches in the producer.",
         MODELLED,
-        f"{BINDING}.settle",
+        f"{BINDING}.bound_producers",
         test=f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
         page=THIRD_PAGE,
     ),
@@ -219,7 +219,9 @@ A_PAIR = (
 )
 
 
-def _pair(clause: str, says: str, name: str, handler: str = f"{BINDING}.settle") -> tuple[Row, Row]:
+def _pair(
+    clause: str, says: str, name: str, handler: str = f"{BINDING}.bound_producers"
+) -> tuple[Row, Row]:
     """Give the rows of a use case as the draft and as today's producer has it."""
     return (
         Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session", A_PAIR, page=PAGE),
@@ -227,7 +229,7 @@ def _pair(clause: str, says: str, name: str, handler: str = f"{BINDING}.settle")
             f"{clause}, before",
             "The same with today's producer, for comparison.",
             MODELLED,
-            "clients.producer.Producer",
+            "clients.producer.next_request",
             f"kip-1310-{name}-producer",
             A_PAIR,
             page=PAGE,
@@ -290,7 +292,7 @@ ARCHITECTURE = (
         "5.1 Full Backward Compatibility",
         "A producer with a transactional.id works as today, with a session of its own inside.",
         MODELLED,
-        f"{SESSION}.TransactionSession",
+        "clients.producer.next_request",
         test="scenarios/test_session_plan.py::test_backward_compatibility",
         page=THIRD_PAGE,
     ),
@@ -313,7 +315,7 @@ ARCHITECTURE = (
         "6.2 Session Sharing",
         "One producer id and one epoch, however many clients use the session.",
         MODELLED,
-        f"{BINDING}.settle",
+        f"{BINDING}.bound_producers",
         test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
         page=THIRD_PAGE,
     ),
@@ -321,13 +323,13 @@ ARCHITECTURE = (
 CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
 # What a row of the test plan is about, where it is one function or class.
 HANDLERS = {
-    "Session Lifecycle": f"{SESSION}.TransactionSession",
+    "Session Lifecycle": f"{SESSION}.next_request",
     "Session Resume": f"{SESSION}.resume",
     "Producer Fencing": f"{BINDING}.why_not_now",
-    "Backward Compatibility": "clients.producer.Producer",
+    "Backward Compatibility": "clients.producer.next_request",
     "Epoch Fencing": "brokers.transaction_coordinator.on_init_producer_id",
     "Resume and commit from different process": f"{SESSION}.resume",
-    "Legacy Producer": "clients.producer.Producer",
+    "Legacy Producer": "clients.producer.next_request",
 }
 TEST_PLAN = (
     *(
@@ -335,7 +337,7 @@ TEST_PLAN = (
             f"7 {name}",
             says,
             MODELLED,
-            HANDLERS.get(name, f"{BINDING}.settle"),
+            HANDLERS.get(name, f"{BINDING}.bound_producers"),
             test=f"{file}::{test}",
             page=THIRD_PAGE,
         )
@@ -446,19 +448,19 @@ LEFT_OPEN = tuple(
         (
             "2.1 commitTransaction",
             "A commit while a producer has a batch to send.",
-            f"{BINDING}.settle",
+            f"{BINDING}.bound_producers",
             "unsent-batch",
         ),
         (
             "3.2 identity here, sequences there",
             "The next epoch, and who tells the producers of it.",
-            f"{BINDING}.settle",
+            f"{BINDING}.bound_producers",
             "next-epoch",
         ),
         (
             "2.4 a vote in flight",
             "A commit before the consumer's acknowledgements are out.",
-            f"{BINDING}.settle",
+            f"{BINDING}.bound_producers",
             "late-vote",
         ),
         (
@@ -470,7 +472,7 @@ LEFT_OPEN = tuple(
         (
             "3.3 who tells the session of a partition",
             "Below transaction version 2 a batch waits for AddPartitionsToTxn, which another object sends.",
-            f"{BINDING}.settle",
+            f"{BINDING}.bound_producers",
             "unnamed-partition",
         ),
         (
@@ -529,7 +531,7 @@ KIP = Kip(
             "4.2 Share Group Consumer",
             "A producer and a share consumer in one transaction.",
             MODELLED,
-            f"{BINDING}.settle",
+            f"{BINDING}.bound_producers",
             SHARE,
             A_PAIR,
             PAGE,

@@ -13,7 +13,7 @@ KIP = Kip(
             "Public Interfaces: TxnOffsetCommit version 6",
             "Ids instead of names, and errors of their own.",
             MODELLED,
-            handler="messages.wire.groups.TXN_OFFSET_COMMIT_REQUEST",
+            handler="messages.groups.TxnOffsetCommit",
             scenario="kip-1319-by-id",
             test="messages/test_wire_recorded.py::test_every_field_is_kafkas_version_by_version",
             page="25-kip-447-and-1319",

@@ -13,7 +13,7 @@ KIP = Kip(
             "Offsets of an empty group",
             "They are forgotten when the group was without members for offsets.retention.minutes.",
             MODELLED,
-            handler="brokers.group_retention.on_timer",
+            handler="brokers.group_retention.is_counted_together",
             scenario="kip-211-idle-classic",
             test="brokers/test_group_retention.py::test_of_an_empty_classic_group_everything_is_forgotten_at_once",
             note="of the classic protocol; on a timed clock from when the group became empty, untimed at any moment; the "

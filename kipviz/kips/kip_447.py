@@ -162,7 +162,7 @@ KIP = Kip(
             "Two later drafts: the group id as a producer config; initTransactions(consumer)",
             "In whose name offsets go out, and what a reader of pending offsets is told.",
             MODELLED,
-            handler="designs.group_options.as_it_was_at_init",
+            handler="designs.group_options.of_the_consumer_it_holds",
             scenario="kip-447-group-id-only",
             test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
             note="what the middle version still says of the transaction coordinator is the first draft",

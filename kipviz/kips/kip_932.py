@@ -50,9 +50,9 @@ KIP = Kip(
             "What a share-partition promises is written to __share_group_state.",
             MODELLED,
             handler="brokers.share_coordinator.on_write",
-            scenario="kip-1289-share-commit",
+            scenario="kip-932-leader-change",
             test="brokers/test_share_coordinator.py::test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state",
-            page="40-kip-1289",
+            page="30-kip-932-share-groups",
         ),
         Row(
             "State epoch and leader epoch",

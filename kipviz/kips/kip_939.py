@@ -53,7 +53,7 @@ KIP = Kip(
             "PreparedTxnState",
             "Producer id and epoch, as a text 'pid:epoch', empty for none.",
             MODELLED,
-            "clients.prepared_txn_state.parse",
+            "clients.prepared_txn_state.PreparedTxnState",
             test=PRODUCER + "a_prepared_state_is_read_as_it_was_written",
             page="60-kip-939-two-phase-commit",
             scenario="kip-939-dual-write",

@@ -163,7 +163,7 @@ KIP = Kip(
             "WriteTxnMarkerRequest: a partition that is gone",
             "A partition whose topic was deleted needs no marker, and keeps no transaction open.",
             MODELLED,
-            handler="brokers.transaction_coordinator.on_image_changed",
+            handler="brokers.transaction_coordinator._send_markers",
             scenario="kip-98-topic-deleted",
             test="brokers/test_deleted_topics.py::"
             "test_a_marker_that_waits_for_a_leader_is_dropped_with_its_topic",
@@ -203,7 +203,7 @@ KIP = Kip(
             "broker.",
             MODELLED,
             handler="brokers.transaction_coordinator.on_timeout",
-            scenario="kip-98-stuck-lso",
+            scenario="kip-890-too-late",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
             page="10-kip-98-transactions",
             note="on a timed clock by a scan at most its interval late, whenever the one before it was; untimed "

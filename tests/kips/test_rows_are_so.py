@@ -1,0 +1,115 @@
+"""What a row claims is so: a run of its story comes through its handler, and its page shows its story.
+
+The protocol's floors are run: what a row names there is called when its story is played under a design that
+the story lists, or, where it is a message, delivered. A story without beats is a small cluster for searches,
+and some of its runs come through. A program is that of an application of the story. What stands above looks at
+runs from outside, and a table of data is not called: of those the row's test has to know.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from functools import cache
+from inspect import isclass, isfunction, unwrap
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from kipviz.clients.application import Line
+from kipviz.designs.catalogue import design
+from kipviz.kips.library import KIPS
+from kipviz.kips.row import OPEN, Row
+from kipviz.messages.events import MessageDelivered
+from kipviz.messages.message import Message
+from kipviz.scenarios.library import scenario
+from tests.kips.test_kips import ROOT, resolved
+
+RUN = ("brokers", "clients", "cluster", "designs")
+# Rows whose story does not get as far as their handler: each needs another story.
+NOT_YET = (
+    "Several topics, some of them refused",
+    "max.block.ms: sendOffsetsToTransaction()",
+    "DeleteShareGroupOffsets",
+    "2.1 heartbeat()",
+)
+TOLD = [(known.name, row) for known in KIPS for row in known.rows if row.how != OPEN]
+WITH_A_STORY = [(n, row) for n, row in TOLD if row.scenario and row.clause not in NOT_YET]
+# How many runs of a small cluster, of how many steps, may be needed until one comes through a handler.
+RUNS, STEPS = 30, 150
+
+
+def codes_of(row: Row) -> frozenset[CodeType]:
+    """The code of a row's handler, if it is in a floor that is run: one function, or those of a class."""
+    found: Any = resolved(row.handler)
+    if row.handler.partition(".")[0] not in RUN:
+        return frozenset()
+    parts = vars(found).values() if isclass(found) else [found]
+    functions = (unwrap(part.fget if isinstance(part, property) else part) for part in parts)
+    return frozenset(f.__code__ for f in functions if isfunction(f))
+
+
+WANTED = frozenset(code for _, row in WITH_A_STORY for code in codes_of(row))
+
+
+def played(name: str, under: str, called: set[CodeType]) -> set[type[Message]]:
+    """The messages that arrive in a story; what is called of the wanted goes into `called`."""
+    story = scenario(name)
+    if not story.beats:
+        walk(name, under)
+        return set()
+    trace, _ = story.play(design(under))
+    events = (event for step in trace.line for event in trace.node(step).events)
+    return {type(event.message) for event in events if isinstance(event, MessageDelivered)}
+
+
+def walk(name: str, under: str) -> None:
+    """Take what is possible at random in the small cluster of a story without beats."""
+    model = scenario(name).model(design(under))
+    for seed in range(RUNS):
+        dice, world = random.Random(seed), model.initial()
+        for _ in range(STEPS):
+            enabled = model.enabled(world)
+            if not enabled:
+                break
+            world = model.step(world, dice.choice(enabled)).world
+
+
+@cache
+def run(name: str, under: str) -> tuple[frozenset[CodeType], frozenset[type[Message]]]:
+    """What was called of the wanted, and which messages arrived."""
+    called: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code in WANTED:
+            called.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        arrived = played(name, under, called)
+    finally:
+        sys.setprofile(before)
+    return frozenset(called), frozenset(arrived)
+
+
+def is_program(found: object) -> bool:
+    return isinstance(found, tuple) and bool(found) and isinstance(found[0], Line)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), WITH_A_STORY, ids=[f"{name}-{row.clause}" for name, row in WITH_A_STORY]
+)
+def test_a_run_of_a_rows_story_comes_through_its_handler(name: str, row: Row) -> None:
+    found, story = resolved(row.handler), scenario(row.scenario)
+    codes = codes_of(row)
+    if codes:
+        assert any(codes & run(story.name, under)[0] for under in story.designs)
+    elif isclass(found) and issubclass(found, Message):
+        assert any(found in run(story.name, under)[1] for under in story.designs)
+    elif is_program(found):
+        assert found in [app.program for app in story.spec.applications]
+    else:
+        test = (ROOT / "tests" / row.test.partition("::")[0]).read_text(encoding="utf-8")
+        assert row.handler.rpartition(".")[2] in test
