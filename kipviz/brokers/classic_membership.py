@@ -11,7 +11,7 @@ NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.
 
 from __future__ import annotations
 
-from kipviz.brokers import classic_group, group_membership
+from kipviz.brokers import classic_group, group_kinds, group_membership
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -83,8 +83,8 @@ def on_join_group(
     """Take a consumer into the next generation of its group.
 
     WHEN: a consumer comes, or comes again because the group rebalances.
-    CHECKS: there is room for it (KIP-389); it knows an assignor that all members know; a name that it was given
-      before is a member's or was given out; of a static member only the newest is one.
+    CHECKS: the id is no share group's; there is room (KIP-389); it knows an assignor that all members know; a name
+      that it was given before is a member's or was given out; of a static member only the newest is one.
     DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
       no member behind (KIP-394). A member that comes, or the leader, or a member with another
       subscription begins a rebalance; it ends when everybody has joined, or when the time is over.
@@ -95,6 +95,8 @@ def on_join_group(
     """
     if me.loading:
         return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    if group_kinds.why_not_regular(me, request.group_id):
+        return _refused(me, request, reply_to, Errors.INCONSISTENT_GROUP_PROTOCOL)
     group = me.classic_groups.get(request.group_id)
     limit = on.settings.group_max_size
     if group is not None and not classic_group.accepts(group, request.member_id, limit):

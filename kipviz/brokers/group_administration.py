@@ -17,6 +17,7 @@ from kipviz.brokers.authorizer import topics_seen
 from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.group_kinds import kind_of
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import ListedHere, ListHere
@@ -248,17 +249,6 @@ def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
     kept = (group_id for group_id, _ in me.offsets)
     kinds = (*me.groups, *me.classic_groups, *me.share_groups)
     return tuple(sorted(dict.fromkeys((*kinds, *given, *kept, *pending))))
-
-
-def kind_of(me: GroupCoordinator, group_id: str) -> str:
-    """Give what kind of group an id stands for, "" for none; offsets alone are a classic group."""
-    if group_id in me.share_groups:
-        return SHARE
-    if group_id in me.classic_groups:
-        return CLASSIC
-    if group_id in me.groups or any(known == group_id for known, _ in me.members):
-        return CONSUMER
-    return CLASSIC if _offsets_of(me, group_id) else ""
 
 
 def state_of(group: ConsumerGroup) -> str:

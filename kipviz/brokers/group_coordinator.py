@@ -4,10 +4,10 @@ WHO: the leader of one partition of `__consumer_offsets`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-PARTS: `group_state` holds what it knows, `group_membership` says who is in a regular group,
-  `classic_membership` the same by the classic protocol, `share_membership` who is in a share group,
-  `share_administration` what operators do with one, `group_administration` what they do with others,
-  `group_retention` what is forgotten of groups.
+PARTS: `group_state` holds what it knows, `group_kinds` says what kind of group an id is of,
+  `group_membership` who is in a regular group, `classic_membership` the same by the classic protocol,
+  `share_membership` who is in a share group, `share_administration` what operators do with one,
+  `group_administration` what they do with others, `group_retention` what is forgotten of groups.
 NOT MODELLED: offset metadata; a fetch that does not
   require stable offsets is answered from the newest state,
   replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
@@ -20,6 +20,7 @@ from kipviz.brokers import (
     classic_membership,
     consumer_group,
     enlistment,
+    group_kinds,
     group_membership,
     group_retention,
     offset_topics,
@@ -144,7 +145,9 @@ def on_offset_commit(
     if me.loading:
         return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS, lost)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
-    error = _member_error(me, request, offsets, transactional=False)
+    error = group_kinds.why_not_regular(me, request.group_id) or _member_error(
+        me, request, offsets, transactional=False
+    )
     if error is not Errors.NONE:
         return _said(me, reply_to, error, lost)
     if not on.image.has_enough_replicas(me.shard):
@@ -283,7 +286,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     lost = offset_topics.unresolved(request, on.image, on.rules)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
-    error = on.rules.zombie_offsets(
+    error = group_kinds.why_not_regular(me, request.group_id) or on.rules.zombie_offsets(
         spoken_in(request.version, _member_error(me, request, request.offsets, transactional=True))
     )
     batch = Batch(

@@ -8,7 +8,7 @@ NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group, static_members, subscriptions
+from kipviz.brokers import consumer_group, group_kinds, static_members, subscriptions
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -47,8 +47,8 @@ def on_consumer_group_heartbeat(
     """Take a member in, keep it, move it towards its target, or let it go.
 
     WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
-    CHECKS: the group and the member are known unless it joins, and its epoch is the member's, or
-      the one before if only an answer was lost. A group that is full has no room for who is not in it.
+    CHECKS: the id is no share group's; the group and the member are known unless it joins, and its epoch is
+      the member's, or the one before if only an answer was lost. A group that is full has no room for who is not in it.
       A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
       heartbeats under the id that has the name now (FENCED_INSTANCE_ID). What it brings as a regular
       expression is one (INVALID_REGULAR_EXPRESSION).
@@ -64,7 +64,7 @@ def on_consumer_group_heartbeat(
         return _leave(me, request, reply_to, on)
     joins = request.member_epoch == JOINING
     group = me.groups.get(request.group_id)
-    if group is None and not joins:
+    if (group is None and not joins) or group_kinds.why_not_regular(me, request.group_id):
         return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
     group = group or ConsumerGroup()
     if _is_full(group, request, on):

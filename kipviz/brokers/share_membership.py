@@ -10,7 +10,7 @@ NOT MODELLED: the interval at which an initialisation is tried again (it is trie
 
 from __future__ import annotations
 
-from kipviz.brokers import share_group
+from kipviz.brokers import group_kinds, share_group
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, session_of, target_waits, written
@@ -49,8 +49,8 @@ def on_share_group_heartbeat(
     """Take a member in, keep it, give it what it is to have, or let it go.
 
     WHEN: a member joins (epoch 0), lives on, or leaves (epoch -1).
-    CHECKS: ids and epoch make sense; if it joins, there is room (group.share.max.size); unless it joins,
-      group and member are known and the epoch is the member's, or the one before.
+    CHECKS: ids and epoch make sense; if it joins, that the id is no regular group's, and there is room
+      (group.share.max.size); unless it joins, group and member are known and the epoch is the member's, or the one before.
     DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
       initialised at their share coordinators; a bumped epoch makes a new target, and the member
       jumps to it at once: nothing has to be given up first.
@@ -143,6 +143,8 @@ def _error(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> E
         return Errors.INVALID_REQUEST
     if epoch == JOINING and not request.topic:
         return Errors.INVALID_REQUEST
+    if epoch == JOINING and group_kinds.why_not_shared(me, request.group_id):
+        return Errors.GROUP_ID_NOT_FOUND
     if epoch == JOINING:
         members = group.members if group is not None else Table[str, ShareMember].of()
         full = len(members) >= on.settings.share_group_max_size

@@ -533,6 +533,16 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
             f"{name} and {mixed[0]} are in group {application.group_id}: either all members of a "
             "group join it, by one protocol, or all are in it before the run"
         )
+    others = [
+        a.name
+        for a in spec.members
+        if a.share != application.share and a.group_id == application.group_id and not a.protocol
+    ]
+    if others:
+        raise BadSpec(
+            f"{application.group_id} is one kind of group: {others[0]} is in it before the run, so that "
+            f"{name} cannot be of the other kind"
+        )
     reset = application.auto_offset_reset
     if reset and (reset not in RESETS or application.share):
         raise BadSpec(

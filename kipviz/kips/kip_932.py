@@ -311,6 +311,17 @@ KIP = Kip(
             page="35-share-groups-in-operation",
         ),
         Row(
+            "A group's id is of one type",
+            "An id that a regular group has, or that offsets are kept for, takes no share group, and the other way "
+            "round.",
+            MODELLED,
+            handler="brokers.group_kinds.why_not_shared",
+            scenario="kip-932-name-taken",
+            test="brokers/test_group_kinds.py::"
+            "test_a_regular_group_s_id_and_that_of_its_offsets_alone_take_no_share_member",
+            page="35-share-groups-in-operation",
+        ),
+        Row(
             "ShareGroupDescribe",
             "An operator asks who is in a group.",
             SIMPLIFIED,

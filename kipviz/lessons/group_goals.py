@@ -194,12 +194,18 @@ def _group_full(moment: Any) -> bool:
     return _answered(moment, Errors.GROUP_MAX_SIZE_REACHED)
 
 
+def _name_taken(moment: Any) -> bool:
+    """Somebody has just been told that there is no group of its kind by that name."""
+    return _answered(moment, Errors.GROUP_ID_NOT_FOUND)
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
     "subscription changed": _subscription_changed,
     "expression resolved": _expression_resolved,
     "expression refused": _expression_refused,
     "group full": _group_full,
+    "name taken": _name_taken,
     "offsets forgotten": _offsets_forgotten,
     "group forgotten": _group_forgotten,
     "empty group keeps offsets": _empty_group_keeps,
