@@ -52,7 +52,9 @@ def joins_classically(desk):
 
 
 def commits(desk):
-    return desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 7),))).error
+    return desk.ask(
+        gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 7),))
+    ).error
 
 
 def test_a_share_group_s_id_takes_neither_members_nor_offsets_of_a_regular_group(desk):
