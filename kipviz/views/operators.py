@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers.group_administration import kind_of
+from kipviz.brokers.group_kinds import kind_of
 from kipviz.cluster.clock import ms
 from kipviz.cluster.world import World
 from kipviz.messages.acls import (
