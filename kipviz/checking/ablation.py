@@ -222,9 +222,10 @@ class _Work:
         def told(states: int, depth: int) -> bool:
             if self._progress is not None and not self._progress(design.name, states, depth):
                 self.stopped = True
-            return not self.stopped and not (to_the_first and search.found)
+            return not self.stopped
 
-        explored = search.run(self._bounds, told)
+        bounds = self._bounds.but(breaks_max=1) if to_the_first else self._bounds
+        explored = search.run(bounds, told)
         cells = cells_of(explored, properties)
         return Judged(self._scenario.name, design.name, design.status, budget, explored, cells)
 

@@ -157,10 +157,9 @@ class Search:
         room, visited, queue = bounds.memory(), 0, self.queue
         while queue:
             number, world, states, depth = queue[0]
-            if len(self.graph) >= bounds.states_max:
-                return f"the bound of {bounds.states_max:,} states"
-            if depth >= bounds.depth_max:
-                return f"the bound of depth {bounds.depth_max:,}"
+            reached = bounds.reached(len(self.graph), depth, len(self.found))
+            if reached:
+                return reached
             if visited % PROGRESS_EVERY == 0:
                 if room is not None and memory.used() > room:
                     return f"the memory bound of {memory.in_words(room)}"

@@ -13,7 +13,8 @@ DEPTH_MAX = 1_000_000
 class Bounds(Value, frozen=True):
     """When a search stops although it is not through.
 
-    `memory_max` is in bytes of the whole process; 0 reads the machine and its control groups.
+    `memory_max` is in bytes of the whole process; 0 reads the machine and its control groups. `breaks_max` ends
+    it when so many properties are broken; 0 goes on to the end.
 
     Raises:
         ValueError: if a bound is not a whole number from its smallest one on.
@@ -22,12 +23,23 @@ class Bounds(Value, frozen=True):
     states_max: int = 200_000
     depth_max: int = DEPTH_MAX
     memory_max: int = 0
+    breaks_max: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("states_max", 1), ("depth_max", 0), ("memory_max", 0)):
-            value = getattr(self, name)
+        for name in self.__struct_fields__:
+            value, least = getattr(self, name), 1 if name == "states_max" else 0
             if type(value) is not int or value < least:
                 raise ValueError(f"{name} is a whole number from {least}, not {value!r}")
+
+    def reached(self, states: int, depth: int, broken: int) -> str:
+        """Say which bound is reached by a search that has come so far, or nothing."""
+        if states >= self.states_max:
+            return f"the bound of {self.states_max:,} states"
+        if depth >= self.depth_max:
+            return f"the bound of depth {self.depth_max:,}"
+        if 0 < self.breaks_max <= broken:
+            return f"the bound of broken properties: {self.breaks_max:,}"
+        return ""
 
     def memory(self) -> int | None:
         """Give the bytes that the process may grow to, or None where nobody can say."""

@@ -18,7 +18,7 @@ HELP = "judge every guarantee that the KIPs state, with the bound that was searc
 HEAD = """# What the KIPs promise, and what a search says of it
 
 Made by `kipviz ledger --into LEDGER.md`; a test makes it again. Each row is one guarantee, told in
-our words, under one design.
+our words, under one design. The search of a claim ends where the claim breaks.
 
 """
 

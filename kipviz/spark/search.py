@@ -95,7 +95,7 @@ def search(
     Args:
         model: any model whose classes the workers can import.
         bounds: when to stop although it is not through; `memory_max` is refused, because the states are
-            in Spark's processes, whose memory its own settings bound.
+            in Spark's processes, whose memory its own settings bound, and so is `breaks_max`.
         progress: called with (states, depth) before each level, and from another thread whenever
             tasks of it end; when it gives False the search stops and what was found is kept.
         reductions: as for `checking.explore`.
@@ -116,6 +116,11 @@ def search(
         raise ValueError(
             "memory_max bounds a search in one process; on Spark the states are in Spark's processes: set "
             "spark.driver.memory and spark.executor.memory, or states_max."
+        )
+    if bounds.breaks_max:
+        raise ValueError(
+            "breaks_max ends a search in one process; on Spark a job goes down many levels before anybody asks "
+            "what is broken: set depth_max or states_max."
         )
     if resume and folder is None:
         raise ValueError("A search is resumed from the folder that keeps its levels: name it.")
@@ -210,10 +215,9 @@ class _Levels:
         self._levels.append(self._kept_or_written("level-0", lambda: first))
         self._keys.append(self._levels[0])
         while self._waiting:
-            if self.states >= bounds.states_max:
-                return f"the bound of {bounds.states_max:,} states"
-            if self._reached >= bounds.depth_max:
-                return f"the bound of depth {bounds.depth_max:,}"
+            reached = bounds.reached(self.states, self._reached, broken=0)
+            if reached:
+                return reached
             self._tell()
             narrow = self._waiting <= NARROW and self.states <= _NARROW_SEEN
             following = partial(self._narrow_levels, bounds) if narrow else self._next_level

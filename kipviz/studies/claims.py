@@ -202,7 +202,8 @@ def judged(
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,
 ) -> Iterator[Entry]:
-    """Judge claims one by one; a caller may stop between two of them."""
+    """Judge claims one by one, each until it breaks; a caller may stop between two of them."""
+    bounds = bounds.but(breaks_max=1)
     for claim in claims:
         asked = (property_named(claim.property),)
         for design in claim.under:

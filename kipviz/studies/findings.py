@@ -113,11 +113,7 @@ def first_break(
 ) -> tuple[Counterexample | None, Explored]:
     """Search breadth first until a property breaks: the first run found is a shortest one."""
     search = Search(model, (prop,))
-
-    def go_on(states: int, depth: int) -> bool:
-        return not search.found and (progress is None or progress(states, depth))
-
-    explored = search.run(bounds, go_on)
+    explored = search.run(bounds.but(breaks_max=1), progress)
     return search.found.get(prop.name), explored
 
 

@@ -146,6 +146,17 @@ def test_a_search_to_a_depth_has_seen_what_is_that_deep_and_says_so() -> None:
     assert Search(model_of(CALM)).run(Bounds(depth_max=CALM.depth + 1)).complete
 
 
+def test_a_search_to_the_first_break_finds_the_one_that_the_whole_search_finds_first() -> None:
+    found, whole = (
+        Search(model_of(FINDING_D)).run(Bounds(breaks_max=1)),
+        explore(model_of(FINDING_D)),
+    )
+    assert found.stopped == "the bound of broken properties: 1"
+    assert found.states < whole.states
+    assert found.counterexamples == whole.counterexamples[:1]
+    assert Search(model_of(CALM)).run(Bounds(breaks_max=1)).complete
+
+
 class Counting:
     """A model without end: it counts."""
 
@@ -195,7 +206,8 @@ def test_a_search_that_ran_out_of_memory_keeps_what_it_found(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("states_max", 0), ("depth_max", -1), ("memory_max", 1.5)]
+    ("name", "value"),
+    [("states_max", 0), ("depth_max", -1), ("memory_max", 1.5), ("breaks_max", True)],
 )
 def test_a_bound_that_is_none_is_answered_with_one_sentence(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"^{name} is a whole number from [01], not "):
