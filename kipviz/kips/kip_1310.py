@@ -24,6 +24,7 @@ API = (
         "messages.transactions.InitProducerId",
         test="scenarios/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
         page=THIRD_PAGE,
+        scenario="kip-1310-mixed",
     ),
     Row(
         "2.1 Lifecycle",
@@ -41,6 +42,7 @@ API = (
         f"{SESSION}.resume",
         test=f"{TESTS}::test_session_resume",
         page=PAGE,
+        scenario="kip-1310-flink-session",
     ),
     Row(
         "2.1 prepareTransaction, completeTransaction",
@@ -70,6 +72,7 @@ API = (
         "kip-1310-add-partitions",
         "scenarios/test_session_versions.py::test_what_the_application_names_is_added_before_anything_is_written",
         note="what it is for under transaction version 2 is on no page: a slot (session_adds)",
+        page=SECOND_PAGE,
     ),
     Row(
         "2.1 sendOffsetsToTransaction",
@@ -87,15 +90,16 @@ API = (
         f"{SESSION}.add_share_acks",
         "kip-1310-sink-session",
         "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        page=THIRD_PAGE,
     ),
     Row(
         "2.1 heartbeat()",
         "The session says that it is alive (TxnHeartbeat of KIP-1309).",
         MODELLED,
         f"{SESSION}.heartbeat",
-        "kip-1310-heartbeat",
+        "kip-1310-heartbeat-by-hand",
         f"{TESTS}::test_heartbeat_logic",
-        page=PAGE,
+        page=THIRD_PAGE,
     ),
     Row(
         "2.1 close()",
@@ -160,9 +164,10 @@ API = (
         "2.2 No new wire protocol RPCs",
         "The page's own table 3.3 has two requests that nobody sends today.",
         MODELLED,
-        f"{SESSION}.SENDERS",
+        "messages.liveness.TxnHeartbeat",
         test="scenarios/test_session_plan.py::test_two_requests_of_the_table_are_new",
         page=THIRD_PAGE,
+        scenario="kip-1310-heartbeat-by-hand",
     ),
     Row(
         "2.3 transactionSession()",
@@ -199,9 +204,10 @@ EXTRACTION = (
         "3.2 State mapping",
         "The states of the TransactionManager under the session's names.",
         MODELLED,
-        f"{SESSION}.STATES",
+        f"{SESSION}.state_name",
         test=f"{TESTS}::test_the_state_mapping_is_the_pages",
         page=PAGE,
+        scenario="kip-1310-next-epoch",
     ),
     Row(
         "3.2 Responsibilities",
@@ -209,7 +215,8 @@ EXTRACTION = (
         MODELLED,
         f"{BINDING}.bound_producers",
         test=f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
-        page=THIRD_PAGE,
+        page=PAGE,
+        scenario="kip-1310-next-epoch",
     ),
 )
 
@@ -270,6 +277,7 @@ ARCHITECTURE = (
         test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
         page=PAGE,
         note="drawn from runs: the page's own drawings are not in its text",
+        scenario="kip-1310-share-session",
     ),
     Row(
         "3.3 RPC table",
@@ -279,6 +287,7 @@ ARCHITECTURE = (
         test="scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
         page=PAGE,
         note="FindCoordinator is looked up; AddPartitionsToTxn and AddOffsetsToTxn below version 2",
+        scenario="kip-1310-streams-session",
     ),
     Row(
         "3.4 Dedicated Connection",
@@ -287,6 +296,7 @@ ARCHITECTURE = (
         f"{SESSION}.next_request",
         test="studies/test_sessions.py::test_only_on_a_shared_connection_a_transactional_request_stands_behind_a_batch",
         page=THIRD_PAGE,
+        scenario="kip-1310-streams-session",
     ),
     Row(
         "5.1 Full Backward Compatibility",
@@ -295,6 +305,7 @@ ARCHITECTURE = (
         "clients.producer.next_request",
         test="scenarios/test_session_plan.py::test_backward_compatibility",
         page=THIRD_PAGE,
+        scenario="kip-1310-streams-producer",
     ),
     Row(
         "5.2 Deprecation Path",
@@ -306,10 +317,11 @@ ARCHITECTURE = (
         "6.1 Authorization",
         "The ACLs of each request.",
         MODELLED,
-        "brokers.authorizer.DRAFTS",
+        "brokers.authorizer.needs_of",
         test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
         note="the table lacks AddOffsetsToTxn and TxnOffsetCommit, which 3.3 lets a session send",
         page=THIRD_PAGE,
+        scenario="kip-1310-rights",
     ),
     Row(
         "6.2 Session Sharing",
@@ -318,6 +330,7 @@ ARCHITECTURE = (
         f"{BINDING}.bound_producers",
         test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
         page=THIRD_PAGE,
+        scenario="kip-1310-share-session",
     ),
 )
 CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
@@ -338,52 +351,78 @@ TEST_PLAN = (
             says,
             MODELLED,
             HANDLERS.get(name, f"{BINDING}.bound_producers"),
-            test=f"{file}::{test}",
+            f"kip-1310-{story}",
+            f"{file}::{test}",
             page=THIRD_PAGE,
         )
-        for name, says, file, test in (
+        for name, says, story, file, test in (
             (
                 "Session Lifecycle",
                 "The transitions of a session.",
+                "bound-calls",
                 CLIENT,
                 "test_session_lifecycle",
             ),
-            ("Session Resume", "resume() starts IN_TRANSACTION.", CLIENT, "test_session_resume"),
+            (
+                "Session Resume",
+                "resume() starts IN_TRANSACTION.",
+                "flink-session",
+                CLIENT,
+                "test_session_resume",
+            ),
             (
                 "Producer Fencing",
                 "Lifecycle calls of a bound producer throw.",
+                "bound-calls",
                 CLIENT,
                 "test_producer_fencing",
             ),
             (
                 "Backward Compatibility",
                 "A producer's methods work as today.",
+                "streams-producer",
                 PLAN,
                 "test_backward_compatibility",
             ),
-            ("Epoch Fencing", "A new session fences the older one.", PLAN, "test_epoch_fencing"),
+            (
+                "Epoch Fencing",
+                "A new session fences the older one.",
+                "mixed",
+                PLAN,
+                "test_epoch_fencing",
+            ),
             (
                 "Identity Accessors",
                 "The identity is right after initialize().",
+                "share-session",
                 CLIENT,
                 "test_identity_accessors",
             ),
             (
                 "Producer + external session E2E",
                 "Both together, to the end.",
+                "produce-session",
                 PLAN,
                 "test_producer_and_external_session_e2e",
             ),
             (
                 "Resume and commit from different process",
                 "Another process commits.",
+                "flink-session",
                 PLAN,
                 "test_resume_and_commit_from_different_process",
             ),
-            ("Legacy Producer", "Nothing changes without a session.", PLAN, "test_legacy_producer"),
+            (
+                "Legacy Producer",
+                "Nothing changes without a session.",
+                "streams-producer",
+                PLAN,
+                "test_legacy_producer",
+            ),
             (
                 "Mixed Mode",
                 "Internal and external sessions on one cluster.",
+                "mixed",
                 PLAN,
                 "test_mixed_mode",
             ),

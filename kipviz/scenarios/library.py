@@ -61,6 +61,7 @@ from kipviz.scenarios.stories import (
     kip_1310,
     kip_1310_open,
     kip_1310_partitions,
+    kip_1310_plan,
     kip_1310_producers,
     kip_1310_threads,
     kip_1310_two_phase,
@@ -144,6 +145,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1310_producers.STORIES,
     *kip_1310_two_phase.STORIES,
     *kip_1310_threads.STORIES,
+    *kip_1310_plan.STORIES,
 )
 
 

@@ -1,0 +1,76 @@
+"""What the stories of KIP-1310 5 to 7 show, read from events and logs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.core.trace import Trace
+from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.transactions import EndTxn, InitProducerId
+from kipviz.records.transaction_state import TransactionState
+from tests.scenarios.story import committed_outputs, markers, nodes, played
+
+BOTH = pytest.mark.parametrize("under", ["repaired", "kip-1310"])
+
+
+def sent(trace: Trace, kind: type, source: str = "") -> list[MessageSent]:
+    return [
+        e
+        for node in nodes(trace)
+        for e in node.events
+        if isinstance(e, MessageSent)
+        and isinstance(e.message, kind)
+        and e.source.startswith(source)
+    ]
+
+
+def thrown(trace: Trace) -> list[str]:
+    """The exceptions of calls, without the program's words around them."""
+    events = (e for node in nodes(trace) for e in node.events)
+    return [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+
+
+@BOTH
+def test_a_session_fences_a_producer_of_the_same_name_with_the_same_request(under: str) -> None:
+    trace, _ = played("kip-1310-mixed", under)
+    producers, sessions = (sent(trace, InitProducerId, f"app-{n}/") for n in (1, 2))
+    assert {e.message for e in producers} == {e.message for e in sessions}
+    assert thrown(trace) == ["EndTxn: PRODUCER_FENCED"]
+    assert committed_outputs(trace.world) == {"src-0@100": 1, "src-0@101": 1}
+
+
+@BOTH
+def test_a_refused_commit_of_a_bound_producer_is_no_request(under: str) -> None:
+    trace, _ = played("kip-1310-bound-calls", under)
+    assert [words.partition(":")[0] for words in thrown(trace)] == ["IllegalStateException"] * 2
+    assert sent(trace, EndTxn) == []
+    assert markers(trace.world)["output-A-0"] == ["ABORT"]
+    assert committed_outputs(trace.world) == {}
+
+
+@BOTH
+def test_the_request_that_is_not_in_the_table_of_rights_is_the_one_that_is_refused(
+    under: str,
+) -> None:
+    trace, _ = played("kip-1310-rights", under)
+    assert thrown(trace) == ["TxnOffsetCommit: GROUP_AUTHORIZATION_FAILED"]
+    assert [e.source for e in sent(trace, TxnOffsetCommit)] == ["app-1/session"]
+    assert markers(trace.world) == {"output-A-0": ["ABORT"]}
+
+
+@BOTH
+def test_a_heartbeat_does_not_set_back_the_time_limit(under: str) -> None:
+    trace, chapters = played("kip-1310-heartbeat-by-hand", under)
+    assert len(sent(trace, TxnHeartbeat)) == 2
+    quiet = nodes(trace)[chapters[0].end].world, nodes(trace)[chapters[2].end].world
+    before, after = (world.roles for world in quiet)
+    assert before == after
+    assert thrown(trace) == ["EndTxn: INVALID_TXN_STATE"]
+    (aborted,) = (
+        role.transactions["my-txn"]
+        for role in trace.world.roles.values()
+        if hasattr(role, "transactions")
+    )
+    assert aborted.state is TransactionState.COMPLETE_ABORT
