@@ -246,6 +246,8 @@ def needs_of(message: Message) -> tuple[Need, ...]:
 
 
 def _topics(m: Any) -> tuple[str, ...]:
+    if getattr(m, "of_session", None) is not None:
+        return ()  # the session knows its partitions: its leader asks for each of them
     if hasattr(m, "offsets"):
         return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
     if hasattr(m, "starts"):

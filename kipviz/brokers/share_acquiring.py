@@ -98,6 +98,18 @@ def serve(me: SharePartition, on: Context) -> Effects:
     return Effects(me, replies=tuple(replies), local=tuple(further), events=tuple(events))
 
 
+def taken(
+    me: SharePartition, parked: ParkedFetch, on: Context
+) -> tuple[SharePartition, ShareFetchResponse, list[Event]]:
+    """Give what one partition has for a fetch of several, if need be nothing."""
+    catch = caught(me, parked.request, on)
+    followed: tuple[Event, ...] = ()
+    if catch.too_early:
+        me, followed = log_start_moved(me, on.log(me.partition).start_offset)
+    me, answer, moves = _acquire(me, parked, catch, on)
+    return me, answer, [*followed, *moves]
+
+
 def next_fetch_offset(me: SharePartition) -> int:
     """Give the offset at which the next fetch begins: the first free one, or the first new one."""
     if me.start_offset >= me.next_offset:  # the log begins behind all that is in memory

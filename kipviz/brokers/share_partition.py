@@ -25,6 +25,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
+    FetchedPartition,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
@@ -50,10 +51,15 @@ class Status(StrEnum):
 
 
 class Session(Value, frozen=True):
-    """A member's share session on this broker, tied to its connection."""
+    """A member's share session on this broker, tied to its connection.
+
+    `partitions` are what a fetch of the session asks for, in the order of their turn; a client that
+    names its partitions in every request leaves them empty.
+    """
 
     epoch: int
     source: str
+    partitions: tuple[str, ...] = ()
 
 
 class ParkedFetch(Value, frozen=True):
@@ -148,6 +154,23 @@ class StagingCall(Value, frozen=True):
     results: tuple[tuple[str, Errors], ...] = ()
 
 
+class SessionCall(Value, frozen=True):
+    """A request of a share session that is not answered yet.
+
+    `partitions` are what it asks for, in the order in which records are acquired; `refused` are
+    partitions with the error of their fetch. `owed` are partitions whose acknowledgements are not
+    durable yet, `acknowledged` what became of the others'. `fetched` is there once records are.
+    """
+
+    reply_to: ReplyTo
+    request: ShareFetch
+    partitions: tuple[str, ...] = ()
+    refused: tuple[tuple[str, Errors], ...] = ()
+    owed: tuple[str, ...] = ()
+    acknowledged: tuple[tuple[str, Errors], ...] = ()
+    fetched: tuple[FetchedPartition, ...] | None = None
+
+
 class ShareLeader(Part, frozen=True, dict=True):
     """All share-partitions and share sessions of one broker.
 
@@ -155,7 +178,8 @@ class ShareLeader(Part, frozen=True, dict=True):
     them an answer: their writes go on, and who waits for them is told. `closed` has the group of
     each connection whose session was closed and that is still open. `closing` are sessions that end
     once the acknowledgements of their last request are durable. `calls` are stagings of several
-    partitions that are not answered yet, `refused` fetches for which there is no room.
+    partitions that are not answered yet, `refused` fetches for which there is no room, `waiting` fetches
+    of a session's partitions.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
@@ -166,6 +190,7 @@ class ShareLeader(Part, frozen=True, dict=True):
     closing: tuple[Closing, ...] = ()
     calls: tuple[StagingCall, ...] = ()
     refused: tuple[Refused, ...] = ()
+    waiting: tuple[SessionCall, ...] = ()
 
 
 # -- staging -----------------------------------------------------------------------------------
@@ -412,6 +437,21 @@ def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
     )
     left = me.but(records=Table.of(), parked=(), writes=writes, dead_letters=())
     return Effects(left, replies=replies, events=(gone,))
+
+
+def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLeader:
+    """Note at the fetches of several partitions that one could not be loaded; the others go on.
+
+    Source: SharePartitionManager.handleInitializationException.
+    """
+    return me.but(
+        waiting=tuple(
+            call.but(refused=(*call.refused, (share.partition, error)))
+            if call.request.group_id == share.group_id and share.partition in call.partitions
+            else call
+            for call in me.waiting
+        )
+    )
 
 
 def moved(

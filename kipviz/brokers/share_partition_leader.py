@@ -86,7 +86,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return refuse(error)
     key = key_of(request.group_id, request.partition, on)
     known = key in me.shares
-    share, loading = _ensure(me, key, request.group_id, request.partition, on)
+    share, loading = ensure(me, key, request.group_id, request.partition, on)
     acked, parked = Effects(share), ParkedFetch(request, reply_to)
     if request.acknowledgements and not known:
         parked = parked.but(acknowledge_error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
@@ -98,10 +98,10 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         waits = any(w.fetch == reply_to for w in share.writes)
         parked = parked.but(acknowledging=waits, acknowledge_error=error)
     served = share_acquiring.serve(share.but(parked=(*share.parked, parked)), on)
-    done = _keep(me, with_effects(served.state, loading, acked, served))
+    done = keep(me, with_effects(served.state, loading, acked, served))
     if request.session_epoch != FINAL_EPOCH:
         return done
-    return _closed(done, request, reply_to, on)
+    return closed(done, request, reply_to, on)
 
 
 def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects:
@@ -116,10 +116,10 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
         error = gone_topics.not_led(request.partition, on.image)
         return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, request.partition)),))
     key = key_of(request.group_id, request.partition, on)
-    share, loading = _ensure(me, key, request.group_id, request.partition, on)
+    share, loading = ensure(me, key, request.group_id, request.partition, on)
     parked = (*share.parked, ParkedFetch(request, reply_to))
     served = share_acquiring.serve(share.but(parked=parked), on)
-    return _keep(me, with_effects(served.state, loading, served))
+    return keep(me, with_effects(served.state, loading, served))
 
 
 def on_share_acknowledge(
@@ -149,12 +149,12 @@ def on_share_acknowledge(
         acked, error = share_writes.acknowledge(
             share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=False
         )
-        done = _keep(me, acked)
+        done = keep(me, acked)
         if error is not Errors.NONE:
             done = with_effects(done.state, done, answered(error))
     if request.session_epoch != FINAL_EPOCH:
         return done
-    return _closed(done, request, reply_to, on)
+    return closed(done, request, reply_to, on)
 
 
 def on_txn_share_acknowledge(
@@ -182,7 +182,7 @@ def on_txn_share_acknowledge(
     staged, events = share_partition.stage(share, request)
     votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
     if votes:
-        return _keep(me, share_writes.stage(staged, request, votes, reply_to, events, on))
+        return keep(me, share_writes.stage(staged, request, votes, reply_to, events, on))
     return _enlist_then_stage(me, share, request, reply_to, on)
 
 
@@ -232,10 +232,10 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
         # What a dropped object learns is nobody's state any more: it takes no office (FENCED).
         return _leave(me, done.but(events=()))
     if gone is not Errors.NONE:
-        kept, because = _keep(me, done), "it was refused by the share coordinator"
+        kept, because = keep(me, done), "it was refused by the share coordinator"
         return _ended(drop(kept.state, key, because, gone, kept), on)
     served = share_acquiring.serve(done.state, on)
-    return _ended(_keep(me, with_effects(served.state, done, served)), on)
+    return _ended(keep(me, with_effects(served.state, done, served)), on)
 
 
 def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
@@ -247,7 +247,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     if key not in me.shares or me.shares[key] is not share:
         return _leave(me, done.but(events=()))
     served = share_acquiring.serve(done.state, on)
-    return _ended(_keep(me, with_effects(served.state, done, served)), on)
+    return _ended(keep(me, with_effects(served.state, done, served)), on)
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
@@ -262,7 +262,7 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
     for key in on.rules.marker_reach(tuple(me.shares)):
         resolved = share_writes.apply_marker(me.shares[key], marker, on)
         served = share_acquiring.serve(resolved.state, on)
-        part = _keep(me, with_effects(served.state, resolved, served))
+        part = keep(me, with_effects(served.state, resolved, served))
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
@@ -287,7 +287,7 @@ def on_dead_letter_answered(
         return Effects(me)
     done = share_writes.on_dead_letter(share, answer, on)
     served = share_acquiring.serve(done.state, on)
-    return _keep(me, with_effects(served.state, done, served))
+    return keep(me, with_effects(served.state, done, served))
 
 
 def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
@@ -295,7 +295,7 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
     parts = []
     for share in me.shares.values():
         if share.partition == partition and share.parked:
-            part = _keep(me, share_acquiring.serve(share, on))
+            part = keep(me, share_acquiring.serve(share, on))
             me = part.state
             parts.append(part)
     return with_effects(me, *parts)
@@ -343,7 +343,7 @@ def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects
     """
     expired = share_writes.expire(me.shares[key], lock, on)
     served = share_acquiring.serve(expired.state, on)
-    return _keep(me, with_effects(served.state, expired, served))
+    return keep(me, with_effects(served.state, expired, served))
 
 
 def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
@@ -365,7 +365,7 @@ def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
 
 def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
     """Ask the share coordinator what became of the votes. Status: our inference."""
-    return _keep(me, share_writes.read(me.shares[key], "refresh", on))
+    return keep(me, share_writes.read(me.shares[key], "refresh", on))
 
 
 # -- sessions and leadership -------------------------------------------------------------------
@@ -415,7 +415,10 @@ def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects
 
     Its object lives on while the share coordinator owes it an answer.
     """
-    gone = share_partition.farewell(me.shares[key], because, error)
+    share = me.shares[key]
+    gone = share_partition.farewell(share, because, error)
+    if share.status is Status.INITIALIZING and me.waiting:
+        me = share_partition.not_loaded(me, share, error)
     left = _leave(me.but(shares=me.shares.without(key)), gone)
     return with_effects(left.state, so_far, left)
 
@@ -424,7 +427,7 @@ def on_image_changed(me: ShareLeader, on: Context) -> Effects:
     """Send the requests that had to wait because nobody led the share coordinator's partition."""
     parts: list[Effects] = []
     for share in me.shares.values():
-        part = _keep(me, share_writes.send(share, on))
+        part = keep(me, share_writes.send(share, on))
         me = part.state
         parts.append(part)
     for share in me.leaving.values():
@@ -443,7 +446,8 @@ def key_of(group_id: str, partition: str, on: Context) -> str:
     return share_partition_key(group_id, topic_id, index_of(partition))
 
 
-def _keep(me: ShareLeader, done: Effects) -> Effects:
+def keep(me: ShareLeader, done: Effects) -> Effects:
+    """Put a share-partition back among the others."""
     share: SharePartition = done.state
     return done.but(state=me.but(shares=me.shares.set(share.key, share)))
 
@@ -464,7 +468,7 @@ def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
     return me.leaving.get((key, int(tag)))
 
 
-def _closed(
+def closed(
     done: Effects, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
     """Close a session after its last request, once the acknowledgements in it are durable or failed."""
@@ -507,13 +511,13 @@ def _release(
         )
         released = share_writes.release(share.but(parked=parked), member_id, on)
         served = share_acquiring.serve(released.state, on)
-        part = _keep(me, with_effects(served.state, released, served))
+        part = keep(me, with_effects(served.state, released, served))
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
 
 
-def _ensure(
+def ensure(
     me: ShareLeader, key: str, group_id: str, partition: str, on: Context
 ) -> tuple[SharePartition, Effects]:
     """Give the share-partition; a new one starts to read its durable state."""
@@ -566,7 +570,7 @@ def _stage_in_memory(
     staged, events = share_partition.stage(share, request)
     settled = share_partition.settle(staged, offsets_of(request.acknowledgements))
     answer = TxnShareAcknowledgeResponse(Errors.NONE, request.partition)
-    return _keep(me, Effects(settled, replies=(Reply(reply_to, answer),), events=events))
+    return keep(me, Effects(settled, replies=(Reply(reply_to, answer),), events=events))
 
 
 def _stage_again(
@@ -581,7 +585,7 @@ def _stage_again(
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
     if error is not Errors.NONE or not ongoing:
         return share_staging.answered(me, request, reply_to, error)
-    return _keep(me, Effects(share_writes.stage_again(share, request, reply_to)))
+    return keep(me, Effects(share_writes.stage_again(share, request, reply_to)))
 
 
 def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:

@@ -15,7 +15,7 @@ from kipviz.clients.consumer import Consumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace

@@ -19,7 +19,7 @@ from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.model import Event
 from kipviz.core.table import Table

@@ -21,8 +21,8 @@ from kipviz.clients.outgoing import without_unsent
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_state import being_added
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession, add_partitions
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors

@@ -31,7 +31,7 @@ from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.prepared_txn_state import PreparedTxnState
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import NO_SNAPSHOT, ShareConsumer
 from kipviz.clients.subscribing import subscription_of
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.values import Value
@@ -204,7 +204,7 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
 
 def _metadata(consumer: ShareConsumer) -> tuple[str, int]:
     """Give the snapshot that the application took, or one of now: shareGroupMetadata() as an argument."""
-    if consumer.snapshot != sharing.NO_SNAPSHOT:
+    if consumer.snapshot != NO_SNAPSHOT:
         return consumer.snapshot
     return consumer.member_id, consumer.member_epoch
 

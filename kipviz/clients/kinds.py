@@ -33,8 +33,8 @@ from kipviz.clients.outgoing import OutgoingBatch
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import ShareMember
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message

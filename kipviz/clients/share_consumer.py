@@ -4,8 +4,8 @@ WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
   ShareConsumeRequestManager, ShareSessionHandler.
 KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
 DURABILITY: none; its member id is new in every process.
-PARTS: `share_member` is its membership, if it joins its group in the run; `share_holding` is what it
-  has in hand of several partitions.
+PARTS: `share_memory` is its state, `share_holding` what it has in hand of several partitions,
+  `share_throws` what its calls refuse, `share_member` its membership, if it joins its group in the run.
 NOT MODELLED: requests to several brokers at once (one is on the wire); wakeup() and poll's time limit
   (it waits for records); what deserializers throw; acknowledgements are not sent again, an ambiguous
   outcome is reported as NETWORK_EXCEPTION.
@@ -18,14 +18,13 @@ from collections.abc import Callable
 from kipviz.clients import share_holding
 from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.clients.producer_errors import may_be_asked_again
-from kipviz.clients.share_holding import Held, Owed
-from kipviz.core.values import Part, Value
+from kipviz.clients.share_holding import Held
+from kipviz.clients.share_memory import NOBODY_ASKS, NOT_TOLD, TOLD, Completed, ShareConsumer
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
-    BATCH_OPTIMIZED,
     AcknowledgementBatch,
     AcknowledgeType,
     ShareAcknowledge,
@@ -41,135 +40,10 @@ from kipviz.messages.share_groups import (
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
 FETCH_WAIT = "the fetch wait"
 FINAL_EPOCH = -1
-NO_SNAPSHOT = ("", -1)
-NOBODY_ASKS, NOT_TOLD, TOLD = -1, 0, 1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
 
-class Completed(Value, frozen=True):
-    """What acknowledgements came to, for the application's callback."""
-
-    acknowledgements: tuple[AcknowledgementBatch, ...]
-    error: Errors
-
-
-class ShareConsumer(Part, frozen=True, dict=True):
-    """What the share consumer holds between two calls.
-
-    `explicit` is share.acknowledgement.mode. `batch` are the offsets of the last poll, `staged`
-    those that were staged through a producer, `verdicts` what acknowledge() said of the others,
-    `gaps` acquired offsets without a record. `acknowledge_error` is what the acknowledgements
-    sent last came to. `voting` is what acknowledgeTransactionally() has to send (KIP-1310, draft),
-    `vote_error` what the last one came to. Records that are being renewed come back by the poll
-    after the broker has said yes (`renewing`, `renewed`); `committing` is what commitAsync() has to
-    send, and `completed` what the callback has not been told yet. A consumer of several partitions
-    has them in `assigned`; `partition` is where the records of the last poll() are from, and
-    `delivered_by` the broker. `sessions` are (broker, epoch, partition) of the sessions with other
-    brokers, and `asked` is the partition that the present one was asked for. It asks one broker
-    after the other, without waiting there, and rests when none has anything. One that is a `member`
-    is told by its group's coordinator what it has, and may be `awaiting` that. `dropped` are votes of
-    its own that were refused, noted for one step; poll() `waits_for_staging`. One that `gathers` comes
-    back from poll() with what all its partitions have; that is in `beside`, `batch` stays empty, and
-    `owed` is said of each partition with its next fetch. `snapshot` is what shareGroupMetadata() gave
-    last, a member id and its epoch; a program has no variables of its own. `staging_told` is whether the last
-    new connection told of a level that has KIP-1289, 1 before there is one, -1 where nobody asks.
-    """
-
-    source: str
-    group_id: str
-    member_id: str
-    member_epoch: int
-    partition: str
-    max_records: int
-    explicit: bool = False
-    session_epoch: int = 0
-    session_broker: int = -1
-    batch: tuple[int, ...] = ()
-    staged: tuple[int, ...] = ()
-    verdicts: tuple[tuple[int, AcknowledgeType], ...] = ()
-    gaps: tuple[int, ...] = ()
-    to_send: Message | None = None
-    on_wire: Message | None = None
-    on_wire_broker: int = -1
-    records: tuple[FetchedRecord, ...] = ()
-    acknowledge_error: Errors = Errors.NONE
-    done: bool = False
-    voting: TxnShareAcknowledge | None = None
-    vote_error: Errors = Errors.NONE
-    error: str = ""
-    acquire_mode: int = BATCH_OPTIMIZED
-    callback: bool = False
-    renewing: tuple[FetchedRecord, ...] = ()
-    renewed: tuple[FetchedRecord, ...] = ()
-    committing: tuple[AcknowledgementBatch, ...] = ()
-    in_background: bool = False
-    completed: tuple[Completed, ...] = ()
-    closed: bool = False
-    assigned: tuple[str, ...] = ()
-    sessions: tuple[tuple[int, int, str], ...] = ()
-    asked: str = ""
-    delivered_by: int = -1
-    asking: tuple[str, ...] = ()
-    resting: bool = False
-    member: bool = False
-    awaiting: bool = False
-    dropped: tuple[TxnShareAcknowledge, ...] = ()
-    waits_for_staging: bool = False
-    gathers: bool = False
-    beside: tuple[Held, ...] = ()
-    owed: tuple[Owed, ...] = ()
-    snapshot: tuple[str, int] = NO_SNAPSHOT
-    staging_told: int = NOBODY_ASKS
-
-    @property
-    def held(self) -> tuple[Held, ...]:
-        """What is in hand of each partition, and what of it was said or staged already."""
-        if self.gathers:
-            return self.beside
-        said = (*self.staged, *(offset for offset, _ in self.verdicts))
-        return (Held(self.partition, self.delivered_by, self.batch, said, self.gaps),)
-
-    @property
-    def in_hand(self) -> tuple[int | str, ...]:
-        """The records of the last poll(): offsets, or names where they are of several partitions."""
-        if not self.gathers:
-            return self.batch
-        return tuple(f"{held.partition}@{offset}" for held in self.beside for offset in held.batch)
-
-
 # -- calls of the application thread ----------------------------------------------------------
-
-
-def why_closed(me: ShareConsumer) -> str | None:
-    """Say why any call throws: nothing can be asked of a consumer that was closed."""
-    return "IllegalStateException: this consumer has already been closed" if me.closed else None
-
-
-def why_no_metadata(me: ShareConsumer) -> str | None:
-    """Say why shareGroupMetadata() throws: the cluster does not have KIP-1289, as far as is known.
-
-    Which connection tells that is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
-    """
-    if me.staging_told == NOT_TOLD:
-        return "UnsupportedVersionException: no connection has told of a level with KIP-1289"
-    return None
-
-
-def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
-    """Say why acknowledge() throws: in implicit mode, or for a record that is not of this batch."""
-    if not me.explicit:
-        return "IllegalStateException: implicit acknowledgement of delivery is being used"
-    if offset is not None and offset not in me.batch:
-        return "IllegalStateException: the record cannot be acknowledged"
-    return None
-
-
-def why_no_poll(me: ShareConsumer) -> str | None:
-    """Say why poll() throws: in explicit mode every record has to be acknowledged before it."""
-    said = {*me.staged, *(offset for offset, _ in me.verdicts)}
-    if me.explicit and any(offset not in said for offset in me.batch):
-        return "IllegalStateException: all records must be acknowledged in explicit mode"
-    return None
 
 
 def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
@@ -324,6 +198,8 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
         return me.but(on_wire=request, on_wire_broker=broker), request
     wanted = me.to_send
     me = _with_session_of(me, broker)
+    if me.by_session and isinstance(wanted, ShareFetch) and isinstance(request, ShareFetch):
+        return _sent_by_session(me, wanted, request, broker)
     request = _addressed(me, request, broker)
     if isinstance(wanted, ShareFetch) and isinstance(request, ShareFetch) and me.assigned:
         left = tuple(p for p in wanted.further if p not in request.further)
@@ -333,6 +209,26 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
     if isinstance(request, ShareFetch) and not request.session_epoch:
         return me.but(session_epoch=0, session_broker=broker), request
     return me, request
+
+
+def _sent_by_session(
+    me: ShareConsumer, wanted: ShareFetch, request: ShareFetch, broker: int
+) -> tuple[ShareConsumer, ShareFetch]:
+    """Ask a broker for all partitions that it leads, and wait there if it leads all there are."""
+    mine = (request.partition, *request.further)
+    sessions = dict(me.in_session)
+    known = sessions.get(broker, ()) if me.session_epoch else None
+    said, lost, owed = share_holding.of_session(mine, known, me.owed, broker)
+    for each in lost:
+        here = each.broker == broker and each.partition in mine
+        error = Errors.NETWORK_EXCEPTION if here else Errors.NOT_LEADER_OR_FOLLOWER
+        me = _completed(me, each.acknowledgements, error, each.partition)
+    left = tuple(p for p in wanted.further if p not in mine)
+    request = request.but(session_epoch=me.session_epoch, further=(), of_session=said)
+    request = request.but(acknowledgements=(), wait=len(mine) == len(me.assigned))
+    told = tuple(sorted({**sessions, broker: mine}.items()))
+    me = me.but(asking=left, asked=request.partition, owed=owed, in_session=told)
+    return me.but(to_send=None, on_wire=request, on_wire_broker=broker), request
 
 
 def _with_session_of(me: ShareConsumer, broker: int) -> ShareConsumer:
@@ -393,6 +289,9 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
     if answer.error is not Errors.NONE:
         return _reopen(me)
+    if me.by_session:
+        assert isinstance(request, ShareFetch), type(request)
+        return _answered_by_session(me, request, answer)
     delivered = tuple(r.offset for r in answer.records)
     if answer.refused and not delivered:
         # What was found comes first; the error is thrown by the poll that finds nothing else.
@@ -425,7 +324,36 @@ def _gathered(
     if delivered or me.gaps:
         fresh = Held(answer.partition, me.session_broker, delivered, gaps=me.gaps)
         me = me.but(beside=(*me.beside, fresh), records=(*me.records, *answer.records), gaps=())
-    me = me.but(partition=answer.partition, delivered_by=me.session_broker)
+    return _ask_the_rest(me.but(partition=answer.partition, delivered_by=me.session_broker))
+
+
+def _answered_by_session(
+    me: ShareConsumer, request: ShareFetch, answer: ShareFetchResponse
+) -> ShareConsumer:
+    """Take what is said of each partition: an error of one does not touch the others.
+
+    A partition that is led elsewhere is asked for there next time; a topic that may not be read is
+    thrown by a poll that has found nothing else. Source: handleShareFetchSuccess.
+    """
+    me = me.but(session_epoch=me.session_epoch + 1)
+    me = _acknowledged(me, request, Errors.NONE, answer)
+    for part in answer.fetched:
+        delivered = tuple(record.offset for record in part.records)
+        acquired = (o for run in part.acquired for o in range(run.first, run.last + 1))
+        gaps = tuple(o for o in acquired if o not in delivered)
+        if delivered or gaps:
+            fresh = Held(part.partition, me.session_broker, delivered, gaps=gaps)
+            me = me.but(beside=(*me.beside, fresh), records=(*me.records, *part.records))
+    if not me.records and any(part.error in NOT_ALLOWED for part in answer.fetched):
+        refused = Errors.TOPIC_AUTHORIZATION_FAILED.name
+        return me.but(done=True, error=f"ShareFetch: {refused}", asking=())
+    if request.wait and not me.beside:
+        return _again(me)
+    return _ask_the_rest(me.but(partition=request.partition, delivered_by=me.session_broker))
+
+
+def _ask_the_rest(me: ShareConsumer) -> ShareConsumer:
+    """Ask the next one of what is left; after the last one poll() comes back, or begins again."""
     if me.asking:
         following = _fetch(me, ()).but(partition=me.asking[0], further=me.asking[1:])
         return me.but(to_send=following)
@@ -490,15 +418,36 @@ def on_timer(me: ShareConsumer, timer: str) -> ShareConsumer:
     return _again(me.but(resting=False))
 
 
-def _acknowledged(me: ShareConsumer, request: Message | None, error: Errors) -> ShareConsumer:
-    """Note what the acknowledgements of a request came to; what was renewed comes back by poll()."""
+def _acknowledged(
+    me: ShareConsumer,
+    request: Message | None,
+    error: Errors,
+    answer: ShareFetchResponse | None = None,
+) -> ShareConsumer:
+    """Note what the acknowledgements of a request came to; what was renewed comes back by poll().
+
+    The answer to a fetch of a session says of each partition what its acknowledgements came to.
+    """
     assert isinstance(request, ShareFetch | ShareAcknowledge), type(request)
     if me.renewing:
         me = me.but(renewing=(), renewed=me.renewing if error is Errors.NONE else ())
-    if me.callback and request.acknowledgements:
-        told = Completed(request.acknowledgements, error)
-        me = me.but(completed=(*me.completed, told))
-    return me
+    if isinstance(request, ShareFetch) and request.of_session is not None:
+        results = {p.partition: p.acknowledge_error for p in answer.fetched} if answer else {}
+        for said in request.of_session.acknowledgements:
+            came_to = results.get(said.partition, error)
+            me = _completed(me, said.acknowledgements, came_to, said.partition)
+    return _completed(me, request.acknowledgements, error)
+
+
+def _completed(
+    me: ShareConsumer, said: tuple[AcknowledgementBatch, ...], error: Errors, partition: str = ""
+) -> ShareConsumer:
+    """Note an error of acknowledgements, and what the callback is to be told."""
+    if partition and error is not Errors.NONE:
+        me = me.but(acknowledge_error=error)
+    if not me.callback or not said:
+        return me
+    return me.but(completed=(*me.completed, Completed(said, error, partition)))
 
 
 def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
@@ -555,6 +504,7 @@ def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
         assigned=() if me.member else me.assigned,
         member=me.member,
         gathers=me.gathers,
+        by_session=me.by_session,
         staging_told=NOBODY_ASKS if me.staging_told == NOBODY_ASKS else TOLD,
     )
 

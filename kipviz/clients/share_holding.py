@@ -2,10 +2,10 @@
 
 WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, ShareInFlightBatch (one for
   each partition, collected by ShareConsumerImpl.collect).
-KIPS: KIP-932. A consumer that gathers asks each of its partitions in turn, one ShareFetch for each, and
-  comes back with the records of all that had some.
+KIPS: KIP-932. A consumer that gathers comes back with the records of all partitions that had some. It asks
+  for each of them by a ShareFetch, or each broker for all of its share session (`by_session`, as Kafka does).
 DURABILITY: none.
-NOT MODELLED: records of several partitions in one answer, which Kafka has; explicit mode.
+NOT MODELLED: explicit mode.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, batches_of
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    OfSession,
+    PartitionAcknowledgements,
+    batches_of,
+)
 
 
 class Held(Value, frozen=True):
@@ -54,6 +60,32 @@ def for_fetch(
     return next(
         (o.acknowledgements for o in owing if (o.partition, o.broker) == (partition, broker)), ()
     )
+
+
+def of_session(
+    mine: tuple[str, ...], known: tuple[str, ...] | None, owing: tuple[Owed, ...], broker: int
+) -> tuple[OfSession, tuple[Owed, ...], tuple[Owed, ...]]:
+    """Give what a fetch says of its session, what cannot be said any more, and what others are owed.
+
+    `known` is what the session has, None where it begins: then every partition is added and nothing can
+    be acknowledged. What was delivered by a broker that does not lead the partition now is lost.
+    Source: ShareSessionHandler.newShareFetchBuilder, ShareConsumeRequestManager.maybeAddAcknowledgements.
+    """
+    told, lost, others = [], [], []
+    for each in owing:
+        if each.broker != broker and each.partition not in mine:
+            others.append(each)
+        elif known is None or each.broker != broker or each.partition not in mine:
+            lost.append(each)
+        else:
+            told.append(PartitionAcknowledgements(each.partition, each.acknowledgements))
+    before = known or ()
+    said = OfSession(
+        tuple(p for p in mine if p not in before),
+        tuple(p for p in before if p not in mine),
+        tuple(told),
+    )
+    return said, tuple(lost), tuple(others)
 
 
 def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) -> tuple[Held, ...]:

@@ -14,7 +14,7 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import STAGING
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of, parts_of
 
 # Calls that are about the partition of the last poll().

@@ -15,10 +15,10 @@ from kipviz.clients import (
     group_identity,
     session_threads,
     share_member,
+    share_throws,
     staged_records,
     workers,
 )
-from kipviz.clients import share_consumer as sharing
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of
@@ -30,8 +30,8 @@ from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import topic_ids_given_up
 from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.session_calls import GIVEN, session_told, why_no_producer, why_no_resume
-from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_member import NAME, ShareMember
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 
@@ -227,13 +227,13 @@ def _why_not_plain(line: Line) -> str:
 
 def _why_not_of_share(client: ShareConsumer, line: Line) -> str | None:
     if line.call is Call.POLL:
-        return sharing.why_closed(client) or sharing.why_no_poll(client)
+        return share_throws.why_closed(client) or share_throws.why_no_poll(client)
     if line.call is Call.ACKNOWLEDGE:
         offset = int(line.target) if line.target else None
-        return sharing.why_closed(client) or sharing.why_no_acknowledge(client, offset)
+        return share_throws.why_closed(client) or share_throws.why_no_acknowledge(client, offset)
     if line.call is Call.SHARE_GROUP_METADATA:
-        return sharing.why_closed(client) or sharing.why_no_metadata(client)
-    return sharing.why_closed(client) if line.call in CALLED_BACK else None
+        return share_throws.why_closed(client) or share_throws.why_no_metadata(client)
+    return share_throws.why_closed(client) if line.call in CALLED_BACK else None
 
 
 def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
@@ -242,7 +242,9 @@ def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event,
     if not isinstance(client, ShareConsumer) or line.call not in CALLED_BACK:
         return me, ()
     told = tuple(
-        AcknowledgementsCompleted(me.name, client.partition, b.first, b.last, done.error.name)
+        AcknowledgementsCompleted(
+            me.name, done.partition or client.partition, b.first, b.last, done.error.name
+        )
         for done in client.completed
         for b in done.acknowledgements
     )

@@ -23,6 +23,7 @@ from kipviz.brokers import (
     share_administration,
     share_calls,
     share_coordinator,
+    share_fetching,
     share_membership,
     share_partition_leader,
     share_upkeep,
@@ -147,7 +148,7 @@ HANDLERS: dict[type[Message], Handler] = {
     SyncGroup: classic_membership.on_sync_group,
     Heartbeat: classic_membership.on_heartbeat,
     LeaveGroup: classic_membership.on_leave_group,
-    ShareFetch: share_partition_leader.on_share_fetch,
+    ShareFetch: share_fetching.on_share_fetch,
     ShareAcknowledge: share_partition_leader.on_share_acknowledge,
     TxnShareAcknowledge: share_calls.on_txn_share_acknowledge,
     ReadShareGroupState: share_coordinator.on_read,
@@ -390,9 +391,8 @@ def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
 
 def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
     """Tell the share-partition leader that a connection broke."""
-    return share_partition_leader.on_disconnected(
-        share_calls.on_disconnected(role, source), source, on
-    )
+    role = share_fetching.on_disconnected(share_calls.on_disconnected(role, source), source)
+    return share_partition_leader.on_disconnected(role, source, on)
 
 
 def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:

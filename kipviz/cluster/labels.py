@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from kipviz.clients.kinds import next_request
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,

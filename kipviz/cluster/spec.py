@@ -150,7 +150,8 @@ class ApplicationSpec(Value, frozen=True):
     `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
     `further_sources` are more partitions that a member of a share group reads; one that `gathers`
-    comes back from poll() with what all of them have, not with the first that has some. `plain` is there if its
+    comes back from poll() with what all of them have, not with the first that has some, and with `by_session`
+    asks a broker for all that it leads in one ShareFetch, as Kafka's does. `plain` is there if its
     producer has no transactional id, which is "" then. `shares` names the database that it writes to
     if several processes do. `max_in_flight` is max.in.flight.requests.per.connection of a producer with
     a transactional id; Kafka's default is 5, here it has to be asked for.
@@ -197,6 +198,7 @@ class ApplicationSpec(Value, frozen=True):
     assignors: tuple[str, ...] = (RANGE,)
     later_assignors: tuple[tuple[str, ...], ...] = ()
     threads: tuple[ThreadSpec, ...] = ()
+    by_session: bool = False
 
 
 class Remade(Value, frozen=True):
@@ -470,6 +472,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     wrong = why_no_gathering(application.program) if application.gathers else ""
     if wrong or (application.gathers and (application.explicit or not application.further_sources)):
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
+    if application.by_session and not application.gathers:
+        raise BadSpec(f"{name} asks by_session for several partitions: gathers has to be on")
     _check_membership(spec, application)
     wrong = why_no_such_producer(application) or why_no_threads(spec, application)
     wrong = wrong or why_not_subscribed(application, placed)

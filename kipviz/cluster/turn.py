@@ -7,7 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics, offset_topics, share_calls
+from kipviz.brokers import gone_topics, offset_topics, share_calls, share_fetching
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.context import (
     NOBODY,
@@ -158,6 +158,8 @@ class Turn:
         """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
         if isinstance(effects.state, ShareLeader) and effects.state.calls:
             effects = share_calls.gathered(effects, self.context(key[0]))
+        if isinstance(effects.state, ShareLeader) and effects.state.waiting:
+            effects = share_fetching.gathered(effects, self.context(key[0]))
         if effects.state is not None:
             self.roles = self.roles.set(key, effects.state)
         self.next_producer_id += effects.new_producer_ids

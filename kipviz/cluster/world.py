@@ -33,8 +33,8 @@ from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import NOBODY_ASKS, TOLD, ShareConsumer
 from kipviz.clients.share_member import ShareMember
+from kipviz.clients.share_memory import NOBODY_ASKS, TOLD, ShareConsumer
 from kipviz.clients.subscribing import subscription_of
 from kipviz.clients.topic_ids import TopicIds
 from kipviz.clients.transaction_session import TransactionSession
@@ -357,6 +357,7 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
         assigned=(a.source, *a.further_sources) if a.further_sources else (),
         member=bool(a.protocol),
         gathers=a.gathers,
+        by_session=a.by_session,
         staging_told=TOLD if _asks_for_metadata(a) else NOBODY_ASKS,
     )
 

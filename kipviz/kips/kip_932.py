@@ -67,7 +67,7 @@ KIP = Kip(
             "share.acknowledgement.mode",
             "In explicit mode every record has to be acknowledged before the next poll().",
             MODELLED,
-            handler="clients.share_consumer.why_no_poll",
+            handler="clients.share_throws.why_no_poll",
             test="clients/test_share_consumer.py::test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll",
             page="35-share-groups-in-operation",
             scenario="pain-modes",

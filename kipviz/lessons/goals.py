@@ -19,7 +19,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.producer import ProducerState
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.topic_ids import MAX_IDLE
 from kipviz.cluster.actions import (
     ClientTimer,

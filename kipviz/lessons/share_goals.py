@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kipviz.brokers.share_partition import ShareLeader
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.messages.events import (
     ABORTED_AT_SOURCE,
     COPIED,

@@ -34,15 +34,35 @@ class AcknowledgementBatch(Value, frozen=True):
     type: AcknowledgeType
 
 
+class PartitionAcknowledgements(Value, frozen=True):
+    """What is acknowledged of one more partition in the same request."""
+
+    partition: str
+    acknowledgements: tuple[AcknowledgementBatch, ...]
+
+
+class OfSession(Value, frozen=True):
+    """What a ShareFetch says of its share session: partitions to add and to forget, acknowledgements.
+
+    The broker remembers the partitions of a session, so a request may name none and asks for all of
+    them. Acknowledgements may be of any partition, also of one that is forgotten with them.
+    """
+
+    added: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    acknowledgements: tuple[PartitionAcknowledgements, ...] = ()
+
+
 class ShareFetch(Message, frozen=True):
     """A share consumer asks for records and may acknowledge earlier ones in the same request.
 
     Epoch 0 opens a share session, n > 0 goes on, -1 closes. `max_records` 0 asks for none: the
-    request closes the session or renews locks. `further` are more partitions of the session that
-    this broker leads; without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0).
-    NOT MODELLED: min and max bytes; that a session remembers its partitions (each request names
-    all); records of several partitions in one answer, and acknowledgements of several in one
-    request.
+    request closes the session or renews locks. With `of_session` it asks for all partitions that the
+    session has, as Kafka's does, and `partition` is only the first of those that its client means.
+    Without it it asks for `partition`, and if that has nothing, for the next of `further`; the answer
+    has records of one. Without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0).
+    NOT MODELLED: min and max bytes, and so how those are shared out among partitions
+    (PartitionMaxBytesStrategy).
     """
 
     API_KEY: ClassVar[int] = 78
@@ -56,6 +76,7 @@ class ShareFetch(Message, frozen=True):
     acquire_mode: int = BATCH_OPTIMIZED
     further: tuple[str, ...] = ()
     wait: bool = True
+    of_session: OfSession | None = None
 
 
 class AcquiredRecords(Value, frozen=True):
@@ -69,10 +90,22 @@ class AcquiredRecords(Value, frozen=True):
     delivery_count: int
 
 
+class FetchedPartition(Value, frozen=True):
+    """What an answer says of one partition: an error of the fetch, one of the acknowledgements, records."""
+
+    partition: str
+    error: Errors = Errors.NONE
+    acknowledge_error: Errors = Errors.NONE
+    records: tuple[FetchedRecord, ...] = ()
+    acquired: tuple[AcquiredRecords, ...] = ()
+
+
 class ShareFetchResponse(Message, frozen=True):
     """The records that the member now holds under an acquisition lock.
 
-    `refused` are partitions of a topic that the member may not read, beside others that it may.
+    `refused` are partitions of a topic that the member may not read, beside others that it may. To a
+    fetch `of_session` the answer is one for `each` partition that has something to say; then `error`
+    is of the whole request and `partition` empty.
     """
 
     API_KEY: ClassVar[int] = 78
@@ -84,6 +117,15 @@ class ShareFetchResponse(Message, frozen=True):
     records: tuple[FetchedRecord, ...] = ()
     acquired: tuple[AcquiredRecords, ...] = ()
     refused: tuple[str, ...] = ()
+    each: tuple[FetchedPartition, ...] = ()
+
+    @property
+    def fetched(self) -> tuple[FetchedPartition, ...]:
+        """What is said of each partition."""
+        if not self.partition:
+            return self.each
+        own = (self.partition, self.error, self.acknowledge_error, self.records, self.acquired)
+        return (FetchedPartition(*own),)
 
 
 class ShareAcknowledge(Message, frozen=True):
@@ -111,13 +153,6 @@ class ShareAcknowledgeResponse(Message, frozen=True):
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     partition: str
-
-
-class PartitionAcknowledgements(Value, frozen=True):
-    """What is acknowledged of one more partition in the same request."""
-
-    partition: str
-    acknowledgements: tuple[AcknowledgementBatch, ...]
 
 
 class TxnShareAcknowledge(Message, frozen=True):

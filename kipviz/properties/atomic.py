@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part

@@ -14,8 +14,8 @@ from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED, TransactionMetadata
 from kipviz.clients.application import Application
-from kipviz.clients.share_consumer import ShareConsumer
 from kipviz.clients.share_holding import Held
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event

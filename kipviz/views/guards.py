@@ -12,9 +12,8 @@ from typing import Any, TypeAlias
 
 from kipviz.brokers import share_partition_leader
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.share_partition import ShareLeader, SharePartition, pending_cells
+from kipviz.brokers.share_partition import ShareLeader, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call, clause_of_timer
 from kipviz.clients.admin import Admin
@@ -26,7 +25,7 @@ from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
@@ -73,10 +72,9 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
-from kipviz.messages.share_groups import offsets_of, parts_of
-from kipviz.views import due, membership
+from kipviz.views import due, membership, share_guards
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
-from kipviz.views.facts import listed, number, short_name, span
+from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
@@ -256,7 +254,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":
             yield from membership.offsets(world, role, message)
         case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
-            yield from _share(world, role, message)
+            yield from share_guards.of_request(world, role, message)
         case _:
             yield from _share_state(world, role, message)
 
@@ -316,37 +314,6 @@ def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
     yield "high watermark", str(log.high_watermark)
 
 
-def _share(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]:
-    kind = type(message).__name__
-    if kind != "TxnShareAcknowledge":
-        session = role.sessions.get((message.group_id, message.member_id))
-        known = session.epoch if session is not None else -1
-        yield "session epoch", both("request", message.session_epoch, "broker", known)
-    share = next(
-        (
-            s
-            for s in role.shares.values()
-            if (s.group_id, s.partition) == (message.group_id, message.partition)
-        ),
-        None,
-    )
-    if share is None:
-        yield "share-partition", "not in memory: its state is read first"
-        return
-    yield "share-partition", share.status.value
-    yield from _states(share, offsets_of(message.acknowledgements))
-    if kind == "ShareFetch":
-        free = tuple(o for o, r in share.records.items() if r.state.name == "AVAILABLE")
-        log = world.logs[share.partition]
-        yield "free again", listed(free)
-        yield "not delivered yet", _new(share.next_offset, log.high_watermark)
-        yield "asks for at most", str(message.max_records)
-    else:
-        yield "asked by", message.member_id
-    for part in parts_of(message)[1:] if kind == "TxnShareAcknowledge" else ():
-        yield from _share(world, role, part)
-
-
 def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
     state = role.states.get(message.key)
     ours = state.leader_epoch if state is not None else -1
@@ -380,6 +347,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
         yield "error", message.error.name
     for partition, error in getattr(message, "of_each", ())[1:]:
         yield short_name(partition), error.name
+    yield from share_guards.of_answer(getattr(message, "each", ()))
     yield from found_out(message)
     app = world.applications.get(host_of(action.source))
     if app is not None:
@@ -396,7 +364,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
             return
         first = share.writes[0]
         yield "asked to", first.purpose
-        yield from _states(share, first.offsets)
+        yield from share_guards.states(share, first.offsets)
         yield "writes behind it", str(len(share.writes) - 1)
     elif isinstance(role, TransactionCoordinator):
         for known in role.transactions.values():
@@ -469,12 +437,12 @@ def _timer(
     if isinstance(action, ExpireLock):
         if share is not None:
             held = tuple(o for o, r in share.records.items() if r.lock == action.lock)
-            yield from _states(share, held)
+            yield from share_guards.states(share, held)
         yield "delivery count limit", str(model.spec.settings.delivery_count_limit)
         yield "expiries left", str(world.budget.expire_lock)
         return
     if share is not None:
-        yield from _states(share, tuple(o for o, _ in pending_cells(share)))
+        yield from share_guards.states(share, tuple(o for o, _ in pending_cells(share)))
         yield "requests under way", str(len(share.writes))
     yield "share-partition", partition_of(world, action.key)
 
@@ -568,33 +536,3 @@ def _above(log: PartitionLog) -> int:
 def _opened(entry: Any) -> str:
     first = entry.transaction_first_offset if entry is not None else -1
     return f"from offset {first}" if first >= 0 else "none"
-
-
-def _new(first: int, end: int) -> str:
-    return span(first, end - 1) if 0 <= first < end else "nothing"
-
-
-def _states(share: SharePartition, offsets: Iterable[int]) -> Iterator[Guard]:
-    """Give the state, owner and delivery count of records, neighbours that are alike as one."""
-    runs: list[tuple[int, int, str]] = []
-    for offset in offsets:
-        words = _record(share.records.get(offset))
-        if runs and (runs[-1][1], runs[-1][2]) == (offset - 1, words):
-            runs[-1] = (runs[-1][0], offset, words)
-        else:
-            runs.append((offset, offset, words))
-    for first, last, words in runs:
-        yield f"{share.partition}@{span(first, last)}", words
-
-
-def _record(record: InFlight | None) -> str:
-    if record is None:
-        return "not in flight"
-    owner = record.member_id or record.before_member
-    by = f" by {owner}" if owner else ""
-    staged = (
-        f", staged by {record.staged_producer_id} epoch {record.staged_producer_epoch}"
-        if record.staged_producer_id >= 0
-        else ""
-    )
-    return f"{record.state.name}{by}, delivery {record.delivery_count}{staged}"

@@ -15,7 +15,7 @@ from kipviz.brokers import share_partition_leader
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.in_flight import InFlight, staged_batches
 from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.share_partition import READS, ShareLeader, SharePartition, pending_cells
+from kipviz.brokers.share_partition import READS, ShareLeader, SharePartition, Status, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
 from kipviz.clients.application import Application
@@ -531,6 +531,8 @@ def _nothing_to_read(world: World, message: Any) -> Reason:
 def _share_request(world: World, broker: int, message: Any) -> Reason:
     role = world.roles.get((broker, "share_partition_leader", ""))
     assert isinstance(role, ShareLeader), "who serves a request is up"
+    if getattr(message, "of_session", None) is not None:
+        return _fetch_of_session(world, broker, role, message)
     share = next(
         (
             s
@@ -554,3 +556,20 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
         SOMEONE,
         ((f"share:{share.key}", f"offset {share.start_offset}"),),
     )
+
+
+def _fetch_of_session(world: World, broker: int, role: ShareLeader, message: Any) -> Reason:
+    """Say what a fetch of several partitions waits for: a write, a state to be read, or records."""
+    who = (message.group_id, message.member_id)
+    calls = (c for c in role.waiting if (c.request.group_id, c.request.member_id) == who)
+    call = next(calls, None)
+    if call is None:
+        return at_broker(world, broker, message)
+    asked = tuple(s for s in role.shares.values() if s.group_id == message.group_id)
+    for share in asked:
+        reading = call.fetched is None and share.status is not Status.ACTIVE
+        if share.writes and (share.partition in call.owed or reading):
+            return write_of(world, broker, share)
+    names = " and ".join(call.partitions)
+    text = f"No record of {names} is free, and none is new."
+    return Reason(text, "a record of one of them is given back, or a new one is written.", SOMEONE)

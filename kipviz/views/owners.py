@@ -13,7 +13,7 @@ from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.group_consumer import MemberState
 from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table

@@ -14,7 +14,7 @@ from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.clients import consumer, producer, share_consumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.cluster import refusals
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table

@@ -15,7 +15,7 @@ from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.group_consumer import MemberState as GroupState
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.classic_groups import LeaveGroup

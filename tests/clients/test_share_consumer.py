@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import share_consumer as sc
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients import share_throws
 from kipviz.clients.share_holding import Held
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
@@ -120,11 +121,11 @@ def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
 
 def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll():
     me = delivered(consumer(explicit=True), 0, 1)
-    assert sc.why_no_poll(me).startswith("IllegalStateException")
+    assert share_throws.why_no_poll(me).startswith("IllegalStateException")
     me = sc.acknowledge(me, ((0, ACCEPT),))
-    assert sc.why_no_poll(me) is not None
+    assert share_throws.why_no_poll(me) is not None
     me = sc.acknowledge(me, ((0, RELEASE), (1, ACCEPT)))  # the last word counts
-    assert sc.why_no_poll(me) is None
+    assert share_throws.why_no_poll(me) is None
     request, _ = sends(sc.poll(me, accept_all))
     assert request.acknowledgements == (
         AcknowledgementBatch(0, 0, RELEASE),
@@ -133,7 +134,7 @@ def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_po
 
 
 def test_implicit_mode_never_minds():
-    assert sc.why_no_poll(delivered(consumer(), 0)) is None
+    assert share_throws.why_no_poll(delivered(consumer(), 0)) is None
 
 
 def committing(*, gaps=()):

@@ -8,7 +8,7 @@ from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.kinds import next_request, on_disconnected, on_response, sent
 from kipviz.clients.producer import Producer
-from kipviz.clients.share_consumer import ShareConsumer
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted

@@ -7,7 +7,8 @@ import pytest
 from kipviz.brokers import authorizer
 from kipviz.brokers.authorizer import NEEDS, SUPPORTED, Operation, Resource
 from kipviz.clients.application import Call, Line
-from kipviz.clients.share_consumer import NOBODY_ASKS, NOT_TOLD, TOLD, restarted
+from kipviz.clients.share_consumer import restarted
+from kipviz.clients.share_memory import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.cluster.spec import PlainSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

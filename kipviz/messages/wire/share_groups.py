@@ -6,7 +6,7 @@ from kipviz.messages import share_groups as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, topics
+from kipviz.messages.wire.kind import Around, Kind, indexes, topics
 from kipviz.messages.wire.producing import batch_of
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
@@ -281,6 +281,13 @@ OF_THE_REQUEST = (
     Errors.SHARE_SESSION_NOT_FOUND,
     Errors.INVALID_SHARE_SESSION_EPOCH,
 )
+# Errors of the whole fetch beside those: what is asked before its partitions are looked at.
+OF_THE_FETCH = (
+    *OF_THE_REQUEST,
+    Errors.SHARE_SESSION_LIMIT_REACHED,
+    Errors.GROUP_AUTHORIZATION_FAILED,
+    Errors.UNSUPPORTED_VERSION,
+)
 # Errors that the KIP lists for one partition; any other is the whole request's.
 OF_A_PARTITION = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -324,10 +331,39 @@ def _and_further(m: model.ShareFetch, asked: Struct, around: Around) -> tuple[St
     )
 
 
+def _of_session(m: model.ShareFetch, said: model.OfSession, around: Around) -> Struct:
+    """Give what changes in the session, and the partitions of which something is acknowledged."""
+    batches = {part.partition: part.acknowledgements for part in said.acknowledgements}
+    named = dict.fromkeys((*said.added, *batches))
+    renews = model.AcknowledgeType.RENEW in {b.type for each in batches.values() for b in each}
+    told = topics(
+        ((p, (p, _batches(batches.get(p, ())))) for p in named),
+        lambda topic, each: {
+            "TopicId": around.topic_id(topic),
+            "Partitions": tuple(
+                {"PartitionIndex": index_of(p), "AcknowledgementBatches": b} for p, b in each
+            ),
+        },
+    )
+    forgotten = indexes(
+        said.forgotten,
+        lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
+    )
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "ShareSessionEpoch": m.session_epoch,
+        "IsRenewAck": renews,
+        "Topics": told,
+        "ForgottenTopicsData": forgotten,
+    }
+
+
 def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
+    whole = m.of_session
     # The Java client sends max.poll.records twice.
     asked: Struct = {
-        **_asked(m, around),
+        **(_asked(m, around) if whole is None else _of_session(m, whole, around)),
         "MaxRecords": m.max_records,
         "BatchSize": m.max_records,
         "ShareAcquireMode": m.acquire_mode,
@@ -341,20 +377,26 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
     return asked
 
 
-def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
-    if m.error in OF_THE_REQUEST:
-        return {"ErrorCode": m.error, "Responses": ()}
-    partition = {
-        "PartitionIndex": index_of(m.partition),
-        "ErrorCode": m.error,
-        "AcknowledgeErrorCode": m.acknowledge_error,
-        "Records": batch_of(m.records),
+def _fetched(part: model.FetchedPartition) -> Struct:
+    return {
+        "PartitionIndex": index_of(part.partition),
+        "ErrorCode": part.error,
+        "AcknowledgeErrorCode": part.acknowledge_error,
+        "Records": batch_of(part.records),
         "AcquiredRecords": tuple(
             {"FirstOffset": a.first, "LastOffset": a.last, "DeliveryCount": a.delivery_count}
-            for a in m.acquired
+            for a in part.acquired
         ),
     }
-    told = around.by_topic_id(m.partition, "Partitions", **partition)
+
+
+def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
+    if m.error in OF_THE_FETCH or (m.error and not m.partition):
+        return {"ErrorCode": m.error, "Responses": ()}
+    told = topics(
+        ((part.partition, _fetched(part)) for part in m.fetched),
+        lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
+    )
     for refused in m.refused:
         error = {
             "PartitionIndex": index_of(refused),

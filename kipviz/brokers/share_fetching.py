@@ -1,0 +1,274 @@
+"""A fetch of all partitions of a share session: one request, one answer, each partition by itself.
+
+WHEN: a share consumer polls that has a share session with this broker for several partitions.
+DOES: the session remembers its partitions. They are looked through in an order that begins with another
+one at each epoch, and records are acquired until there are as many as were asked for. What is said of
+one partition, an error or what became of its acknowledgements, does not touch the others.
+Source: KafkaApis.handleShareFetchRequest, SharePartitionManager.processShareFetch, DelayedShareFetch,
+ShareFetchUtils.processFetchResponse, ShareSessionContext, PartitionRotateStrategy (KIP-932).
+NOT MODELLED: sizes in bytes; the order of partitions in the answer, which in Kafka is that of a hash map
+(here they stand in the order in which records were acquired); that an error waits for MaxWaitMs as
+long as no other partition has records (here it is told at once); that a partition is sent again without
+records once its error is over.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import (
+    gone_topics,
+    share_acquiring,
+    share_partition_leader,
+    share_sessions,
+    share_writes,
+)
+from kipviz.brokers.authorizer import Operation, Resource, may, principal_of
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.share_partition import ParkedFetch, SessionCall, ShareLeader, Status
+from kipviz.brokers.share_sessions import FINAL_EPOCH
+from kipviz.core.model import Event
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    FetchedPartition,
+    OfSession,
+    ShareAcknowledgeResponse,
+    ShareFetch,
+    ShareFetchResponse,
+)
+from kipviz.records.placement import topic_of
+
+OPENS = 0
+
+
+def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
+    """Look for records in every partition of a share session; take the acknowledgements that came along.
+
+    WHEN: a share consumer polls. CHECKS: that nothing is acknowledged in a session that only begins,
+    that who renews asks for no records, the session's epoch; then for each partition the right to read
+    it, and who leads it. DOES: adds and forgets partitions of the session, and loads what is not in
+    memory yet. ANSWERS: when all acknowledgements are durable and there is something to deliver.
+    Clause: KIP-932 "ShareFetch"; SharePartitionManager.newContext, fetchMessages.
+    """
+    asked = request.of_session
+    if asked is None:
+        return share_partition_leader.on_share_fetch(me, request, reply_to, on)
+
+    def refuse(error: Errors) -> Effects:
+        return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, "")),))
+
+    batches = tuple(b for part in asked.acknowledgements for b in part.acknowledgements)
+    renews = any(b.type is AcknowledgeType.RENEW for b in batches)
+    if renews and request.max_records > 0:
+        return refuse(Errors.INVALID_REQUEST)
+    if batches and request.session_epoch == OPENS:
+        return refuse(Errors.INVALID_REQUEST)
+    me, error = share_sessions.after(me, request, reply_to, on)
+    if error is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+        return share_sessions.kept_waiting(me, request.but(partition=""), reply_to)
+    if error is not Errors.NONE:
+        return refuse(error)
+    call = SessionCall(reply_to, request)
+    taken = _acknowledged(me, call, asked, on)
+    begun = _begun(taken, on)
+    if request.session_epoch != FINAL_EPOCH:
+        return begun
+    return share_partition_leader.closed(begun, request, reply_to, on)
+
+
+def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
+    """Give partitions in the order of their turn: each epoch begins with another one, the first does not.
+
+    Source: PartitionRotateStrategy.rotateRoundRobin.
+    """
+    if epoch <= OPENS or not partitions:
+        return partitions
+    first = epoch % len(partitions)
+    return (*partitions[first:], *partitions[:first])
+
+
+def gathered(done: Effects, on: Context) -> Effects:
+    """Note which acknowledgements are durable, and answer the fetches that can be answered now."""
+    me: ShareLeader = done.state
+    replies: list[Reply] = []
+    for reply in done.replies:
+        call = next((c for c in me.waiting if c.reply_to == reply.to), None)
+        if call is None or not isinstance(reply.message, ShareAcknowledgeResponse):
+            replies.append(reply)
+            continue
+        told = reply.message
+        known = call.but(
+            owed=tuple(p for p in call.owed if p != told.partition),
+            acknowledged=(*call.acknowledged, (told.partition, told.error)),
+        )
+        me = _with(me, call, known)
+    done = done.but(state=me, replies=tuple(replies))
+    for call in me.waiting:
+        tried = _tried(done.state, call, on)
+        done = with_effects(tried.state, done, tried)
+    return done
+
+
+def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
+    """Forget the fetches of a connection: nobody waits for their answers."""
+    left = tuple(call for call in me.waiting if call.reply_to.source != source)
+    return me if len(left) == len(me.waiting) else me.but(waiting=left)
+
+
+def _acknowledged(me: ShareLeader, call: SessionCall, asked: OfSession, on: Context) -> Effects:
+    """Take what is said of each partition, all of a partition's or none; the call goes on waiting."""
+    parts: list[Effects] = []
+    member_id, to = call.request.member_id, call.reply_to
+    for said in asked.acknowledgements:
+        key = share_partition_leader.key_of(call.request.group_id, said.partition, on)
+        share = me.shares.get(key)
+        error = _refused(said.partition, call, on)
+        if error is Errors.NONE and share is None:
+            error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        if error is Errors.NONE and share is not None:
+            done, error = share_writes.acknowledge(
+                share, member_id, said.acknowledgements, to, on, with_fetch=False
+            )
+            parts.append(share_partition_leader.keep(me, done))
+            me = parts[-1].state
+        if error is Errors.NONE:
+            call = call.but(owed=(*call.owed, said.partition))
+        else:
+            call = call.but(acknowledged=(*call.acknowledged, (said.partition, error)))
+    return with_effects(me.but(waiting=(*me.waiting, call)), *parts)
+
+
+def _begun(done: Effects, on: Context) -> Effects:
+    """Say of each partition of the last call whether it can be read here, and load what is not loaded."""
+    me: ShareLeader = done.state
+    call = me.waiting[-1]
+    request = call.request
+    session = me.sessions[request.group_id, request.member_id]
+    wanted = session.partitions if request.session_epoch != FINAL_EPOCH else ()
+    if not wanted or request.max_records <= 0:
+        return done.but(state=_with(me, call, call.but(fetched=())))
+    parts: list[Effects] = []
+    refused: list[tuple[str, Errors]] = []
+    ordered = rotated(wanted, request.session_epoch)
+    for partition in ordered:
+        error = _refused(partition, call, on)
+        if error is Errors.NONE and on.image.leader_of(partition) != on.broker:
+            error = gone_topics.not_led(partition, on.image)
+        if error is not Errors.NONE:
+            refused.append((partition, error))
+            continue
+        key = share_partition_leader.key_of(request.group_id, partition, on)
+        share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
+        parts.append(share_partition_leader.keep(me, loading.but(state=share)))
+        me = parts[-1].state
+    going = call.but(partitions=ordered, refused=tuple(refused))
+    return with_effects(_with(me, call, going), done, *parts)
+
+
+def _refused(partition: str, call: SessionCall, on: Context) -> Errors:
+    """Say why a partition is nothing for this member, before anybody looks who leads it."""
+    topic, acls = topic_of(partition), on.image.acls
+    if topic not in on.image.topic_ids:
+        return gone_topics.unknown(partition, on.image)
+    who = principal_of(call.reply_to.source)
+    if acls is None or may(acls, who, Operation.READ, Resource.TOPIC, topic):
+        return Errors.NONE
+    return Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
+    """Acquire records if there are some, and answer once every acknowledgement has its result."""
+    done = Effects(me)
+    if call.fetched is None and _ready(me, call, on):
+        done = _fetched(me, call, on)
+        me = done.state
+        call = next(c for c in me.waiting if c.reply_to == call.reply_to)
+    if call.fetched is None or call.owed:
+        return done
+    others = tuple(c for c in me.waiting if c is not call)
+    answer = Reply(call.reply_to, _answer(call))
+    return done.but(state=me.but(waiting=others), replies=(answer,))
+
+
+def _ready(me: ShareLeader, call: SessionCall, on: Context) -> bool:
+    """Say whether the fetch has something, or need not wait for it any longer."""
+    keys = tuple(_key(call, partition, on) for partition in _readable(call))
+    shares = tuple(me.shares[key] for key in keys if key in me.shares)
+    loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
+    catches = tuple(share_acquiring.caught(share, call.request, on) for share in loaded)
+    if any(catch.too_early or not catch.nothing for catch in catches):
+        return True
+    if len(loaded) < len(shares):
+        return False
+    return not call.request.wait or bool(call.refused) or len(shares) < len(keys)
+
+
+def _fetched(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
+    """Acquire from one partition after the other as many records as are left of what was asked for."""
+    request = call.request
+    left = request.max_records
+    found: list[FetchedPartition] = []
+    events: list[Event] = []
+    for partition in _readable(call):
+        share = me.shares.get(_key(call, partition, on))
+        if share is None or share.status is not Status.ACTIVE:
+            continue
+        parked = ParkedFetch(request.but(max_records=left), call.reply_to)
+        share, answer, moves = share_acquiring.taken(share, parked, on)
+        me = me.but(shares=me.shares.set(share.key, share))
+        events += moves
+        left -= sum(run.last - run.first + 1 for run in answer.acquired)
+        found += answer.fetched
+    refused = tuple(FetchedPartition(partition, error) for partition, error in call.refused)
+    me = _with(me, call, call.but(fetched=(*found, *refused)))
+    full = tuple(part.partition for part in found if part.acquired)
+    return Effects(_after_turn(me, request, full), events=tuple(events))
+
+
+def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> ShareLeader:
+    """Put partitions that brought records behind the others of their session.
+
+    Source: ShareSessionContext.PartitionIterator; the first answer of a session leaves them as they are.
+    """
+    who = (request.group_id, request.member_id)
+    session = me.sessions.get(who)
+    if session is None or request.session_epoch <= OPENS:
+        return me
+    kept = tuple(p for p in session.partitions if p not in full)
+    behind = tuple(p for p in full if p in session.partitions)
+    return me.but(sessions=me.sessions.set(who, session.but(partitions=(*kept, *behind))))
+
+
+def _answer(call: SessionCall) -> ShareFetchResponse:
+    """Put what was acquired and what was acknowledged together, partition by partition.
+
+    In a session that goes on, a partition without anything new is left out.
+    """
+    fresh = call.request.of_session.added if call.request.of_session is not None else ()
+    results = dict(call.acknowledged)
+    each = []
+    for part in call.fetched or ():
+        told = part.but(acknowledge_error=results.pop(part.partition, Errors.NONE))
+        if told != FetchedPartition(part.partition) or part.partition in fresh:
+            each.append(told)
+    return ShareFetchResponse(
+        Errors.NONE,
+        "",
+        each=tuple(each)
+        + tuple(
+            FetchedPartition(partition, acknowledge_error=error)
+            for partition, error in results.items()
+        ),
+    )
+
+
+def _readable(call: SessionCall) -> tuple[str, ...]:
+    refused = dict(call.refused)
+    return tuple(p for p in call.partitions if p not in refused)
+
+
+def _key(call: SessionCall, partition: str, on: Context) -> str:
+    return share_partition_leader.key_of(call.request.group_id, partition, on)
+
+
+def _with(me: ShareLeader, call: SessionCall, known: SessionCall) -> ShareLeader:
+    return me.but(waiting=tuple(known if c is call else c for c in me.waiting))
