@@ -241,14 +241,15 @@ def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> 
 def _answer(call: SessionCall) -> ShareFetchResponse:
     """Put what was acquired and what was acknowledged together, partition by partition.
 
-    In a session that goes on, a partition without anything new is left out.
+    A partition without anything new is left out, unless the session has it since this request.
     """
     fresh = call.request.of_session.added if call.request.of_session is not None else ()
     results = dict(call.acknowledged)
+    named = (*fresh, *results)
     each = []
     for part in call.fetched or ():
         told = part.but(acknowledge_error=results.pop(part.partition, Errors.NONE))
-        if told != FetchedPartition(part.partition) or part.partition in fresh:
+        if told != FetchedPartition(part.partition) or part.partition in named:
             each.append(told)
     return ShareFetchResponse(
         Errors.NONE,

@@ -344,13 +344,34 @@ KIP = Kip(
         Row(
             "Several partitions",
             "One session per broker reads every partition that it leads.",
-            SIMPLIFIED,
+            MODELLED,
             handler="brokers.share_partition_leader.on_fetch_further",
             scenario="kip-932-several-partitions",
             test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
             page="30-kip-932-share-groups",
-            note="one answer has records of one partition; the client asks one broker after the other, and "
-            "where it gathers its poll() comes back with what all of them have (KIP-1289: gathers)",
+            note="here the client asks one broker after the other and stops at the first partition that has "
+            "records; without by_session",
+        ),
+        Row(
+            "Several partitions in one ShareFetch",
+            "The session knows its partitions, an answer has records of several, in turns, up to max records.",
+            MODELLED,
+            handler="brokers.share_fetching.on_share_fetch",
+            scenario="kip-932-one-answer",
+            test="brokers/test_share_fetching.py::"
+            "test_one_answer_has_records_of_every_partition_and_no_more_than_were_asked_for",
+            page="35-share-groups-in-operation",
+            note="where a spec says by_session; sizes in bytes and how they are shared out are not there",
+        ),
+        Row(
+            "ErrorCode and AcknowledgeErrorCode of a partition",
+            "What one partition is refused, its fetch or its acknowledgements, does not touch the others.",
+            MODELLED,
+            handler="brokers.share_fetching.gathered",
+            scenario="kip-932-one-answer",
+            test="brokers/test_share_fetching.py::"
+            "test_acknowledgements_of_several_partitions_have_an_answer_each",
+            page="35-share-groups-in-operation",
         ),
     ),
 )

@@ -1,0 +1,337 @@
+"""A fetch of all partitions of a share session: order, room, and what one partition does not do to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from kipviz.brokers import share_fetching, share_partition
+from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.context import Effects
+from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    FetchedPartition,
+    OfSession,
+    PartitionAcknowledgements,
+    ShareFetch,
+    ShareFetchResponse,
+)
+from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
+from tests.brokers.desk import TOPIC_IDS, Desk
+from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, said
+
+BOTH = ("src-0", "src-1")
+KEYS = {p: f"g1:{TOPIC_IDS['src']}:{p[-1]}" for p in BOTH}
+
+
+def source(partition: str, first: int, count: int) -> PartitionLog:
+    log = PartitionLog(partition, first, end_offset=first, high_watermark=first)
+    for offset in range(first, first + count):
+        log = append(log, Batch(offset, (DataRecord(f"r{offset}"),)))
+    return replicate(log)
+
+
+@dataclass
+class Place:
+    """Broker 1 leads two partitions, and each share coordinator answers when it is told to."""
+
+    first: int = 2
+    second: int = 2
+    settings: dict[str, int] = field(default_factory=dict)
+    epoch: int = 0
+
+    def __post_init__(self) -> None:
+        states = {f"{SHARE_GROUP_STATE}-{partition_for(key, 50)}": 7 for key in KEYS.values()}
+        self.desk = Desk(
+            spl, ShareLeader(), leaders=dict.fromkeys(BOTH, 1) | states, **self.settings
+        )
+        self.desk.logs["src-0"] = source("src-0", 0, self.first)
+        self.desk.logs["src-1"] = source("src-1", 100, self.second)
+
+    def do(self, effects: Effects) -> None:
+        self.desk.do(share_fetching.gathered(effects, self.desk.on))
+
+    def fetch(
+        self,
+        *acknowledged: tuple[str, AcknowledgementBatch],
+        added: tuple[str, ...] = (),
+        forgotten: tuple[str, ...] = (),
+        most: int = 10,
+        wait: bool = True,
+        epoch: int | None = None,
+        member: str = "M1",
+    ) -> ShareFetchResponse | None:
+        """Send a fetch of the session, and give its answer if it is there."""
+        epoch = self.epoch if epoch is None else epoch
+        self.epoch = epoch + 1
+        told = tuple(PartitionAcknowledgements(p, (batch,)) for p, batch in acknowledged)
+        request = ShareFetch("g1", member, epoch, "src-0", most, wait=wait).but(
+            of_session=OfSession(added, forgotten, told)
+        )
+
+        def handed(role: ShareLeader, *rest: object) -> Effects:
+            done = share_fetching.on_share_fetch(role, *rest)  # type: ignore[arg-type]
+            return share_fetching.gathered(done, self.desk.on)
+
+        return answer_of(self.desk.ask(handed, request, f"{member}/consumer"))
+
+    def coordinator(
+        self, partition: str, answer: Message | None = None
+    ) -> ShareFetchResponse | None:
+        """Let the share coordinator of a partition answer; give what the member is told by that."""
+        key, seen = KEYS[partition], len(self.desk.replies)
+        answer = answer or WriteShareGroupStateResponse(Errors.NONE, key)
+        self.do(spl.on_state_answered(self.desk.role, key, "0", answer, self.desk.on))
+        return answer_of(self.desk.last) if len(self.desk.replies) > seen else None
+
+    def read(self, partition: str, start: int) -> ShareFetchResponse | None:
+        found = ReadShareGroupStateResponse(Errors.NONE, KEYS[partition], 3, start)
+        return self.coordinator(partition, found)
+
+    def loaded(self) -> Place:
+        """Open the session with a fetch that finds nothing, so that no partition holds anything."""
+        self.fetch(added=BOTH, wait=False, most=0)
+        self.fetch(wait=True)
+        held = {p: log for p, log in self.desk.logs.items() if p in BOTH}
+        self.desk.logs |= {p: PartitionLog(p, log.start_offset) for p, log in held.items()}
+        self.desk.logs |= {
+            p: log.but(end_offset=held[p].start_offset, high_watermark=held[p].start_offset)
+            for p, log in self.desk.logs.items()
+            if p in BOTH
+        }
+        for partition, log in held.items():
+            self.read(partition, log.start_offset)
+        role = self.desk.role
+        self.desk.role = role.but(waiting=())
+        self.desk.logs |= held
+        return self
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return self.desk.role.sessions["g1", "M1"].partitions
+
+
+def answer_of(message: Message | None) -> ShareFetchResponse | None:
+    assert message is None or isinstance(message, ShareFetchResponse)
+    return message
+
+
+def told(answer: ShareFetchResponse | None) -> dict[str, tuple[int, ...]]:
+    """Give the offsets that an answer has of each partition."""
+    assert answer is not None
+    return {part.partition: tuple(r.offset for r in part.records) for part in answer.fetched}
+
+
+def test_each_epoch_begins_with_another_partition_and_the_first_one_as_they_come() -> None:
+    three = ("a-0", "b-0", "c-0")
+    assert [share_fetching.rotated(three, epoch)[0] for epoch in range(5)] == [
+        *("a-0", "b-0", "c-0", "a-0", "b-0")
+    ]
+    assert share_fetching.rotated(three, -1) == three
+    assert share_fetching.rotated((), 3) == ()
+
+
+def test_one_answer_has_records_of_every_partition_and_no_more_than_were_asked_for() -> None:
+    place = Place(first=4, second=2).loaded()
+    answer = place.fetch(most=3)  # epoch 2: src-0 comes first
+    assert told(answer) == {"src-0": (0, 1, 2)}
+    assert told(place.fetch(most=3)) == {"src-0": (3,), "src-1": (100, 101)}
+    shares = place.desk.role.shares
+    assert [r.state for r in shares[KEYS["src-1"]].records.values()] == [ACQ, ACQ]
+
+
+def test_partitions_that_brought_records_have_their_turn_after_the_others() -> None:
+    place = Place(first=2, second=0).loaded()
+    assert place.order == BOTH
+    place.fetch()
+    assert place.order == ("src-1", "src-0")
+
+
+def test_a_partition_that_is_still_being_loaded_is_not_waited_for() -> None:
+    place = Place()
+    assert place.fetch(added=BOTH) is None
+    assert told(place.read("src-1", 100)) == {"src-1": (100, 101)}
+    assert place.desk.role.waiting == ()
+
+
+def test_the_answer_waits_for_records_of_any_partition() -> None:
+    place = Place(first=0, second=0).loaded()
+    assert place.fetch() is None
+    place.desk.logs["src-1"] = source("src-1", 100, 1)
+    place.do(spl.on_replicated(place.desk.role, "src-1", place.desk.on))
+    assert told(answer_of(place.desk.last)) == {"src-1": (100,)}
+
+
+def test_who_does_not_wait_is_answered_without_records_but_not_before_all_is_loaded() -> None:
+    place = Place(first=0, second=0)
+    assert place.fetch(added=BOTH, wait=False) is None
+    assert place.read("src-0", 0) is None
+    assert told(place.read("src-1", 100)) == {"src-0": (), "src-1": ()}
+    assert told(place.fetch(wait=False)) == {}
+
+
+def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.fetch(("src-0", said(0, 1)), ("src-1", said(100, 100, RELEASE)), most=0) is None
+    assert place.coordinator("src-0") is None
+    fenced = WriteShareGroupStateResponse(Errors.FENCED_STATE_EPOCH, KEYS["src-1"])
+    answer = place.coordinator("src-1", fenced)
+    assert answer is not None
+    assert answer.fetched == (
+        FetchedPartition("src-0"),
+        FetchedPartition("src-1", acknowledge_error=Errors.NOT_LEADER_OR_FOLLOWER),
+    )
+
+
+def test_records_are_acquired_while_acknowledgements_are_made_durable() -> None:
+    place = Place().loaded()
+    assert told(place.fetch(most=2)) == {"src-0": (0, 1)}
+    assert place.fetch(("src-0", said(0, 0)), most=2) is None
+    held = place.desk.role.shares[KEYS["src-1"]].records
+    assert [record.state for record in held.values()] == [ACQ, ACQ]
+    assert told(place.coordinator("src-0")) == {"src-1": (100, 101), "src-0": ()}
+
+
+def test_a_wrong_acknowledgement_of_one_partition_does_not_touch_the_other() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.fetch(("src-0", said(7, 7)), ("src-1", said(100, 101)), most=0) is None
+    answer = place.coordinator("src-1")
+    assert answer is not None
+    errors = {part.partition: part.acknowledge_error for part in answer.fetched}
+    assert errors == {"src-0": Errors.INVALID_REQUEST, "src-1": Errors.NONE}
+
+
+def test_what_another_broker_leads_is_an_error_of_that_partition_and_is_told_at_once() -> None:
+    place = Place(first=0, second=0).loaded()
+    place.desk.leaders["src-1"] = 2
+    place.do(spl.on_leadership_lost(place.desk.role, "src-1", place.desk.on))
+    answer = place.fetch(("src-1", said(100, 100)))
+    assert answer is not None
+    assert answer.error is Errors.NONE
+    assert answer.fetched == (
+        FetchedPartition("src-1", Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    )
+
+
+def test_a_fetch_that_waits_hears_of_a_partition_that_left_by_an_answer_without_it() -> None:
+    place = Place(first=0, second=0).loaded()
+    assert place.fetch() is None
+    place.desk.leaders["src-1"] = 2
+    place.do(spl.on_leadership_lost(place.desk.role, "src-1", place.desk.on))
+    assert told(answer_of(place.desk.last)) == {}
+
+
+def test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own() -> None:
+    place = Place(first=0, second=1)
+    place.fetch(added=BOTH)
+    fenced = ReadShareGroupStateResponse(Errors.FENCED_LEADER_EPOCH, KEYS["src-0"], -1, -1)
+    assert place.coordinator("src-0", fenced) is None
+    answer = place.read("src-1", 100)
+    assert told(answer) == {"src-1": (100,), "src-0": ()}
+    assert answer is not None
+    assert answer.fetched[1] == FetchedPartition("src-0", Errors.NOT_LEADER_OR_FOLLOWER)
+
+
+def test_only_the_group_whose_partition_it_is_hears_that_it_cannot_be_loaded() -> None:
+    place = Place()
+    place.fetch(added=BOTH)
+    role, share = place.desk.role, place.desk.role.shares[KEYS["src-0"]]
+    error = Errors.UNKNOWN_SERVER_ERROR
+    assert share_partition.not_loaded(role, share.but(group_id="g2"), error) == role
+    (call,) = share_partition.not_loaded(role, share, error).waiting
+    assert call.refused == (("src-0", error),)
+
+
+def test_a_topic_that_may_not_be_read_and_one_that_is_gone_are_errors_of_their_partitions() -> None:
+    place = Place().loaded()
+    place.desk.image = {"acls": (Acl("M1", Operation.READ, Resource.GROUP, "g1"),)}
+    answer = place.fetch(("src-0", said(0, 0)), added=("gone-0",))
+    assert answer is not None
+    refused = Errors.TOPIC_AUTHORIZATION_FAILED
+    assert {part.partition: part.error for part in answer.fetched} == {
+        "src-0": refused,
+        "src-1": refused,
+        "gone-0": Errors.UNKNOWN_TOPIC_ID,
+    }
+    assert {p.acknowledge_error for p in answer.fetched if p.partition == "src-0"} == {refused}
+    allowed = (Acl("M1", Operation.READ, Resource.TOPIC, "src"),)
+    place.desk.image = {"acls": allowed}
+    assert told(place.fetch(forgotten=("gone-0",))) == {"src-0": (0, 1), "src-1": (100, 101)}
+
+
+def test_a_session_forgets_what_it_is_told_to_and_knows_the_rest() -> None:
+    place = Place().loaded()
+    assert told(place.fetch(forgotten=("src-0",))) == {"src-1": (100, 101)}
+    assert place.order == ("src-1",)
+
+
+@pytest.mark.parametrize(
+    ("batch", "epoch", "most", "error"),
+    [
+        (said(0, 0, RENEW), 1, 5, Errors.INVALID_REQUEST),
+        (said(0, 0, ACCEPT), 0, 5, Errors.INVALID_REQUEST),
+        (said(0, 0, ACCEPT), 7, 5, Errors.INVALID_SHARE_SESSION_EPOCH),
+    ],
+)
+def test_what_is_wrong_with_the_request_is_an_error_of_all_of_it(
+    batch: AcknowledgementBatch, epoch: int, most: int, error: Errors
+) -> None:
+    place = Place().loaded()
+    answer = place.fetch(("src-0", batch), epoch=epoch, most=most)
+    assert answer == ShareFetchResponse(error, "")
+
+
+def test_a_broker_without_room_for_the_session_lets_the_fetch_wait() -> None:
+    place = Place(settings={"share_sessions_max": 1}).loaded()
+    assert place.fetch(added=BOTH, epoch=0, member="M2") is None
+    (waits,) = place.desk.role.refused
+    assert (waits.member_id, waits.partition) == ("M2", "")
+
+
+def test_the_last_fetch_of_a_session_gives_back_what_is_held_once_all_is_durable() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.fetch(("src-0", said(0, 0)), epoch=-1, most=0) is None
+    assert place.desk.role.sessions
+    answer = place.coordinator("src-0")
+    assert answer is not None
+    assert answer.fetched == (FetchedPartition("src-0"),)
+    role = place.desk.role
+    assert not role.sessions
+    states = [r.state for r in role.shares[KEYS["src-1"]].records.values()]
+    assert states == [AVL, AVL]
+
+
+def test_a_front_that_was_deleted_is_found_by_who_reads_there() -> None:
+    place = Place(first=2, second=0).loaded()
+    log = place.desk.logs["src-0"]
+    place.desk.logs["src-0"] = log.but(start_offset=1)
+    assert told(place.fetch()) == {}
+    assert place.desk.role.shares[KEYS["src-0"]].start_offset == 1
+    assert told(place.fetch()) == {"src-0": (1,)}
+
+
+def test_a_connection_that_breaks_takes_its_fetches_along() -> None:
+    place = Place(first=0, second=0).loaded()
+    place.fetch()
+    role = place.desk.role
+    assert share_fetching.on_disconnected(role, "M2/consumer") is role
+    assert share_fetching.on_disconnected(role, "M1/consumer").waiting == ()
+
+
+def test_a_fetch_of_one_partition_goes_the_old_way() -> None:
+    place = Place()
+    request = ShareFetch("g1", "M1", 0, "src-0", 5)
+    assert place.desk.ask(share_fetching.on_share_fetch, request, "M1/consumer") is None
+    assert place.desk.role.shares[KEYS["src-0"]].parked
+    assert not place.desk.role.waiting

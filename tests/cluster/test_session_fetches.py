@@ -1,0 +1,151 @@
+"""A member whose ShareFetch asks a broker for all partitions of its share session."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.core.model import Event
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
+from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.scenarios.script import follow
+from kipviz.scenarios.stories.kip_932_sessions import ONE_ANSWER
+from kipviz.views.guards import guards
+
+POLL = ("app-1 goes on", "quiet")
+
+
+def spec(**changes: object) -> ClusterSpec:
+    (app,) = ONE_ANSWER.spec.applications
+    return ONE_ANSWER.spec.but(applications=(app.but(**changes),))
+
+
+def run(cluster: ClusterSpec, *steps: str) -> tuple[Trace, list[Event]]:
+    rules = design("kafka")
+    model = ClusterModel(cluster, rules.broker_rules(), rules.client_rules())
+    trace = Trace.start(model, ())
+    for step in steps:
+        trace = follow(trace, model, step, "")
+    return trace, [event for n in trace.line for event in trace.node(n).events]
+
+
+def sent(events: list[Event], kind: type) -> list[object]:
+    return [e.message for e in events if isinstance(e, MessageSent) and isinstance(e.message, kind)]
+
+
+def heard(events: list[Event]) -> list[tuple[str, int, int, str]]:
+    done = (e for e in events if isinstance(e, AcknowledgementsCompleted))
+    return [(e.partition, e.first, e.last, e.error) for e in done]
+
+
+def story(beats: int) -> tuple[str, ...]:
+    return tuple(step for beat in ONE_ANSWER.beats[:beats] for step in beat.steps)
+
+
+def test_the_session_is_told_what_changes_and_nothing_else() -> None:
+    _, events = run(ONE_ANSWER.spec, *story(7))
+    fetches = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
+    assert [(m.session_epoch, m.of_session and m.of_session.added) for m in fetches[:3]] == [
+        (0, ("src-0", "src-1")),
+        (1, ()),
+        (2, ()),
+    ]
+    ends = {m.of_session.forgotten for m in fetches[3:] if m.of_session}
+    assert ends == {(), ("src-0",)}
+
+
+def test_the_callback_hears_of_each_partition_what_became_of_its_acknowledgements() -> None:
+    _, events = run(ONE_ANSWER.spec, *story(7))
+    assert heard(events) == [
+        ("src-0", 100, 102, "NONE"),
+        ("src-1", 200, 201, "NONE"),
+        ("src-0", 103, 103, Errors.UNKNOWN_TOPIC_OR_PARTITION.name),
+    ]
+
+
+def test_what_a_broker_delivered_that_leads_the_partition_no_more_is_not_sent() -> None:
+    _, events = run(ONE_ANSWER.spec, *POLL, "src-0 moves to B3", "app-1 goes on", *POLL, *POLL)
+    assert heard(events)[0] == ("src-0", 100, 102, Errors.NOT_LEADER_OR_FOLLOWER.name)
+
+
+def test_what_was_delivered_over_a_connection_that_broke_is_lost() -> None:
+    broken = (*POLL, "app-1/consumer loses B5", "app-1 goes on", *POLL, "app-1 goes on")
+    _, events = run(ONE_ANSWER.spec, *broken)
+    assert heard(events) == [("src-0", 100, 102, Errors.NETWORK_EXCEPTION.name)]
+
+
+def test_acknowledgements_on_a_wire_that_breaks_are_in_doubt() -> None:
+    _, events = run(ONE_ANSWER.spec, *story(3), "app-1/consumer loses B5", "quiet", "app-1 goes on")
+    assert sorted(heard(events))[1:] == [
+        ("src-0", 103, 103, Errors.NETWORK_EXCEPTION.name),
+        ("src-1", 200, 201, Errors.NETWORK_EXCEPTION.name),
+    ]
+
+
+def test_with_two_brokers_each_is_asked_for_its_own_and_none_waits() -> None:
+    third = ONE_ANSWER.spec.but(
+        placements=(*ONE_ANSWER.spec.placements, Placement("src-2", 3, (5,))),
+        records=(*ONE_ANSWER.spec.records, ("src-2", 300, ("g",))),
+    )
+    (app,) = third.applications
+    both = third.but(applications=(app.but(further_sources=("src-1", "src-2")),))
+    _, events = run(both, *POLL, *POLL)
+    fetches = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
+    assert [(m.of_session and m.of_session.added, m.wait) for m in fetches[:2]] == [
+        (("src-0", "src-1"), False),
+        (("src-2",), False),
+    ]
+    answers = [m for m in sent(events, ShareFetchResponse) if isinstance(m, ShareFetchResponse)]
+    assert [[part.partition for part in m.fetched] for m in answers[:2]] == [["src-0"], ["src-2"]]
+    trace, _ = run(both, *("maybe app-1 goes on", "maybe app-1 goes on", "quiet") * 5)
+    consumer = trace.world.applications["app-1"].consumer
+    assert consumer is not None
+    assert consumer.resting
+
+
+def test_a_topic_that_may_not_be_read_is_thrown_by_poll() -> None:
+    group = Acl("app-1", Operation.READ, Resource.GROUP, "g1")
+    trace, events = run(ONE_ANSWER.spec.but(acls=(group,)), *POLL, "app-1 goes on")
+    (answer,) = sent(events, ShareFetchResponse)
+    assert isinstance(answer, ShareFetchResponse)
+    assert {part.error for part in answer.fetched} == {Errors.TOPIC_AUTHORIZATION_FAILED}
+    assert "TOPIC_AUTHORIZATION_FAILED" in trace.world.applications["app-1"].ended
+
+
+def test_a_group_that_may_not_be_read_is_an_error_of_the_whole_request() -> None:
+    _, events = run(ONE_ANSWER.spec.but(acls=()), *POLL)
+    (answer,) = sent(events, ShareFetchResponse)
+    assert isinstance(answer, ShareFetchResponse)
+    assert (answer.error, answer.each) == (Errors.GROUP_AUTHORIZATION_FAILED, ())
+
+
+def test_the_page_says_in_which_order_partitions_are_looked_at_and_what_is_said_of_each() -> None:
+    rules = design("kafka")
+    model = ClusterModel(ONE_ANSWER.spec, rules.broker_rules(), rules.client_rules())
+    trace = Trace.start(model, ())
+    seen = []
+    for step in story(7):
+        before = trace.line[-1]
+        trace = follow(trace, model, step, "")
+        line = trace.line[trace.line.index(before) :]
+        for node, following in pairwise(line):
+            action = trace.node(following).action
+            assert action is not None
+            seen.append(dict(guards(model, trace.node(node).world, action)))
+    orders = [found["order of partitions"] for found in seen if "order of partitions" in found]
+    assert orders[:2] == ["src-0, src-1", "src-1, src-0"]
+    assert any(found.get("src-0, fetch") == Errors.NOT_LEADER_OR_FOLLOWER.name for found in seen)
+    assert any("led by Broker 3" in found.get("src-0", "") for found in seen)
+    assert any("acknowledged of src-0" in found for found in seen)
+
+
+def test_who_asks_by_session_gathers() -> None:
+    with pytest.raises(BadSpec, match="gathers has to be on"):
+        check(spec(gathers=False))
