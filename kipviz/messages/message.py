@@ -20,6 +20,7 @@ class Message(Value, frozen=True):
     VERSION: ClassVar[int] = 0
     STATUS: ClassVar[str] = "shipped"
     IS_RESPONSE: ClassVar[bool] = False
+    IF_USED: ClassVar[tuple[str, ...]] = ()
 
     @property
     def spoken(self) -> int:
@@ -29,6 +30,6 @@ class Message(Value, frozen=True):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The names of its fields; what stands in the header only if its sender has a use for it."""
-        fields = self.__struct_fields__
-        return tuple(f for f in fields if f != "correlation_id" or getattr(self, f))
+        """The names of its fields; what stands in the header, or is `IF_USED`, only if it says something."""
+        quiet = ("correlation_id", *self.IF_USED)
+        return tuple(f for f in self.__struct_fields__ if f not in quiet or getattr(self, f))

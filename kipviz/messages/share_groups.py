@@ -67,6 +67,7 @@ class ShareFetch(Message, frozen=True):
 
     API_KEY: ClassVar[int] = 78
     VERSION: ClassVar[int] = 2
+    IF_USED: ClassVar[tuple[str, ...]] = ("of_session",)
     group_id: str
     member_id: str
     session_epoch: int
@@ -111,6 +112,7 @@ class ShareFetchResponse(Message, frozen=True):
     API_KEY: ClassVar[int] = 78
     VERSION: ClassVar[int] = 2
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("each",)
     error: Errors
     partition: str
     acknowledge_error: Errors = Errors.NONE
