@@ -256,8 +256,8 @@ def on_markers_answered(
 
     WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator asked, not one before
     it on the same broker. DOES: when nothing is left, logs COMPLETE_*. An epoch or coordinator
-    fence gives the completion up: the transaction stays in PREPARE_* until the partition is
-    loaded again. Clause: TransactionMarkerRequestCompletionHandler.
+    fence gives the completion up, and what this answer would send again: the transaction stays in
+    PREPARE_* until it is loaded again. Clause: TransactionMarkerRequestCompletionHandler.
     """
     known = _sending(me, tag)
     if known is None:
@@ -266,10 +266,10 @@ def on_markers_answered(
     sent = tuple(s for s in known.sent if s[0] not in answered)
     done = {r.partition for r in response.results if r.error in NEEDS_NO_MARKER}
     again = tuple(r.partition for r in response.results if r.error in RETRY_MARKER)
+    known = known.but(partitions=tuple(p for p in known.partitions if p not in done), sent=sent)
     if len(done) + len(again) < len(answered):
-        return Effects(_with(me, known.but(sent=(), to_send=(), cancelled=True)))
-    left = tuple(p for p in known.partitions if p not in done)
-    return _send_markers(me, known.but(partitions=left, sent=sent), again, on)
+        return Effects(_with(me, known.but(cancelled=True)))
+    return _send_markers(me, known, again, on)
 
 
 def on_markers_lost(
@@ -439,7 +439,7 @@ def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None
     """Give the transaction whose markers a tag is about, if this coordinator still sends them."""
     epoch, _, transactional_id = tag.partition(" ")
     known = me.transactions.get(transactional_id)
-    if int(epoch) != me.coordinator_epoch or known is None or known.cancelled:
+    if known is None or int(epoch) != me.coordinator_epoch:
         return None
     return known if known.state in PREPARED and known.partitions else None
 
@@ -588,7 +588,7 @@ def _send_markers(
     there = on.image.leaders
     known = known.but(partitions=tuple(p for p in known.partitions if p in there))
     partitions = tuple(p for p in partitions if p in there)
-    if not known.partitions:
+    if not known.partitions and not known.cancelled:
         ready = known.but(sent=(), to_send=(), pending_state=None)
         wait = PendingAppend(
             _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"

@@ -221,7 +221,8 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
 def _marker(world: World, broker: int, known: TransactionMetadata, partition: str) -> Reason:
     """Say where the marker of a decided transaction is that a partition waits for."""
     where = short_name(partition)
-    if known.cancelled:
+    to = next((b for p, b in known.sent if p == partition), NOBODY)
+    if known.cancelled and to == NOBODY and partition not in known.to_send:
         home = world.image.home_of_transactions(known.transactional_id)
         return Reason(
             f"A marker was refused for good, and the coordinator has given up: none is sent for {where}.",
@@ -231,7 +232,6 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
     if partition in known.to_send:
         text = f"Its marker cannot be sent: nobody leads {where}."
         return Reason(text, f"{start_of(world, partition)}.", SOMEONE)
-    to = next((b for p, b in known.sent if p == partition), NOBODY)
     if to == NOBODY:
         return Reason(f"Its marker for {where} is about to be sent.", "it is sent.", SOON)
     channel = f"{broker_host(broker)}/markers"

@@ -226,6 +226,31 @@ def test_a_marker_that_is_fenced_leaves_the_transaction_prepared_until_it_is_loa
     assert [r.message.coordinator_epoch for r in ongoing.requests[sent:]] == [3, 3]
 
 
+def test_a_fence_of_one_marker_does_not_keep_those_of_other_brokers_back(ongoing):
+    """MRH re-enqueues what another broker did not take, or what a connection lost, all the same."""
+    end(ongoing, 9, 0)
+    lost = ongoing.sent(WriteTxnMarkers)[1]
+    marked(ongoing, ("out-0", Errors.INVALID_PRODUCER_EPOCH))
+    marked(ongoing, ("out-1", Errors.NOT_LEADER_OR_FOLLOWER))
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
+    assert [r.message.partitions for r in ongoing.requests[2:]] == [("out-1",), ("out-1",)]
+    marked(ongoing, ("out-1", Errors.NONE))
+    assert (known(ongoing).partitions, known(ongoing).sent) == (("out-0",), ())
+    assert known(ongoing).state is S.PREPARE_COMMIT
+
+
+def test_what_is_refused_with_a_fenced_marker_is_not_sent_again_and_nothing_completes(desk):
+    init(desk)
+    add(desk, 9, 0, "out-0", "also-0")
+    desk.leaders["also-0"] = desk.leaders["out-0"]
+    end(desk, 9, 0)
+    asked = len(desk.requests)
+    fenced, later = ("out-0", Errors.INVALID_PRODUCER_EPOCH), ("also-0", Errors.REQUEST_TIMED_OUT)
+    marked(desk, fenced, later)
+    assert (len(desk.requests), known(desk).cancelled) == (asked, True)
+    assert known(desk).partitions == ("also-0", "out-0")
+
+
 def test_the_answer_to_an_earlier_coordinator_on_this_broker_counts_for_nothing(ongoing):
     """TransactionMarkerRequestCompletionHandler looks at the coordinator epoch first."""
     end(ongoing, 9, 0)
