@@ -62,6 +62,15 @@ def error_of(message: Message, image: Image) -> Errors:
     return Errors.UNKNOWN_TOPIC_ID if by_id else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def why_no_state(key: str, image: Image) -> Errors:
+    """Say why a share coordinator has nothing to do with a share-partition: its topic is not there.
+
+    The key has the topic's id. Source: ShareCoordinatorShard.maybeGetInitializeStateError and its like.
+    """
+    there = key.rsplit(":", 2)[1] in image.topic_ids.values()
+    return Errors.NONE if there else Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def not_led(partition: str, image: Image) -> Errors:
     """Say why a broker that does not lead a source partition does not serve it to who names it by id."""
     there = partition in image.leaders

@@ -11,7 +11,7 @@ NOT MODELLED: state of topics that are deleted.
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, partition_log
+from kipviz.brokers import enlistment, gone_topics, partition_log
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Asked, Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -118,6 +118,8 @@ def on_read(
         error = Errors.INVALID_REQUEST
     elif state.leader_epoch > request.leader_epoch:
         error = Errors.FENCED_LEADER_EPOCH
+    else:
+        error = gone_topics.why_no_state(request.key, on.image)
     if error or state is None:
         refused = ReadShareGroupStateResponse(error, request.key)
         return Effects(me, replies=(Reply(reply_to, refused),))
@@ -149,8 +151,8 @@ def on_initialize(
 ) -> Effects:
     """Make the state of a share-partition, or make it anew at a higher state epoch.
 
-    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch. DOES: writes a
-    snapshot without batches, unless the same state is there. ANSWERS: when it is replicated.
+    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch, and that the topic is
+    there. DOES: writes a snapshot without batches, unless the same state is there. ANSWERS: when it is replicated.
     OPEN: reset_while_pending.
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
@@ -159,6 +161,8 @@ def on_initialize(
         error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     elif state is not None and state.state_epoch > request.state_epoch:
         error = Errors.FENCED_STATE_EPOCH
+    else:
+        error = gone_topics.why_no_state(request.key, on.image)
     same = (request.state_epoch, request.start_offset)
     there = state is not None and (state.state_epoch, state.start_offset) == same
     if error is Errors.NONE and not there:
@@ -185,9 +189,9 @@ def on_write(
 ) -> Effects:
     """Make delivery states durable, as an update, or as a snapshot when updates pile up.
 
-    CHECKS: known, leader epoch, state epoch. Clause: ShareCoordinatorShard.writeState.
+    CHECKS: known, leader epoch, state epoch, topic. Clause: ShareCoordinatorShard.writeState.
     """
-    error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    error = _fence(me, request, on)
     if error is not Errors.NONE:
         refused = WriteShareGroupStateResponse(error, request.key)
         return Effects(me, replies=(Reply(reply_to, refused),))
@@ -222,7 +226,7 @@ def on_txn_write(
 
     Status: our inference (the repaired design).
     """
-    error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    error = _fence(me, request, on)
     if error is not Errors.NONE:
         return _answer_stage(me, request, reply_to, error)
     identity = (request.producer_id, request.producer_epoch)
@@ -438,17 +442,19 @@ def _complete_count(state: ShareState, request: WriteShareGroupState) -> int:
     return request.delivery_complete_count
 
 
-def _fence(me: ShareCoordinator, key: str, leader_epoch: int, state_epoch: int) -> Errors:
-    state = me.states.get(key)
+def _fence(
+    me: ShareCoordinator, request: WriteShareGroupState | TxnWriteShareGroupState, on: Context
+) -> Errors:
+    state = me.states.get(request.key)
     if me.loading:
         return Errors.COORDINATOR_LOAD_IN_PROGRESS
     if state is None:
         return Errors.INVALID_REQUEST
-    if state.leader_epoch > leader_epoch:
+    if state.leader_epoch > request.leader_epoch:
         return Errors.FENCED_LEADER_EPOCH
-    if state.state_epoch > state_epoch:
+    if state.state_epoch > request.state_epoch:
         return Errors.FENCED_STATE_EPOCH
-    return Errors.NONE
+    return gone_topics.why_no_state(request.key, on.image)
 
 
 def write(
@@ -493,7 +499,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
         transactional=True,
     )
     # Another leader may have read the state while the enlistment was under way.
-    error = _fence(me, request.key, request.leader_epoch, request.state_epoch)
+    error = _fence(me, request, on)
     if error is Errors.NONE and not on.image.has_enough_replicas(me.shard):
         error = Errors.COORDINATOR_NOT_AVAILABLE
     if error is Errors.NONE:

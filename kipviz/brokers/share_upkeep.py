@@ -13,6 +13,7 @@ NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at
 
 from __future__ import annotations
 
+from kipviz.brokers import gone_topics
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.replication import read_through
@@ -36,12 +37,15 @@ def on_delete(
 ) -> Effects:
     """Delete the state of a share-partition.
 
-    WHEN: an operator deletes a share group, or where it stands. CHECKS: nothing but the office:
-    what is not there is deleted already. DOES: writes a tombstone. ANSWERS: when it is replicated.
+    WHEN: an operator deletes a share group, or where it stands. CHECKS: the office, and that the topic is
+    there; state that is not there is deleted already. DOES: writes a tombstone. ANSWERS: when it is replicated.
     OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """
-    error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else reset_error(me, request.key, on)
+    error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    if not me.loading:
+        error = gone_topics.why_no_state(request.key, on.image)
+        error = error or reset_error(me, request.key, on)
     answer = DeleteShareGroupStateResponse(error, request.key)
     if error is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),))
@@ -59,14 +63,15 @@ def on_read_summary(
 ) -> Effects:
     """Say where a share-partition stands, without its batches.
 
-    WHEN: an operator asks for a group's offsets. CHECKS: nothing but the office. DOES: nothing; no
+    WHEN: an operator asks for a group's offsets. CHECKS: the office, and the topic. DOES: nothing; no
     leader is fenced by it. ANSWERS: when all that it has seen is replicated.
     Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
     """
     state = me.states.get(request.key)
-    if me.loading:
-        loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
-        refused = ReadShareGroupStateSummaryResponse(loading, request.key)
+    error = gone_topics.why_no_state(request.key, on.image)
+    if me.loading or error is not Errors.NONE:
+        error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else error
+        refused = ReadShareGroupStateSummaryResponse(error, request.key)
         return Effects(me, replies=(Reply(reply_to, refused),))
     answer = ReadShareGroupStateSummaryResponse(Errors.NONE, request.key)
     if state is not None:

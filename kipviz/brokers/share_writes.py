@@ -56,8 +56,20 @@ RETRY = (
     Errors.NOT_COORDINATOR,
     Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.NETWORK_EXCEPTION,
 )
+# What an answer of the share coordinator is to a client; whatever else it says is UNKNOWN_SERVER_ERROR.
+# Source: SharePartition.fetchPersisterError.
+TOLD = {
+    Errors.NOT_COORDINATOR: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_NOT_AVAILABLE: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.GROUP_ID_NOT_FOUND: Errors.GROUP_ID_NOT_FOUND,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.FENCED_LEADER_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.FENCED_STATE_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
+}
 # A write that tells the coordinator what is so already: its answer changes nothing here.
 NOTE = "note"
 FENCED = (Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH)
@@ -316,11 +328,12 @@ def send(me: SharePartition, on: Context) -> Effects:
     )
 
 
-def resend(me: SharePartition, on: Context) -> Effects:
-    """Repeat the request that was on the wire, up to the persister's limit, then let it fail."""
+def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEPTION) -> Effects:
+    """Repeat the request that was on the wire, up to the persister's limit, then let it fail with an error."""
     write, me = me.writes[0], me.but(on_wire=False)
     if write.attempts >= ATTEMPTS_MAX and write.purpose not in share_partition.READS:
-        return _failed(me.but(writes=me.writes[1:]), write, Errors.COORDINATOR_NOT_AVAILABLE, on)
+        unheard = Errors.COORDINATOR_NOT_AVAILABLE if write.purpose == "stage" else error
+        return _failed(me.but(writes=me.writes[1:]), write, unheard, on)
     again = write.but(attempts=min(write.attempts + 1, ATTEMPTS_MAX))
     return send(me.but(writes=(again, *me.writes[1:])), on)
 
@@ -334,10 +347,10 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     write = me.writes[0]
     error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
     if error in RETRY:
-        return resend(me, on), Errors.NONE
+        return resend(me, on, error), Errors.NONE
     me = me.but(writes=me.writes[1:], on_wire=False)
     if error in FENCED:
-        return _failed(me, write, Errors.NOT_LEADER_OR_FOLLOWER, on), Errors.NOT_LEADER_OR_FOLLOWER
+        return _failed(me, write, error, on), Errors.NOT_LEADER_OR_FOLLOWER
     if error is not Errors.NONE:
         gone = Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
         return _failed(me, write, error, on), gone
@@ -385,6 +398,8 @@ def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
 
 
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
+    """End what waited for a write that failed; who staged is told what else was wrong (our inference)."""
+    error = TOLD.get(error, error if write.purpose == "stage" else Errors.UNKNOWN_SERVER_ERROR)
     events: tuple[Event, ...] = ()
     if write.purpose == NOTE:
         me = share_partition.advance_start(me)

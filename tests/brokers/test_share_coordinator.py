@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import share_coordinator as sc
+from kipviz.brokers import share_upkeep
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    InitializeShareGroupState,
     ReadShareGroupState,
+    ReadShareGroupStateSummary,
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
@@ -141,6 +145,22 @@ def test_an_older_leader_and_an_older_state_epoch_are_fenced(leader_epoch, state
     read(desk, leader_epoch=3)
     found = write(desk, batch(0, 0), leader_epoch=leader_epoch, state_epoch=state_epoch)
     assert found.error is error
+
+
+def test_of_a_topic_that_is_gone_no_state_is_made_read_written_or_deleted():
+    """ShareCoordinatorShard.maybeGetInitializeStateError, and the like of the other requests."""
+    desk, gone = initialised(), "g1:AAAAAAAAAAAAAAAAAAAAAQ:0"
+    desk.role = desk.role.but(states=desk.role.states.set(gone, desk.role.states[KEY]))
+    written = len(desk.written(HERE))
+    answers = (
+        read(desk, key=gone),
+        write(desk, batch(0, 1), key=gone),
+        desk.ask(sc.on_initialize, InitializeShareGroupState(gone, 3, -1)),
+        desk.ask(share_upkeep.on_delete, DeleteShareGroupState(gone)),
+        desk.ask(share_upkeep.on_read_summary, ReadShareGroupStateSummary(gone)),
+    )
+    assert {answer.error for answer in answers} == {Errors.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(desk.written(HERE)) == written
 
 
 def test_a_read_by_a_new_leader_writes_its_epoch_and_an_equal_one_writes_nothing():

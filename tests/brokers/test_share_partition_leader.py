@@ -507,8 +507,43 @@ def test_a_request_on_a_broken_connection_is_repeated_and_fails_after_five_attem
         place.do(spl.on_state_lost(place.role, KEY, "0", place.on))
     assert len(place.sent(WriteShareGroupState)) == 5
     place.do(spl.on_state_lost(place.role, KEY, "0", place.on))
-    assert place.last.error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert place.last.error is Errors.UNKNOWN_SERVER_ERROR
     assert place.states(0, 0) == [ACQ]
+
+
+@pytest.mark.parametrize(
+    ("said_by_it", "told"),
+    [
+        (Errors.INVALID_REQUEST, Errors.UNKNOWN_SERVER_ERROR),
+        (Errors.GROUP_ID_NOT_FOUND, Errors.GROUP_ID_NOT_FOUND),
+        (Errors.FENCED_STATE_EPOCH, Errors.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_what_the_share_coordinator_says_is_put_into_errors_that_a_client_may_hear(
+    said_by_it, told
+):
+    """SharePartition.fetchPersisterError."""
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.acknowledge("M1", said(0, 0))
+    place.refuses(said_by_it)
+    assert place.last.error is told
+
+
+@pytest.mark.parametrize(
+    ("said_by_it", "told"),
+    [
+        (Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE),
+        (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_what_the_share_coordinator_says_five_times_is_told_then(said_by_it, told):
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.acknowledge("M1", said(0, 0))
+    for _ in range(5):
+        place.refuses(said_by_it)
+    assert (place.last.error, place.states(0, 0)) == (told, [ACQ])
 
 
 def test_without_a_coordinator_a_request_waits_and_is_sent_once_when_there_is_one():
