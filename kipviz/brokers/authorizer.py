@@ -120,6 +120,7 @@ class Need(Value, frozen=True):
 
 
 WRITE_ID = Need(Op.WRITE, R.TRANSACTIONAL_ID)
+WRITE_EACH = Need(Op.WRITE, R.TOPIC, each=True)
 READ_GROUP = Need(Op.READ, R.GROUP)
 DESCRIBE_GROUP = Need(Op.DESCRIBE, R.GROUP)
 READ_TOPIC = Need(Op.READ, R.TOPIC)
@@ -149,8 +150,8 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "AddOffsetsToTxn": (WRITE_ID, READ_GROUP),
     "EndTxn": (WRITE_ID,),
     "WriteTxnMarkers": (Need(Op.ALTER, R.CLUSTER, alternative=Op.CLUSTER_ACTION),),
-    "Produce": (WRITE_ID, Need(Op.WRITE, R.TOPIC)),
-    OF_A_PLAIN_ONE: (Need(Op.WRITE, R.TOPIC),),
+    "Produce": (WRITE_ID, WRITE_EACH),
+    OF_A_PLAIN_ONE: (WRITE_EACH,),
     NAMELESS: (Need(Op.IDEMPOTENT_WRITE, R.CLUSTER, "KafkaApis, KIP-679"),),
     "Fetch": (READ_TOPIC,),
     "ListOffsets": (Need(Op.DESCRIBE, R.TOPIC),),
@@ -258,6 +259,8 @@ def _topics(m: Any) -> tuple[str, ...]:
         return tuple(filter(None, m.topic.split(",")))
     if hasattr(m, "partitions"):
         return tuple(dict.fromkeys(map(topic_of, m.partitions)))
+    if isinstance(m, Produce):
+        return tuple(dict.fromkeys(topic_of(part.partition) for part in m.parts))
     if isinstance(m, TxnShareAcknowledge):
         return tuple(dict.fromkeys(topic_of(part.partition) for part in parts_of(m)))
     return tuple(dict.fromkeys(map(topic_of, (m.partition, *getattr(m, "further", ())))))

@@ -42,17 +42,23 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
     if not _by_id(message):
         return offset_topics.unknown_ids(message, image, rules)
     said: Any = message
-    topics = (topic_of(p) for p in (said.partition, *getattr(said, "further", ())))
+    if isinstance(message, Produce):
+        topics = (topic_of(part.partition) for part in message.parts)
+    else:
+        topics = (topic_of(p) for p in (said.partition, *getattr(said, "further", ())))
     return tuple(topic for topic in dict.fromkeys(topics) if topic not in image.topic_ids)
 
 
 def error_of(message: Message, image: Image) -> Errors:
     """Give the error of a request about a partition that is not there, NONE if it is.
 
-    The roles that take share groups' requests see to theirs, because of the share session.
+    The roles that take share groups' requests see to theirs, because of the share session; who takes a
+    Produce of several partitions sees to each.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest,
     handleDescribeProducersRequest.
     """
+    if isinstance(message, Produce) and message.further:
+        return Errors.NONE
     by_id = isinstance(message, Produce | Fetch) and _by_id(message)
     if not by_id and not isinstance(message, BY_NAME):
         return Errors.NONE

@@ -63,11 +63,24 @@ class PendingListing(Value, frozen=True):
     answer: Listed
 
 
+class AskedTogether(Value, frozen=True):
+    """One Produce request whose `partitions` wait for one answer of the coordinator, about some of them."""
+
+    reply_to: ReplyTo
+    tag: str
+    partitions: tuple[str, ...]
+    question: tuple[str, ...]
+
+
 class KafkaApis(Part, frozen=True, dict=True):
-    """The requests of several roles that a broker is working on, by the connection they came on."""
+    """The requests of several roles that a broker is working on, by the connection they came on.
+
+    `asking` are Produce requests of several partitions that wait for the transaction coordinator.
+    """
 
     pending: Table[str, PendingMarkers] = Table.of()
     listing: Table[str, PendingListing] = Table.of()
+    asking: tuple[AskedTogether, ...] = ()
 
 
 def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:

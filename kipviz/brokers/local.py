@@ -10,6 +10,7 @@ from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
+from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetch
 
 # A request for a list of what all coordinators on a broker have, and its answer.
@@ -35,6 +36,25 @@ class MarkerWritten(Value, frozen=True):
     ticket: ReplyTo
     partition: str
     error: Errors
+
+
+class AppendPart(Value, frozen=True):
+    """Append the batch of one partition of a Produce request, or keep it while the coordinator is asked.
+
+    `question` are the partitions that it is asked about, none where nobody is; `error` refuses the batch.
+    """
+
+    ticket: ReplyTo
+    request: Produce
+    question: tuple[str, ...] = ()
+    error: Errors = Errors.NONE
+
+
+class PartVerified(Value, frozen=True):
+    """The coordinator has answered what a batch waited for, with an error for its partition or none."""
+
+    ticket: ReplyTo
+    error: Errors = Errors.NONE
 
 
 class ListHere(Value, frozen=True):

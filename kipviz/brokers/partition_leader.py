@@ -17,7 +17,7 @@ from kipviz.brokers import enlistment, gone_topics
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Asked, Enlisting
-from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.local import AppendPart, MarkerWritten, PartVerified, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
     appended,
@@ -132,6 +132,46 @@ def on_enlistment_lost(me: PartitionLeader, asked: Asked, on: Context, tag: str 
         assert isinstance(waiting.request, Produce)
         me = _noted(me, waiting.request, on)
     return with_effects(me, *told)
+
+
+def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
+    """Append the batch of one partition of a request for several, or keep it.
+
+    WHEN: the front desk has a Produce request of several partitions. CHECKS: as for a request of its own;
+    the front desk has compared the epoch, and asks the coordinator. DOES: keeps the batch while it does.
+    ANSWERS: with the result of this partition. Clause: ReplicaManager.handleProduceAppend.
+    """
+    request = call.request
+    if call.error is not Errors.NONE:
+        return _refuse(me, request, call.ticket, call.error)
+    if not call.question:
+        return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
+    identity = (request.producer_id, request.producer_epoch)
+    waiting = Enlisting(request, call.ticket, *identity, call.question, asking=enlistment.TOGETHER)
+    return Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)))
+
+
+def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Effects:
+    """Go on with a batch of a request for several partitions: the coordinator has answered.
+
+    A batch whose partition was in the transaction before goes on whatever is said of the others.
+    """
+    together = (w for w in me.verifying if w.asking == enlistment.TOGETHER)
+    waiting = next((w for w in together if w.reply_to == call.ticket), None)
+    if waiting is None:
+        return Effects(me)
+    me = me.but(verifying=tuple(w for w in me.verifying if w is not waiting))
+    request = waiting.request
+    assert isinstance(request, Produce)
+    if waiting.settled:
+        return Effects(me)
+    if call.error is Errors.NONE:
+        verified = on.rules.verification_guard(waiting.guarded)
+        part = _append(me, request, waiting.reply_to, on, verified=verified)
+    else:
+        part = _refuse(me, request, waiting.reply_to, call.error)
+    noted = not part.appends and me.shard in waiting.partitions
+    return part.but(state=_noted(part.state, request, on)) if noted else part
 
 
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:

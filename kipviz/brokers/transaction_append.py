@@ -247,14 +247,21 @@ def unheard(log: PartitionLog) -> tuple[Event, ...]:
     return tuple(event for events in found.values() for event in events)
 
 
-def answer_add(error: Errors, request: AddPartitionsToTxn) -> AddPartitionsToTxnResponse:
-    """Give the answer to AddPartitionsToTxn that holds for all of its partitions."""
+def answer_add(
+    error: Errors, request: AddPartitionsToTxn, known: TransactionMetadata | None
+) -> AddPartitionsToTxnResponse:
+    """Give the answer to AddPartitionsToTxn: one for all of its partitions, but to who only asks one for each.
+
+    TRANSACTION_ABORTABLE is then for those that are not in the transaction.
+    """
+    members = () if known is None or error is not Errors.TRANSACTION_ABORTABLE else known.partitions
     return AddPartitionsToTxnResponse(
         spoken_in(request.version, error),
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
         request.partitions,
+        verified=tuple(p for p in request.partitions if p in members),
     )
 
 

@@ -182,7 +182,7 @@ def on_add_partitions(
     check = verify_error if request.verify_only else add_partitions_error
     error = _why_unserved(me, request, on) or check(known, request)
     if error is not Errors.NONE or known is None or request.verify_only:
-        return Effects(me, replies=(Reply(reply_to, answer_add(error, request)),))
+        return Effects(me, replies=(Reply(reply_to, answer_add(error, request, known)),))
     wait = PendingAppend(
         _next_offset(me, on),
         joined(known, request.partitions, 2 if request.version >= 4 else 0, on.now_ms),

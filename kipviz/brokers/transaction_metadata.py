@@ -242,7 +242,8 @@ def verify_error(known: TransactionMetadata | None, request: AddPartitionsToTxn)
     """Say whether every partition is in the ongoing transaction; nothing changes (KIP-890 part 1).
 
     A transition in progress is no reason to say no. Outside a transaction the set is empty, so that
-    every partition is TRANSACTION_ABORTABLE. Source: handleVerifyPartitionsInTransaction.
+    every partition is TRANSACTION_ABORTABLE. The answer says which are in it all the same
+    (`transaction_append.answer_add`). Source: handleVerifyPartitionsInTransaction.
     """
     if known is None or known.producer_id != request.producer_id:
         return Errors.INVALID_PRODUCER_ID_MAPPING

@@ -3,8 +3,9 @@
 WHERE IN KAFKA: RecordAccumulator, TransactionManager, TxnPartitionMap, TxnPartitionEntry.
 Both have it: producers without a transactional id (`plain_producer`), and those with one that may
 have more than one batch of a partition on the wire (`pipelined_producer`).
-NOT MODELLED: one Produce for the batches of several partitions; that the batch of another broker goes out
-  while the one whose turn it is finds no room on its connection; that a batch given up on the wire counts there.
+NOT MODELLED: that the batch of another broker goes out while the one whose turn it is finds no room on its
+  connection; that a batch given up on the wire counts there; that a partition which may not send ends the
+  broker's round, so that those behind it go in the next request.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kipviz.clients.outgoing import Identity, NumberedBatch
 from kipviz.clients.producer import Producer
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce
 
 # The most that an idempotent producer may have on the way: a leader knows its last five batches.
 MAX_IN_FLIGHT = 5
@@ -73,9 +75,11 @@ def has_room(me: NumberingProducer, broker: int) -> bool:
     Transactional requests are among them: the sender waits for room before it sends one. Source:
     InFlightRequests.canSendMore, NetworkClientUtils.awaitReady.
     """
-    flying = sum(b.broker == broker for b in me.batches)
+    flying = [b for b in numbered_batches(me) if b.broker == broker]
+    together = {b.request for b in flying if b.request}
+    alone = sum(not b.request for b in flying)
     asked = me.on_wire is not None and me.on_wire_broker == broker
-    return flying + asked < me.max_in_flight
+    return len(together) + alone + asked < me.max_in_flight
 
 
 def numbered_batches(me: NumberingProducer) -> tuple[NumberedBatch, ...]:
@@ -88,21 +92,44 @@ def tracked(me: NumberingProducer, partition: str) -> tuple[NumberedBatch, ...]:
     return tuple(b for b in numbered_batches(me) if b.partition == partition and b.sent)
 
 
-def next_batch(me: NumberingProducer, partitions: Iterable[str]) -> NumberedBatch | None:
-    """Give the batch that is sent next to one of some partitions, with its number.
+def next_batches(me: NumberingProducer, partitions: Iterable[str]) -> tuple[NumberedBatch, ...]:
+    """Give the batches that are sent next to some partitions, one of each, with their numbers.
 
     Of a partition several may be on the way. One that has to be sent again waits until all before
     it are through, and everything waits behind it and behind one that backs off. Source:
-    RecordAccumulator.shouldStopDrainBatchesForPartition, shouldBackoff.
+    RecordAccumulator.drainBatchesForOneNode, shouldStopDrainBatchesForPartition, shouldBackoff.
     """
-    for partition in partitions:
-        batch = _next_of(me, partition)
-        if batch is not None:
-            return _numbered(me, batch)
-    return None
+    found = (_next_of(me, partition) for partition in partitions)
+    return tuple(_numbered(me, batch) for batch in found if batch is not None)
 
 
-def put_on_wire(me: P, partition: str, broker: int) -> P:
+def request_of(batch: NumberedBatch, transactional_id: str = "", version: int = 13) -> Produce:
+    """Give the request that carries one batch."""
+    return Produce(
+        transactional_id,
+        batch.partition,
+        *batch.identity,
+        batch.base_sequence,
+        batch.records,
+        version,
+        batch.serial,
+    )
+
+
+def put_on_wire(me: P, request: Produce, broker: int) -> P:
+    """Note that the next batch of each partition of a request is on the wire.
+
+    Batches of one request have a number in common: the first one's, or the next that is free.
+    """
+    number = 0
+    if request.further:
+        number = request.correlation_id or 1 + max(b.request for b in numbered_batches(me))
+    for part in request.parts:
+        me = _put_on_wire(me, part.partition, broker, number)
+    return me
+
+
+def _put_on_wire(me: P, partition: str, broker: int, number: int) -> P:
     """Note that the next batch of a partition is on the wire; a new one has its number now."""
     batch = _next_of(me, partition)
     assert batch is not None, partition
@@ -114,7 +141,7 @@ def put_on_wire(me: P, partition: str, broker: int) -> P:
         me = me.but(sequences=me.sequences.set(partition, behind))
     last = max((b.flight for b in tracked(me, partition) if b.broker >= 0), default=0)
     on_wire = numbered.but(broker=broker, sent=True, wire=numbered.base_sequence, flight=last + 1)
-    return replaced(me, [(batch, on_wire)])
+    return replaced(me, [(batch, on_wire.but(request=number))])
 
 
 def acknowledged(me: P, batch: NumberedBatch) -> P:
@@ -130,7 +157,7 @@ def taken_back(me: P, batches: Iterable[NumberedBatch]) -> P:
 
     Whether that was so before matters only where a batch may expire on the wire.
     """
-    back = [(b, b.but(broker=-1, flight=0, retried=b.serial > 0)) for b in batches]
+    back = [(b, b.but(broker=-1, flight=0, retried=b.serial > 0, request=0)) for b in batches]
     return replaced(me, back)
 
 

@@ -44,7 +44,8 @@ class NumberedBatch(OutgoingBatch, frozen=True):
     `wire` is the sequence that it was last sent with, `flight` its place among those on the wire.
     `reset` says that its sequence was given anew. `serial` is the number by which a transactional
     producer knows it whatever its sequence is, 0 for another one; `retried` says of such a one that it
-    had to be sent again, `attempts` how often it was refused, `rests` that it backs off.
+    had to be sent again, `attempts` how often it was refused, `rests` that it backs off. `request` is the
+    number that it has in common with the batches of the same request, 0 for one that went alone.
     """
 
     identity: Identity = (-1, -1)
@@ -55,6 +56,7 @@ class NumberedBatch(OutgoingBatch, frozen=True):
     retried: bool = False
     attempts: int = 0
     rests: bool = False
+    request: int = 0
 
     @property
     def number(self) -> int:

@@ -25,7 +25,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import LAST_PRODUCE
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
 from kipviz.records.batches import DataRecord
 
 S = ProducerState
@@ -93,24 +93,17 @@ def next_request(me: PipelinedProducer) -> Message | None:
     if request is not None or me.on_wire is not None:
         return request
     partitions = dict.fromkeys(b.partition for b in me.batches)
-    batch = in_flight.next_batch(me, (p for p in partitions if me.implicit or p in me.partitions))
-    if batch is None:
-        return None
-    return Produce(
-        me.transactional_id,
-        batch.partition,
-        *batch.identity,
-        batch.base_sequence,
-        batch.records,
-        13 if me.implicit else LAST_PRODUCE,
-        batch.serial,
-    )
+    allowed = (p for p in partitions if me.implicit or p in me.partitions)
+    found = in_flight.next_batches(me, allowed)
+    version = 13 if me.implicit else LAST_PRODUCE
+    parts = (in_flight.request_of(b, me.transactional_id, version) for b in found)
+    return in_one_request(tuple(parts)) if found else None
 
 
 def sent(me: PipelinedProducer, request: Message, broker: int) -> tuple[PipelinedProducer, Message]:
     """Note that a request is on the wire; a new batch has its number now."""
     if isinstance(request, Produce):
-        return in_flight.put_on_wire(me, request.partition, broker), request
+        return in_flight.put_on_wire(me, request, broker), request
     return transactional.sent(me, request, broker)
 
 
@@ -120,7 +113,9 @@ def on_response(me: PipelinedProducer, message: Message) -> PipelinedProducer:
     Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
     """
     if isinstance(message, ProduceResponse):
-        return _settled(_on_produced(me, message))
+        for part in message.parts:
+            me = _on_produced(me, part)
+        return _settled(me)
     before = me.identity
     me = _settled(transactional.on_response(me, message))
     if me.identity == before:
@@ -198,19 +193,8 @@ def _name(batch: NumberedBatch) -> str:
 
 def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
     """Give the producer of the process's next life: it has the transactional id, no identity."""
-    return PipelinedProducer(
-        me.source,
-        me.transactional_id,
-        me.transaction_timeout_ms,
-        two_phase_commit=me.two_phase_commit,
-        heartbeat_interval_ms=me.heartbeat_interval_ms,
-        topics=me.topics.anew,
-        finds=me.finds,
-        max_in_flight=me.max_in_flight,
-        buffer=me.buffer,
-        backs_off=me.backs_off,
-        there=me.there.anew,
-    )
+    fresh = transactional.restarted(me, life)
+    return fresh.but(max_in_flight=me.max_in_flight, buffer=me.buffer)
 
 
 # -- pieces ------------------------------------------------------------------------------------
@@ -218,8 +202,9 @@ def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
 
 def _on_produced(me: PipelinedProducer, answer: ProduceResponse) -> PipelinedProducer:
     """Take the answer to a batch; one that was given up has none any more."""
+    asked = (answer.partition, answer.correlation_id)
     flying = (b for b in numbered_batches(me) if b.broker >= 0)
-    batch = next((b for b in flying if b.serial == answer.correlation_id), None)
+    batch = next((b for b in flying if (b.partition, b.request or b.serial) == asked), None)
     if batch is None:
         return me
     if answer.error is Errors.NONE:

@@ -18,7 +18,7 @@ from kipviz.clients.producer import ProducerState
 from kipviz.clients.producer_errors import EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.batches import DataRecord
@@ -55,17 +55,15 @@ def next_request(me: PlainProducer) -> Message | None:
         return None
     if me.idempotence and me.producer_id < 0:
         return None if me.on_wire is not None else InitProducerId(None, NO_TIME_LIMIT)
-    batch = in_flight.next_batch(me, dict.fromkeys(b.partition for b in me.batches))
-    if batch is None:
-        return None
-    return Produce("", batch.partition, *batch.identity, batch.base_sequence, batch.records)
+    found = in_flight.next_batches(me, dict.fromkeys(b.partition for b in me.batches))
+    return in_one_request(tuple(in_flight.request_of(b) for b in found)) if found else None
 
 
 def sent(me: PlainProducer, request: Message, broker: int) -> tuple[PlainProducer, Message]:
     """Note that a request is on the wire; a new batch has its number now."""
     if not isinstance(request, Produce):
         return me.but(on_wire=request, on_wire_broker=broker, state=S.INITIALIZING), request
-    return in_flight.put_on_wire(me, request.partition, broker), request
+    return in_flight.put_on_wire(me, request, broker), request
 
 
 def on_response(me: PlainProducer, message: Message) -> PlainProducer:
@@ -74,7 +72,9 @@ def on_response(me: PlainProducer, message: Message) -> PlainProducer:
     Clause: KIP-98 "Idempotent producer", KIP-360; TransactionManager.canRetry, handleFailedBatch.
     """
     if isinstance(message, ProduceResponse):
-        return _settled(_on_produced(me, message))
+        for part in message.parts:
+            me = _on_produced(me, part)
+        return _settled(me)
     me = me.but(on_wire=None, on_wire_broker=-1)
     assert isinstance(message, InitProducerIdResponse), message
     if message.error is Errors.NONE:

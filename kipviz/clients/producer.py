@@ -331,10 +331,10 @@ def next_transactional(me: Producer) -> Message | None:
 def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
     """Note that a request is on the wire to a broker."""
     if isinstance(request, Produce):
-        key = (request.partition, request.base_sequence)
+        out = tuple((part.partition, part.base_sequence) for part in request.parts)
         batches = tuple(
             b.but(broker=broker, sent=not me.implicit)
-            if (b.partition, b.base_sequence) == key
+            if (b.partition, b.base_sequence) in out
             else b
             for b in me.batches
         )
@@ -354,7 +354,9 @@ def on_response(me: P, message: Message) -> P:
     TransactionManager's handlers.
     """
     if isinstance(message, ProduceResponse):
-        return ended_locally(_on_produced(me, message))
+        for part in message.parts:
+            me = _on_produced(me, part)
+        return ended_locally(me)
     return ended_locally(_on_answer(me, message))
 
 
@@ -469,9 +471,9 @@ def expired(me: P) -> P:
     return fail(me, ProduceResponse(EXPIRED, batch.partition, batch.base_sequence), EXPIRED)
 
 
-def restarted(me: Producer, life: int) -> Producer:
+def restarted(me: P, life: int) -> P:
     """Give the producer of the process's next life: it has the transactional id, no identity."""
-    return Producer(
+    return type(me)(
         me.source,
         me.transactional_id,
         me.transaction_timeout_ms,

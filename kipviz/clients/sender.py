@@ -15,6 +15,7 @@ CONCURRENT_TRANSACTIONS waits 20 ms, because what it waits for are the markers o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kipviz.clients import awaited_topics, topic_ids
@@ -26,7 +27,7 @@ from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import Produce, in_one_request
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
 
@@ -43,7 +44,15 @@ ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
 
 
 def next_batch(me: Any) -> Produce | None:
-    """Give the batch that goes out next: the oldest of a partition that has none on the wire."""
+    """Give the batches that go out next: the oldest of each partition that has none on the wire.
+
+    The first one says to which broker; what another one leads is left out when it is known who leads.
+    """
+    found = tuple(_next_batches(me))
+    return in_one_request(found) if found else None
+
+
+def _next_batches(me: Any) -> Iterator[Produce]:
     for batch in me.batches:
         earlier = (b for b in me.batches if b.partition == batch.partition)
         if (
@@ -52,7 +61,7 @@ def next_batch(me: Any) -> Produce | None:
             and me.state is not ProducerState.ABORTABLE_ERROR
             and (me.implicit or batch.partition in me.partitions)
         ):
-            return Produce(
+            yield Produce(
                 me.transactional_id,
                 batch.partition,
                 me.producer_id,
@@ -61,7 +70,6 @@ def next_batch(me: Any) -> Produce | None:
                 batch.records,
                 13 if me.implicit else LAST_PRODUCE,
             )
-    return None
 
 
 def next_in_turn(me: Any) -> Message | None:

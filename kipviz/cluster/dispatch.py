@@ -19,6 +19,7 @@ from kipviz.brokers import (
     group_transactions,
     kafka_apis,
     partition_leader,
+    produce_requests,
     producer_expiry,
     share_administration,
     share_calls,
@@ -33,12 +34,14 @@ from kipviz.brokers import (
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import (
+    AppendPart,
     ApplyMarkerToShares,
     FetchFurther,
     GroupStored,
     ListedHere,
     ListHere,
     MarkerWritten,
+    PartVerified,
     WriteMarker,
 )
 from kipviz.brokers.partition_leader import PartitionLeader
@@ -134,7 +137,7 @@ HANDLERS: dict[type[Message], Handler] = {
     AddOffsetsToTxn: transaction_coordinator.on_add_offsets,
     EndTxn: transaction_coordinator.on_end_txn,
     WriteTxnMarkers: kafka_apis.on_write_txn_markers,
-    Produce: partition_leader.on_produce,
+    Produce: produce_requests.on_produce,
     Fetch: partition_leader.on_fetch,
     ListOffsets: partition_leader.on_list_offsets,
     OffsetFetch: group_coordinator.on_offset_fetch,
@@ -270,9 +273,8 @@ FRONT_DESK = (
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
-    if kind in FRONT_DESK or (
-        isinstance(message, InitProducerId) and message.transactional_id is None
-    ):
+    nameless = isinstance(message, InitProducerId) and message.transactional_id is None
+    if kind in FRONT_DESK or nameless or (isinstance(message, Produce) and message.further):
         return (broker, kafka_apis.ROLE, "")
     if kind not in PARTITION_OF:
         return (broker, SHARES, "")
@@ -322,6 +324,10 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return classic_membership.on_group_stored(role, message, on)
         case FetchFurther():
             return share_partition_leader.on_fetch_further(role, message, on)
+        case AppendPart():
+            return partition_leader.on_part(role, message, on)
+        case PartVerified():
+            return partition_leader.on_part_verified(role, message, on)
         case ApplyMarkerToShares():
             return share_partition_leader.on_marker(role, message, on)
         case _:
@@ -334,6 +340,7 @@ MODULES: dict[str, Any] = {
     "GroupCoordinator": group_coordinator,
     "ShareCoordinator": share_coordinator,
     "ShareLeader": share_partition_leader,
+    "KafkaApis": produce_requests,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers.context import Image
+from kipviz.cluster.world import Envelope, ServedInParts
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -19,6 +20,12 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.producing import (
+    Produce,
+    ProduceResponse,
+    in_one_answer,
+    in_one_request,
+)
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
 from kipviz.messages.transactions import PartitionResult
@@ -29,9 +36,12 @@ REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 def narrowed(message: Message, image: Image) -> Message:
     """Give a client's request without the partitions that another broker leads than its first one."""
-    if not isinstance(message, ShareFetch | TxnShareAcknowledge) or not message.further:
+    if not isinstance(message, ShareFetch | TxnShareAcknowledge | Produce) or not message.further:
         return message
     broker = image.leader_of(message.partition)
+    if isinstance(message, Produce):
+        led = tuple(b for b in message.further if image.leader_of(b.partition) == broker)
+        return message.but(further=led)
     if isinstance(message, TxnShareAcknowledge):
         parts = tuple(p for p in message.further if image.leader_of(p.partition) == broker)
         return message.but(further=parts)
@@ -50,6 +60,9 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
         case AlterShareGroupOffsets():
             starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
             return message.but(starts=starts)
+        case Produce():
+            kept = (part for part in message.parts if topic_of(part.partition) not in topics)
+            return in_one_request(tuple(kept))
         case ShareFetch():
             asked = (message.partition, *message.further)
             first, *further = (p for p in asked if topic_of(p) not in topics)
@@ -59,6 +72,31 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             return message.but(partition=first, acknowledgements=())
         case _:
             raise AssertionError(f"{type(message).__name__} is served as a whole or not at all")
+
+
+def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
+    """Keep the answer for one partition of a Produce request; with the last one, give that for all.
+
+    Those for topics that are refused are not waited for. Source: DelayedProduce.
+    """
+    request = serving.message
+    assert isinstance(answer, ProduceResponse), answer
+    if not isinstance(request, Produce) or not request.further or answer.further:
+        return serving, answer
+    before = serving.answers if isinstance(serving, ServedInParts) else ()
+    place = (serving.message, serving.role, serving.shard, serving.tag, serving.refused)
+    serving = ServedInParts(*place, (*before, answer))
+    asked = tuple(
+        part.partition for part in request.parts if topic_of(part.partition) not in serving.refused
+    )
+    if len(serving.answers) < len(asked):
+        return serving, None
+    there = {part.partition: part for part in serving.answers}
+    return serving, in_one_answer(tuple(there[partition] for partition in asked))
+
+
+def _not_allowed(part: Produce) -> ProduceResponse:
+    return ProduceResponse(REFUSED, part.partition, part.base_sequence, -1, part.correlation_id)
 
 
 def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
@@ -79,6 +117,11 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
             return answer.but(results=(*mine, *answer.results))
         case AlterShareGroupOffsetsResponse():
             return answer
+        case ProduceResponse():
+            assert isinstance(request, Produce)
+            there = {part.partition: part for part in answer.parts}
+            each = (there.get(p.partition) or _not_allowed(p) for p in request.parts)
+            return in_one_answer(tuple(each))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             asked_for = (request.partition, *request.further)

@@ -45,7 +45,13 @@ from kipviz.messages.membership import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.producing import Fetch, FetchResponse, Produce, ProduceResponse
+from kipviz.messages.producing import (
+    Fetch,
+    FetchResponse,
+    Produce,
+    ProduceResponse,
+    in_one_answer,
+)
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -108,12 +114,7 @@ def not_here(message: Message) -> Message:
         case OffsetFetch():
             return OffsetFetchResponse(Errors.NOT_COORDINATOR, message.partition)
         case Produce():
-            return ProduceResponse(
-                Errors.NOT_LEADER_OR_FOLLOWER,
-                message.partition,
-                message.base_sequence,
-                correlation_id=message.correlation_id,
-            )
+            return to_each(message, Errors.NOT_LEADER_OR_FOLLOWER)
         case Fetch():
             return FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, message.partition)
         case ListOffsets():
@@ -130,6 +131,13 @@ def not_here(message: Message) -> Message:
             return group_administration.refusal_of(message, Errors.NOT_COORDINATOR)
         case _:
             raise AssertionError(f"{type(message).__name__} is for every broker")
+
+
+def to_each(request: Produce, error: Errors) -> ProduceResponse:
+    """Give the answer to a Produce request with an error for each of its partitions."""
+    asked = ((part.partition, part.base_sequence) for part in request.parts)
+    parts = (ProduceResponse(error, *each, -1, request.correlation_id) for each in asked)
+    return in_one_answer(tuple(parts))
 
 
 def gone(message: Message, image: Image) -> Message | None:
@@ -161,5 +169,7 @@ def refused(message: Message, error: Errors) -> Message:
             return acl_administration.refusal_of(message, error)
         case CreateTopics():
             return CreateTopicsResponse(error, message.topic)
+        case Produce():
+            return to_each(message, error)
         case _:
             return not_here(message).but(error=error)

@@ -69,6 +69,7 @@ from kipviz.messages.events import (
     TopicRemade,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.releases import knows
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
@@ -245,13 +246,20 @@ class Turn:
         serving = connection.serving
         if serving is None:
             return
+        message = reply.message
+        if isinstance(message, ProduceResponse):
+            serving, whole = partly.gathered(serving, message)
+            if whole is None:
+                held = connection.but(serving=serving)
+                self.connections = self.connections.set((to.source, to.broker), held)
+                return
+            message = whole
         if connection.left:
             # Nobody is at the other end any more; what is behind the answered request goes on.
             place, after = (to.source, to.broker), connection.but(serving=None)
             known = self.connections
             self.connections = known.set(place, after) if after.requests else known.without(place)
             return
-        message = reply.message
         if serving.refused:
             message = partly.told(message, serving.message, serving.refused)
         answer = Envelope(message, serving.role, serving.shard, serving.tag)

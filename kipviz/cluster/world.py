@@ -52,6 +52,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import COORDINATOR_SEQUENCE, NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
 from kipviz.records.placement import (
@@ -90,6 +91,12 @@ class Envelope(Value, frozen=True):
     shard: str = ""
     tag: str = ""
     refused: tuple[str, ...] = ()
+
+
+class ServedInParts(Envelope, frozen=True):
+    """A Produce request of several partitions of which some have their answer, and others not yet."""
+
+    answers: tuple[ProduceResponse, ...] = ()
 
 
 class Connection(Part, frozen=True, dict=True):

@@ -67,10 +67,10 @@ KIP = Kip(
         Row(
             "VerifyOnly: an answer for each partition",
             "Each partition is in the transaction or is TRANSACTION_ABORTABLE.",
-            SIMPLIFIED,
-            handler="brokers.transaction_metadata.verify_error",
+            MODELLED,
+            handler="brokers.transaction_append.answer_add",
             test="brokers/test_older_transaction_versions.py::test_who_asks_whether_a_partition_was_added_changes_nothing",
-            note="one error for all; every broker here asks about one partition at a time",
+            page="20-kip-890",
         ),
         Row(
             "Verification and epoch (KAFKA-19690)",

@@ -305,15 +305,37 @@ KIP = Kip(
             page="15-kip-98-identities",
         ),
         Row(
+            "Produce: the batches of several partitions in one request",
+            "A producer's batches for one broker go out together; each partition appends or refuses its own.",
+            SIMPLIFIED,
+            handler="brokers.produce_requests.on_produce",
+            scenario="kip-98-two-partitions",
+            test="cluster/test_several_produced.py::"
+            "test_one_request_is_appended_in_one_partition_and_refused_in_the_other",
+            page="20-kip-890",
+            note="whatever is ready goes, without max.request.size; a partition that has to wait does not end "
+            "the broker's round, as in RecordAccumulator.drain",
+        ),
+        Row(
+            "Produce: one of several topics is forbidden",
+            "The batches of the other topics are appended, and the transaction can only be aborted.",
+            MODELLED,
+            handler="cluster.partly.gathered",
+            scenario="kip-98-two-partitions-forbidden",
+            test="cluster/test_several_produced.py::"
+            "test_a_forbidden_topic_is_taken_out_of_a_request_and_stands_in_its_answer",
+            page="20-kip-890",
+        ),
+        Row(
             "max.in.flight.requests.per.connection",
             "Up to five batches of a partition are on their way at once, and keep their order.",
             SIMPLIFIED,
-            handler="clients.in_flight.next_batch",
+            handler="clients.in_flight.next_batches",
             scenario="kip-98-in-flight",
             test="clients/test_plain_producer.py::test_what_is_sent_again_goes_alone_and_in_order",
             page="10-kip-98-transactions",
-            note="counted for a connection, transactional requests too; a Produce brings one partition's batch, "
-            "and a batch of another broker waits behind one that has no room",
+            note="requests of a connection, transactional ones too; a batch of another broker waits behind one "
+            "that has no room",
         ),
         Row(
             "max.in.flight.requests.per.connection in a transaction",

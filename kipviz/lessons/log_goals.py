@@ -16,7 +16,7 @@ from kipviz.messages.events import (
     TransactionDecided,
 )
 from kipviz.messages.list_offsets import ListOffsetsResponse
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
@@ -32,7 +32,9 @@ FAILED = (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NOT_ENOUGH_REPLICAS)
 
 def _errors(message: Any) -> tuple[Errors, ...]:
     match message:
-        case ProduceResponse() | EndTxnResponse() | InitProducerIdResponse():
+        case ProduceResponse():
+            return tuple(part.error for part in message.parts)
+        case EndTxnResponse() | InitProducerIdResponse():
             return (message.error,)
         case WriteTxnMarkersResponse():
             return tuple(result.error for result in message.results)
@@ -94,6 +96,22 @@ def _order_lost(moment: Any) -> bool:
                 if source:
                     newest[source] = int(offset)
     return False
+
+
+def _one_request(moment: Any) -> bool:
+    """A producer has just sent the batches of several partitions in one request."""
+    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
+    return any(isinstance(message, Produce) and message.further for message in sent)
+
+
+def _answers_of_two_kinds(moment: Any) -> bool:
+    """One answer has just said of some partitions that they have their batch, and of others that not."""
+    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
+    return any(
+        isinstance(message, ProduceResponse)
+        and len({part.error is Errors.NONE for part in message.parts}) > 1
+        for message in sent
+    )
 
 
 def _batch_repeated(moment: Any) -> bool:
@@ -173,6 +191,8 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "out of order": _out_of_order,
     "order lost": _order_lost,
     "sender rests": _sender_rests,
+    "one request": _one_request,
+    "answers of two kinds": _answers_of_two_kinds,
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,
     "nobody asks": _nobody_asks,

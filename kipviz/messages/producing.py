@@ -10,17 +10,28 @@ from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
 
 
+class FurtherBatch(Value, frozen=True):
+    """The batch of one more partition in a Produce request; each batch says who produced it."""
+
+    partition: str
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records: tuple[DataRecord, ...]
+
+
 class Produce(Message, frozen=True):
-    """A producer sends one batch to the leader of a partition, acks=all.
+    """A producer sends batches to the broker that leads their partitions, one of each, acks=all.
 
     From version 12 on the leader enlists its partition (transaction version 2); up to version 11 the
     client has done so, and the leader may ask (KIP-890 part 1). `correlation_id` is that of the
-    request's header; 0 where its sender needs none to know the answer. NOT MODELLED: several
-    partitions in one request; topic ids instead of names.
+    request's header; 0 where its sender needs none to know the answer. `further` are the batches of
+    further partitions. NOT MODELLED: topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0
     VERSION: ClassVar[int] = 13
+    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     transactional_id: str
     partition: str
     producer_id: int
@@ -29,22 +40,88 @@ class Produce(Message, frozen=True):
     records: tuple[DataRecord, ...]
     version: int = 13
     correlation_id: int = 0
+    further: tuple[FurtherBatch, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Produce, ...]:
+        """The request taken apart: one for each partition."""
+        if not self.further:
+            return (self,)
+        alone = self.but(further=())
+        others = (
+            alone.but(
+                partition=each.partition,
+                producer_id=each.producer_id,
+                producer_epoch=each.producer_epoch,
+                base_sequence=each.base_sequence,
+                records=each.records,
+            )
+            for each in self.further
+        )
+        return (alone, *others)
+
+
+def in_one_request(parts: tuple[Produce, ...]) -> Produce:
+    """Put requests of one partition each into one, in their order; its header is the first one's."""
+    first, *others = parts
+    further = (
+        FurtherBatch(p.partition, p.producer_id, p.producer_epoch, p.base_sequence, p.records)
+        for p in others
+    )
+    return first.but(further=tuple(further))
+
+
+class FurtherResult(Value, frozen=True):
+    """What became of the batch of one more partition of a Produce request."""
+
+    error: Errors
+    partition: str
+    base_sequence: int
+    base_offset: int = -1
 
 
 class ProduceResponse(Message, frozen=True):
-    """The batch is in every in-sync replica, or why not.
+    """The batch is in every in-sync replica, or why not; each partition of a request has its own answer.
 
-    `correlation_id` is that of the header, which repeats the request's.
+    `correlation_id` is that of the header, which repeats the request's. `further` are the answers for
+    further partitions.
     """
 
     API_KEY: ClassVar[int] = 0
     VERSION: ClassVar[int] = 13
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     error: Errors
     partition: str
     base_sequence: int
     base_offset: int = -1
     correlation_id: int = 0
+    further: tuple[FurtherResult, ...] = ()
+
+    @property
+    def parts(self) -> tuple[ProduceResponse, ...]:
+        """The answer taken apart: one for each partition."""
+        if not self.further:
+            return (self,)
+        alone = self.but(further=())
+        others = (
+            ProduceResponse(
+                each.error,
+                each.partition,
+                each.base_sequence,
+                each.base_offset,
+                self.correlation_id,
+            )
+            for each in self.further
+        )
+        return (alone, *others)
+
+
+def in_one_answer(parts: tuple[ProduceResponse, ...]) -> ProduceResponse:
+    """Put the answers for one partition each into one, in their order."""
+    first, *others = parts
+    further = (FurtherResult(p.error, p.partition, p.base_sequence, p.base_offset) for p in others)
+    return first.but(further=tuple(further))
 
 
 class Fetch(Message, frozen=True):

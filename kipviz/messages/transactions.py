@@ -62,7 +62,8 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
 
     One partition that its client may not write to, or that is not there, is enough that none is added:
     then `error` is of the forbidden ones, else of the missing ones, those `not_attempted` have
-    OPERATION_NOT_ATTEMPTED. Where some are forbidden, `unknown` are those that are missing.
+    OPERATION_NOT_ATTEMPTED. Where some are forbidden, `unknown` are those that are missing. To who only asks,
+    each partition has an answer: those `verified` are in the transaction, whatever the others are.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -75,11 +76,14 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     partitions: tuple[str, ...]
     not_attempted: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    verified: tuple[str, ...] = ()
 
     def error_of(self, partition: str) -> Errors:
         """Give the error that stands beside a partition."""
         if partition in self.unknown:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
+        if partition in self.verified:
+            return Errors.NONE
         return Errors.OPERATION_NOT_ATTEMPTED if partition in self.not_attempted else self.error
 
 

@@ -36,12 +36,14 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
                 if waiting[1] == pid:
                     due = due.set(waiting, False)
             return facts.but(due=due)
-        case MessageSent(message=Produce() as batch):
-            key = (batch.partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
-            if key in facts.sent_in:
-                return facts
-            now = facts.rounds.get(batch.producer_id, 0)
-            return facts.but(sent_in=facts.sent_in.set(key, now))
+        case MessageSent(message=Produce() as request):
+            for batch in request.parts:
+                who = (batch.producer_id, batch.producer_epoch)
+                key = (batch.partition, *who, batch.base_sequence)
+                if key not in facts.sent_in:
+                    now = facts.rounds.get(batch.producer_id, 0)
+                    facts = facts.but(sent_in=facts.sent_in.set(key, now))
+            return facts
         case BatchAppended(partition=partition, producer_id=pid) if event.control:
             # A marker that comes late, in the middle of a transaction, is not the one that is due.
             undecided = facts.due.get((partition, pid), False)

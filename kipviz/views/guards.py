@@ -78,6 +78,7 @@ from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
+from kipviz.views.several_guards import of_produce, opened, waiting_for
 from kipviz.views.traffic import between, towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -238,7 +239,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         case "WriteTxnMarkers":
             yield from _markers(world, action.broker, message)
         case "Produce":
-            yield from _batch(world.logs[role.shard], message)
+            yield from of_produce(world, role, action.broker, message)
         case "Fetch" | "ListOffsets":
             yield from _fetch(world.logs[role.shard], message)
         case "Metadata" | "CreateTopics" | "FindCoordinator":
@@ -289,17 +290,7 @@ def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
             f"coordinator epoch, {name}",
             both("marker", message.coordinator_epoch, "log", last),
         )
-        yield f"open transaction, {name}", _opened(entry)
-
-
-def _batch(log: PartitionLog, message: Any) -> Iterator[Guard]:
-    entry = log.producers.get(message.producer_id)
-    last = entry.batches[-1].last if entry is not None and entry.batches else -1
-    yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
-    yield "sequence", both("request", message.base_sequence, "last in the log", last)
-    yield "open transaction", _opened(entry)
-    yield "enlisted", enlisted(entry, message.producer_epoch)
-    yield "end of the log", str(log.end_offset)
+        yield f"open transaction, {name}", opened(entry)
 
 
 def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
@@ -345,6 +336,8 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
             yield short_name(getattr(result, "partition", "filter")), result.error.name
     if hasattr(message, "error"):
         yield "error", message.error.name
+    for part in getattr(message, "parts", ())[1:]:
+        yield short_name(part.partition), part.error.name
     for partition, error in getattr(message, "of_each", ())[1:]:
         yield short_name(partition), error.name
     yield from share_guards.of_answer(getattr(message, "each", ()))
@@ -373,19 +366,7 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
                 missing = tuple(map(short_name, known.partitions))
                 yield "markers missing", listed(missing)
     else:
-        yield from _enlisting(role, message)
-
-
-def _enlisting(role: Any, message: Any) -> Iterator[Guard]:
-    """Say which requests wait for an enlistment, and whether its yes still counts."""
-    for name in ("verifying", "enlisting", "staging"):
-        for waiting in getattr(role, name, ()):
-            if waiting.producer_id == message.producer_id and not waiting.settled:
-                yield "waits for it", type(waiting.request).__name__
-                yield (
-                    "marker meanwhile",
-                    "none" if waiting.guarded else "yes: the answer is too old",
-                )
+        yield from waiting_for(role, message)
 
 
 def _answered_client(app: Application, source: str, message: Any) -> Iterator[Guard]:
@@ -528,11 +509,3 @@ def _lost(connections: Iterable[Connection]) -> Iterator[Guard]:
 
 def _above(log: PartitionLog) -> int:
     return log.end_offset - log.high_watermark
-
-
-# -- values ------------------------------------------------------------------------------------
-
-
-def _opened(entry: Any) -> str:
-    first = entry.transaction_first_offset if entry is not None else -1
-    return f"from offset {first}" if first >= 0 else "none"

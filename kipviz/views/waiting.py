@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from kipviz.brokers.context import NOBODY
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.cluster import dispatch
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import WriteTxnMarkers
 
 SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
@@ -26,6 +28,9 @@ class Reason(Value, frozen=True):
     free: str
     how: str
     see: See = ()
+
+
+AT_WORK = Reason("It works on it.", "it answers.", SOON)
 
 
 def on_connection(
@@ -70,6 +75,8 @@ def on_connection(
 def at_broker(world: World, broker: int, message: Message) -> Reason:
     """Say what a broker waits for before it answers a request."""
     role = world.roles.get(dispatch.role_for(message, broker, world.image))
+    if isinstance(role, KafkaApis) and isinstance(message, Produce):
+        return _in_parts(world, broker, message)
     for name in ("verifying", "enlisting", "staging"):
         for waiting in getattr(role, name, ()):
             if waiting.request == message and not waiting.settled:
@@ -87,7 +94,13 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
         return Reason(
             f"What it wrote to {shard} has to reach every replica.", f"{shard} is replicated.", SOON
         )
-    return Reason("It works on it.", "it answers.", SOON)
+    return AT_WORK
+
+
+def _in_parts(world: World, broker: int, message: Produce) -> Reason:
+    """Say what the first partition of a request waits for that has to wait: its answer is the last one."""
+    reasons = [at_broker(world, broker, part) for part in message.parts]
+    return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
 
 
 def _enlistment(world: World, broker: int, message: Any) -> Reason:

@@ -182,6 +182,8 @@ def test_who_asks_whether_a_partition_was_added_changes_nothing(desk):
     seen = desk.logs[HOME].end_offset
     assert verify(desk, 9, 0, "out-0") is Errors.NONE
     assert verify(desk, 9, 0, "out-0", "out-1") is Errors.TRANSACTION_ABORTABLE
+    told = {p: desk.last.error_of(p) for p in ("out-0", "out-1")}
+    assert told == {"out-0": Errors.NONE, "out-1": Errors.TRANSACTION_ABORTABLE}
     assert verify(desk, 9, 1, "out-0") is Errors.PRODUCER_FENCED
     assert verify(desk, 8, 0, "out-0") is Errors.INVALID_PRODUCER_ID_MAPPING
     assert desk.logs[HOME].end_offset == seen

@@ -56,8 +56,8 @@ GROUP = Errors.GROUP_AUTHORIZATION_FAILED
 # KafkaApis of 4.4, one line for each request. What only leaves something out of an answer stands in
 # brackets, "each" is said where every topic has an error of its own.
 KAFKA_APIS = {
-    "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
-    a.OF_A_PLAIN_ONE: "WRITE TOPIC",
+    "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC each",
+    a.OF_A_PLAIN_ONE: "WRITE TOPIC each",
     "Fetch": "READ TOPIC",
     "ListOffsets": "DESCRIBE TOPIC",
     "Metadata": "DESCRIBE TOPIC each",

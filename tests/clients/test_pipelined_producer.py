@@ -11,7 +11,7 @@ from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import Produce, ProduceResponse, in_one_answer
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -281,3 +281,42 @@ def test_whatever_is_on_a_connection_counts_against_its_room():
     assert (kinds.has_room(me, 1), kinds.has_room(me, 2)) == (False, True)
     assert kinds.has_room(answer(me, 1), 1)
     assert kinds.has_room(Producer("app-1/producer", "t"), 1)
+
+
+def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_each():
+    me = clients.send(writing("ab", max_in_flight=2), "out-1", (DataRecord("x"),))
+    me, request = out(me)
+    assert [(p.partition, p.base_sequence) for p in request.parts] == [("out-0", 0), ("out-1", 0)]
+    assert kinds.has_room(me, 1), "two batches, one request"
+    me, second = out(me)
+    assert (second.partition, second.further) == ("out-0", ())
+    assert not kinds.has_room(me, 1)
+    parts = (
+        ProduceResponse(Errors.NONE, "out-0", -1, 0, request.correlation_id),
+        ProduceResponse(RETRY, "out-1", -1, -1, request.correlation_id),
+    )
+    me = clients.on_response(me, in_one_answer(parts))
+    assert [(b.records[0].value, b.broker) for b in me.batches] == [("b", 1), ("x", -1)]
+    me, again = out(me)
+    assert (again.partition, again.further, again.base_sequence) == ("out-1", (), 0)
+    alone = ProduceResponse(Errors.NONE, "out-1", -1, 0, again.correlation_id)
+    assert [b.records[0].value for b in clients.on_response(me, alone).batches] == ["b"]
+
+
+def test_a_lost_request_loses_the_batches_of_all_its_partitions():
+    me = clients.send(writing("a"), "out-1", (DataRecord("x"),))
+    me, _ = out(me)
+    me = clients.on_disconnected(me, 1)
+    assert [(b.broker, b.request, b.retried) for b in me.batches] == [(-1, 0, True)] * 2
+    _, again = out(me)
+    assert [p.base_sequence for p in again.parts] == [0, 0]
+
+
+def test_the_next_life_has_every_setting_of_this_one():
+    me = writing("").but(
+        exact_sender=True, group_id="g", network="app-1/pool", backs_off=True, buffer=2
+    )
+    fresh = clients.restarted(me, 2)
+    assert isinstance(fresh, PipelinedProducer)
+    assert (fresh.exact_sender, fresh.group_id, fresh.network) == (True, "g", "app-1/pool")
+    assert (fresh.backs_off, fresh.buffer, fresh.producer_id) == (True, 2, -1)

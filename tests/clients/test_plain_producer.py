@@ -41,7 +41,7 @@ def all_out(me: PlainProducer):
     while (request := clients.next_request(me)) is not None:
         me, _ = clients.sent(me, request, 1)
         assert isinstance(request, Produce)
-        said.append((request.producer_epoch, request.base_sequence))
+        said += [(part.producer_epoch, part.base_sequence) for part in request.parts]
     return me, said
 
 

@@ -102,9 +102,8 @@ def test_only_one_transactional_request_is_on_the_wire():
 
 def test_batches_of_a_partition_go_one_after_the_other_and_of_two_side_by_side():
     me = p.send(p.send(p.send(begun(), "out-0", RECORD), "out-0", RECORD), "out-1", RECORD)
-    first, me = sends(me)
-    second, me = sends(me)
-    assert [(r.partition, r.base_sequence) for r in (first, second)] == [("out-0", 0), ("out-1", 0)]
+    both, me = sends(me)
+    assert [(r.partition, r.base_sequence) for r in both.parts] == [("out-0", 0), ("out-1", 0)]
     assert p.next_request(me) is None
     third, _ = sends(produced(me))
     assert (third.partition, third.base_sequence) == ("out-0", 1)
@@ -186,8 +185,8 @@ def test_an_abort_that_is_itself_refused_as_abortable_ends_the_producer():
 
 
 def test_an_abort_drops_what_was_not_sent_and_waits_for_what_was():
-    me = p.send(p.send(begun(), "out-0", RECORD), "out-1", RECORD)
-    _, me = sends(me)
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    me = p.send(me, "out-1", RECORD)
     me = p.end_transaction(me, committed=False)
     assert [b.partition for b in me.batches] == ["out-0"]
     assert p.next_request(me) is None

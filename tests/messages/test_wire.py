@@ -28,7 +28,15 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce
+from kipviz.messages.producing import (
+    Fetch,
+    FetchedRecord,
+    FetchResponse,
+    Produce,
+    ProduceResponse,
+    in_one_answer,
+    in_one_request,
+)
 from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -297,6 +305,27 @@ def test_a_batch_is_one_that_another_reader_takes() -> None:
     assert [r.value.decode() for r in found] == ["a", "ü"]
     assert [r.offset for r in found] == [0, 1]
     assert found[0].headers == [("origin", b"src-0@100")]
+
+
+@pytest.mark.parametrize("version", [11, 13])
+def test_one_produce_request_has_batches_of_several_partitions_of_several_topics(version) -> None:
+    places = ("out-0", "other-1", "out-1")
+    parts = (Produce("t", p, 9, n, n, (DataRecord(p),), version) for n, p in enumerate(places))
+    produce = in_one_request(tuple(parts))
+    topics = body(produce)["TopicData"]
+    assert [[p["Index"] for p in topic["PartitionData"]] for topic in topics] == [[0, 1], [1]]
+    batches = [list_of(p["Records"])[0] for topic in topics for p in topic["PartitionData"]]
+    assert [(b.producer_epoch, b.base_sequence) for b in batches] == [(0, 0), (2, 2), (1, 1)]
+    errors = (Errors.NONE, Errors.NOT_ENOUGH_REPLICAS, Errors.NONE)
+    results = (ProduceResponse(e, p, 0, 5) for e, p in zip(errors, places, strict=True))
+    around = AROUND.but(request=produce)
+    answers = body(in_one_answer(tuple(results)), around)["Responses"]
+    assert [[p["ErrorCode"] for p in each["PartitionResponses"]] for each in answers] == [
+        [0, 0],
+        [Errors.NOT_ENOUGH_REPLICAS],
+    ]
+    if version == 11:
+        assert [topic["Name"] for topic in (*topics, *answers)] == ["out", "other"] * 2
 
 
 def test_fetched_records_keep_their_offsets_and_do_not_say_who_wrote_them() -> None:

@@ -44,6 +44,18 @@ class Around(Value, frozen=True):
             return self.by_topic_id(partition, name, **fields)
         return ({"Name": topic_of(partition), name: (fields,)},)
 
+    def by_topics(
+        self, version: int, ids_from: int, partitions: Iterable[tuple[str, Struct]], name: str
+    ) -> tuple[Struct, ...]:
+        """Give partitions together by topic; topics are named as in `by_topic`."""
+
+        def named(topic: str, items: tuple[Struct, ...]) -> Struct:
+            if version >= ids_from:
+                return {"TopicId": self.topic_id(topic), name: items}
+            return {"Name": topic, name: items}
+
+        return topics(partitions, named)
+
     def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
         """Give the one topic of a list by id, with one partition in its array `name`."""
         return ({"TopicId": self.topic_id(topic_of(partition)), name: (fields,)},)

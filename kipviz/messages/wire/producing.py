@@ -267,28 +267,32 @@ FETCH_RESPONSE = Schema(
 
 
 def _produce(m: model.Produce, around: Around) -> Struct:
-    batch = encode_batch(
-        tuple(enumerate(m.records)),
-        producer_id=m.producer_id,
-        producer_epoch=m.producer_epoch,
-        base_sequence=m.base_sequence,
-    )
+    data = []
+    for part in m.parts:
+        batch = encode_batch(
+            tuple(enumerate(part.records)),
+            producer_id=part.producer_id,
+            producer_epoch=part.producer_epoch,
+            base_sequence=part.base_sequence,
+        )
+        data.append((part.partition, {"Index": index_of(part.partition), "Records": batch}))
     return {
         "TransactionalId": m.transactional_id or None,
         "Acks": -1,
-        "TopicData": around.by_topic(
-            m.version, 13, m.partition, "PartitionData", Index=index_of(m.partition), Records=batch
-        ),
+        "TopicData": around.by_topics(m.version, 13, data, "PartitionData"),
     }
 
 
 def _produced(m: model.ProduceResponse, around: Around) -> Struct:
-    result = {
-        "Index": index_of(m.partition),
-        "ErrorCode": m.error,
-        "BaseOffset": m.base_offset,
-    }
-    found = around.by_topic(around.version_of(m), 13, m.partition, "PartitionResponses", **result)
+    results = []
+    for part in m.parts:
+        result = {
+            "Index": index_of(part.partition),
+            "ErrorCode": part.error,
+            "BaseOffset": part.base_offset,
+        }
+        results.append((part.partition, result))
+    found = around.by_topics(around.version_of(m), 13, results, "PartitionResponses")
     return {"Responses": found}
 
 

@@ -1,0 +1,133 @@
+"""A Produce request for several partitions: each is refused or appended by itself, the answer is one.
+
+WHO: every broker's front desk, and the leaders of the partitions. WHERE IN KAFKA:
+  KafkaApis.handleProduceRequest, ReplicaManager.handleProduceAppend, DelayedProduce.
+KIPS: KIP-98; KIP-890 (one question to the coordinator for all partitions that are new in a transaction).
+DURABILITY: what waits for the coordinator's answer is held here and at the leaders; a crash loses it.
+
+What is not led here, or fenced, is refused at once. All that is to be appended waits until the coordinator
+has answered, also a partition that has been in the transaction before; then each leader appends its batch
+or not. The answer goes out when every partition has its result and the replicas have what was appended
+(`cluster.partly` keeps the results).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import enlistment, gone_topics, partition_leader
+from kipviz.brokers import partition_log as logs
+from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
+from kipviz.brokers.enlistment import Asked
+from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
+from kipviz.brokers.local import AppendPart, PartVerified
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+
+
+def on_produce(
+    me: PartitionLeader | KafkaApis, request: Produce, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Let the leader of a partition have its batch, or each leader of several.
+
+    WHEN: a producer's sender delivers the batches of the partitions that this broker leads. CHECKS: that
+    each partition is there, is led here, and that its epoch is not over. DOES: asks the coordinator once
+    about all that begin a transaction here. ANSWERS: a result for each, when the last one is there.
+    Clause: KIP-98 "Produce", KIP-890; ReplicaManager.handleProduceAppend.
+    """
+    if isinstance(me, PartitionLeader):
+        return partition_leader.on_produce(me, request, reply_to, on)
+    refused: list[Reply] = []
+    mine: list[Produce] = []
+    for part in request.parts:
+        error = why_refused(part, on)
+        if error is Errors.NONE:
+            mine.append(part)
+        else:
+            answer = ProduceResponse(
+                error, part.partition, part.base_sequence, correlation_id=part.correlation_id
+            )
+            refused.append(Reply(reply_to, answer))
+    question = tuple(part.partition for part in mine if _is_new(part, on))
+    coordinator = enlistment.coordinator_of(request.transactional_id, on) if question else NOBODY
+    calls = tuple(_call(part, reply_to, question, coordinator) for part in mine)
+    done = Effects(me, replies=tuple(refused), local=calls)
+    if coordinator == NOBODY:
+        return done
+    tag = _tag(reply_to)
+    asked = AddPartitionsToTxn(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        question,
+        verify_only=not enlistment.enlists(request),
+    )
+    waits = AskedTogether(reply_to, tag, tuple(part.partition for part in mine), question)
+    return done.but(
+        state=me.but(asking=(*me.asking, waits)),
+        requests=(Request("add-partitions", coordinator, asked, ROLE, "", tag),),
+    )
+
+
+def on_enlisted(
+    me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
+    """Let every leader go on with its batch; the coordinator has said of each partition whether it is in."""
+    waits = next(each for each in me.asking if each.tag == tag)
+    return _verified(me, waits, {p: answer.error_of(p) for p in waits.question})
+
+
+def on_enlistment_lost(me: KafkaApis, asked: Asked, on: Context, tag: str = "") -> Effects:
+    """The connection to the coordinator broke: what was asked about has to be sent again."""
+    waits = next(each for each in me.asking if each.tag == tag)
+    return _verified(me, waits, dict.fromkeys(waits.question, Errors.NETWORK_EXCEPTION))
+
+
+def why_refused(part: Produce, on: Context) -> Errors:
+    """Say why the batch of a partition is refused before anybody is asked, NONE if it is not."""
+    error = gone_topics.error_of(part, on.image)
+    if error is not Errors.NONE:
+        return error
+    if on.image.leader_of(part.partition) != on.broker:
+        return Errors.NOT_LEADER_OR_FOLLOWER
+    identity = (part.producer_id, part.producer_epoch)
+    looks = bool(part.transactional_id) and enlistment.looks_at_the_epoch_first(on)
+    fenced = looks and logs.is_fenced(on.log(part.partition), *identity, on.rules)
+    return Errors.INVALID_PRODUCER_EPOCH if fenced else Errors.NONE
+
+
+def _is_new(part: Produce, on: Context) -> bool:
+    """Say whether the coordinator has to be asked about a partition: its transaction begins there."""
+    if not part.transactional_id or not enlistment.is_asked(part, on):
+        return False
+    identity = (part.producer_id, part.producer_epoch)
+    return not logs.has_ongoing_transaction(on.log(part.partition), *identity)
+
+
+def _call(
+    part: Produce, reply_to: ReplyTo, question: tuple[str, ...], coordinator: int
+) -> LocalCall:
+    """Hand a batch to its leader, to be kept as long as the coordinator is asked."""
+    lost = part.partition in question and coordinator == NOBODY
+    error = Errors.COORDINATOR_NOT_AVAILABLE if lost else Errors.NONE
+    waits_for = question if coordinator != NOBODY else ()
+    call = AppendPart(reply_to, part, waits_for, error)
+    return LocalCall(partition_leader.ROLE, part.partition, call)
+
+
+def _verified(me: KafkaApis, waits: AskedTogether, errors: dict[str, Errors]) -> Effects:
+    calls = (
+        LocalCall(
+            partition_leader.ROLE,
+            partition,
+            PartVerified(waits.reply_to, errors.get(partition, Errors.NONE)),
+        )
+        for partition in waits.partitions
+    )
+    left = tuple(each for each in me.asking if each is not waits)
+    return Effects(me.but(asking=left), local=tuple(calls))
+
+
+def _tag(reply_to: ReplyTo) -> str:
+    """Name a request that is being served: a connection has one at a time."""
+    return f"{reply_to.source} {reply_to.incarnation}"

@@ -1,0 +1,171 @@
+"""A Produce request for several partitions: who is asked, who waits, and what each partition answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import partition_leader as pl
+from kipviz.brokers import produce_requests as several
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import AppendPart, PartVerified, WriteMarker
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.records.batches import DataRecord
+from kipviz.records.placement import partition_for
+from tests.brokers.desk import Desk
+
+A, B, C = "output-A-0", "output-A-1", "output-A-2"
+HOME = f"__transaction_state-{partition_for('t', 50)}"
+WHO = ReplyTo("app-1/producer", 1, 0)
+BOTH = (A, B)
+
+
+def part(partition: str, epoch: int = 0, first: int = 0, name: str = "t", version: int = 13):
+    return Produce(name, partition, 9, epoch, first, (DataRecord(partition),), version)
+
+
+@pytest.fixture
+def front():
+    return Desk(several, KafkaApis(), leaders={A: 1, B: 1, C: 3, HOME: 7})
+
+
+def leader(partition: str) -> Desk:
+    return Desk(pl, PartitionLeader(partition, 0), leaders={partition: 1, HOME: 7})
+
+
+def ask(front: Desk, *parts: Produce) -> None:
+    front.do(several.on_produce(front.role, in_one_request(parts), WHO, front.on))
+
+
+def calls(front: Desk) -> list[tuple[str, object]]:
+    return [(call.shard, call.message) for call in front.local]
+
+
+def verdicts(front: Desk) -> dict[str, Errors]:
+    return {call.shard: call.message.error for call in front.local if _is_verdict(call.message)}
+
+
+def _is_verdict(message: object) -> bool:
+    return isinstance(message, PartVerified)
+
+
+def write(desk: Desk, message: object) -> None:
+    handler = pl.on_part if isinstance(message, AppendPart) else pl.on_part_verified
+    desk.do(handler(desk.role, message, desk.on))
+
+
+def test_the_coordinator_is_asked_once_about_all_partitions_that_are_new(front):
+    ask(front, part(A), part(B))
+    (asked,) = front.requests
+    assert (asked.broker, asked.message) == (7, AddPartitionsToTxn("t", 9, 0, BOTH))
+    assert calls(front) == [(p, AppendPart(WHO, part(p), BOTH)) for p in BOTH]
+
+
+def test_below_version_2_it_is_asked_whether_the_client_has_added_them(front):
+    ask(front, part(A, version=11), part(B, version=11))
+    assert front.requests[0].message.verify_only
+    tag = front.requests[0].tag
+    answer = AddPartitionsToTxnResponse(
+        Errors.TRANSACTION_ABORTABLE, "t", 9, 0, BOTH, verified=(A,)
+    )
+    front.do(several.on_enlisted(front.role, answer, front.on, tag))
+    assert verdicts(front) == {A: Errors.NONE, B: Errors.TRANSACTION_ABORTABLE}
+
+
+def test_a_partition_that_is_in_the_transaction_is_not_asked_about_and_waits_all_the_same(front):
+    at_a = leader(A)
+    write(at_a, AppendPart(WHO, part(A)))
+    front.logs[A] = at_a.logs[A]
+    ask(front, part(A, first=1), part(B))
+    assert front.requests[0].message.partitions == (B,)
+    assert [call.question for _, call in calls(front)] == [(B,), (B,)]
+    front.do(
+        several.on_enlistment_lost(
+            front.role, front.requests[0].message, front.on, "app-1/producer 0"
+        )
+    )
+    assert verdicts(front) == {A: Errors.NONE, B: Errors.NETWORK_EXCEPTION}
+    assert front.role == KafkaApis(), "nothing is remembered"
+
+
+def test_what_is_led_elsewhere_or_nowhere_is_refused_at_once_and_the_rest_goes_on(front):
+    ask(front, part(A), part(C), part("gone-0"))
+    told = {m.partition: m.error for _, m in front.replies}
+    assert told == {C: Errors.NOT_LEADER_OR_FOLLOWER, "gone-0": Errors.UNKNOWN_TOPIC_ID}
+    assert [shard for shard, _ in calls(front)] == [A]
+
+
+def test_a_batch_of_an_epoch_that_is_over_is_refused_before_anybody_is_asked(front):
+    at_a = leader(A)
+    write(at_a, AppendPart(WHO, part(A, epoch=5)))
+    front.logs[A] = at_a.logs[A]
+    ask(front, part(A, epoch=4), part(B, epoch=4))
+    assert [m.error for _, m in front.replies] == [Errors.INVALID_PRODUCER_EPOCH]
+    assert front.requests[0].message.partitions == (B,)
+
+
+def test_without_a_coordinator_what_is_new_is_refused_and_the_rest_is_appended(front):
+    front.leaders[HOME] = -1
+    ask(front, part(A), part(B))
+    assert front.requests == []
+    for _, call in calls(front):
+        desk = leader(call.request.partition)
+        write(desk, call)
+        assert desk.last.error is Errors.NOT_ENOUGH_REPLICAS
+
+
+@pytest.mark.parametrize("name", ["", "t"])
+def test_nobody_is_asked_about_a_producer_without_a_name_or_where_brokers_do_not_verify(name):
+    front = Desk(
+        several, KafkaApis(), leaders={A: 1, B: 1, HOME: 7}, partition_verification=not name
+    )
+    ask(front, *(part(p, name=name, version=11) for p in BOTH))
+    assert front.requests == []
+    for _, call in calls(front):
+        desk = leader(call.request.partition)
+        write(desk, call)
+        assert desk.last == ProduceResponse(Errors.NONE, call.request.partition, 0, 0)
+
+
+def test_a_leader_goes_on_with_the_answer_unless_a_marker_came_between():
+    for marked in (False, True):
+        desk = leader(A)
+        write(desk, AppendPart(WHO, part(A, version=11), BOTH))
+        assert desk.replies == []
+        if marked:
+            marker = WriteMarker(ReplyTo("B7/markers", 1, 0), A, 9, 0, False, 0, 1)
+            desk.do(pl.on_write_marker(desk.role, marker, desk.on))
+        write(desk, PartVerified(WHO))
+        assert desk.last.error is (Errors.INVALID_TXN_STATE if marked else Errors.NONE)
+
+
+def test_a_leader_remembers_the_sequence_of_what_was_refused_if_it_was_asked_about():
+    for question, remembered in ((BOTH, 3), ((B,), None)):
+        desk = leader(A)
+        write(desk, AppendPart(WHO, part(A, first=3, version=11), question))
+        write(desk, PartVerified(WHO, Errors.TRANSACTION_ABORTABLE))
+        assert desk.last.error is Errors.TRANSACTION_ABORTABLE
+        found = [each.sequence for each in desk.role.lowest]
+        assert found == ([] if remembered is None else [remembered])
+
+
+def test_an_answer_is_for_nobody_where_the_leader_is_new_or_the_client_has_asked_again():
+    desk = leader(A)
+    write(desk, PartVerified(WHO))
+    assert desk.replies == []
+    write(desk, AppendPart(WHO, part(A), BOTH))
+    again = ReplyTo("app-1/producer", 1, 1)
+    write(desk, AppendPart(again, part(A), BOTH))
+    write(desk, PartVerified(WHO))
+    assert (desk.replies, len(desk.role.verifying)) == ([], 1)
+    write(desk, PartVerified(again))
+    assert (desk.last.error, desk.role.verifying) == (Errors.NONE, ())
+
+
+def test_a_request_of_one_partition_is_its_leaders():
+    desk = leader(A)
+    assert desk.ask(several.on_produce, part(A)) is None
+    assert desk.requests[0].message == AddPartitionsToTxn("t", 9, 0, (A,))
