@@ -10,6 +10,8 @@ NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-kernel-star
 	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
 # Two processes share the tests, a file at a time and in the order of tests/conftest.py.
 SIDE_BY_SIDE = --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+# A test run starts Python some two hundred times: modules stay compiled even where the environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
 # The tests in which the protocol's floors are taken apart.
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =

@@ -254,10 +254,7 @@ class Lab:
         page.evaluate(NOTEBOOK_IS_READY)
         notebook = Notebook(page)
         notebook.wait_idle()
-        theme = "JupyterLab Dark" if scheme == "dark" else "JupyterLab Light"
-        notebook.command("apputils:change-theme", theme=theme)
-        light = str(scheme != "dark").lower()
-        page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=light)
+        notebook.dress(scheme)
         return notebook
 
 
@@ -272,6 +269,14 @@ class Notebook:
         self.page.evaluate(
             "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }",
             [name, arguments],
+        )
+
+    def dress(self, scheme: str) -> None:
+        """Show JupyterLab in its "light" or its "dark" theme."""
+        self.command("apputils:change-theme", theme=f"JupyterLab {scheme.title()}")
+        light = str(scheme != "dark").lower()
+        self.page.wait_for_function(
+            "light => document.body.dataset.jpThemeLight === light", arg=light
         )
 
     def wait_idle(self, seconds: float = 60) -> None:
