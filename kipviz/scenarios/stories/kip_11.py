@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_FATAL, SAW_LSO, SAW_REFUSED, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND
@@ -47,9 +47,6 @@ def taken(acl: Acl) -> str:
     """Give the instruction with which an operator deletes an ACL."""
     return f"the ACL '{acl.words}' is deleted"
 
-
-SAW_REFUSED = Checkpoint("saw a request refused for want of a right", "refused")
-SAW_FATAL = Checkpoint("saw a producer that can only be closed", "producer ended")
 
 NAME_LOST = Scenario(
     "kip-11-name-lost",

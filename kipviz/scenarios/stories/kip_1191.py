@@ -6,7 +6,7 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.spec import Placement
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import KAFKA, commits, polls, worker
@@ -105,7 +105,7 @@ POISON = Scenario(
     checkpoints=(
         Checkpoint("saw a record ARCHIVING", "record archiving"),
         Checkpoint("saw its copy in the dead-letter queue", "dead letter written"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_CRASH,
     ),
 )
 
@@ -182,7 +182,7 @@ FIRST_LETTER = Scenario(
     checkpoints=(
         Checkpoint("saw a record ARCHIVING", "record archiving"),
         Checkpoint("saw its copy in the dead-letter queue", "dead letter written"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_CRASH,
     ),
 )
 

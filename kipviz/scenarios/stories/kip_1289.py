@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import Placement
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    CRASHED_AFTER_DECISION,
+    LET_BOTH_HOLD,
+    SAW_DELIVERED_TWICE,
+    SAW_EARLY_RETURN,
+    SAW_LSO,
+    SAW_OFFSET_STAGED,
+    SAW_STAGED,
+    TOOK_CLIENT_CRASH,
+    TOOK_CRASH,
+    TOOK_TIME_OUT,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import ABORT, BEGIN, COMMIT, GROUP_BEGIN, SHARE_MARKERS, STAGE
@@ -40,8 +54,8 @@ SHARE_COMMIT_WATCH = (
 )
 SHARE_COMMIT_CHECKPOINTS = (
     SAW_LSO,
-    Checkpoint("saw commit return before any marker was written", "answered before markers"),
-    Checkpoint("crashed a broker after the decision", "crashed after the decision"),
+    SAW_EARLY_RETURN,
+    CRASHED_AFTER_DECISION,
 )
 
 SHARE_ABORT_WATCH = (
@@ -54,7 +68,7 @@ SHARE_ABORT_WATCH = (
 )
 SHARE_ABORT_CHECKPOINTS = (
     SAW_STAGED,
-    Checkpoint("saw a record delivered for the second time", "delivered twice"),
+    SAW_DELIVERED_TWICE,
     TOOK_CRASH,
 )
 
@@ -72,7 +86,7 @@ LOCK_EXPIRY_WATCH = (
 LOCK_EXPIRY_CHECKPOINTS = (
     SAW_STAGED,
     Checkpoint("saw a record given away after the decision to commit", "record given away"),
-    Checkpoint("saw a record delivered for the second time", "delivered twice"),
+    SAW_DELIVERED_TWICE,
 )
 
 GROUP_WATCH = (
@@ -89,8 +103,8 @@ GROUP_WATCH = (
 )
 GROUP_COMMIT_CHECKPOINTS = (
     SAW_LSO,
-    Checkpoint("saw an offset staged in the transaction", "offset pending"),
-    Checkpoint("took a branch in which the transaction times out", "timed out"),
+    SAW_OFFSET_STAGED,
+    TOOK_TIME_OUT,
 )
 GROUP_ABORT_WATCH = (
     *GROUP_WATCH,
@@ -101,7 +115,7 @@ GROUP_ABORT_WATCH = (
     ),
 )
 GROUP_ABORT_CHECKPOINTS = (
-    Checkpoint("saw an offset staged in the transaction", "offset pending"),
+    SAW_OFFSET_STAGED,
     Checkpoint("saw the consumer go back to the committed offset", "read again"),
     TOOK_CRASH,
 )
@@ -115,8 +129,8 @@ SMALL_WATCH = (
     Watch(7, "The answer comes before the markers. Everything that can go wrong goes wrong here."),
 )
 SMALL_CHECKPOINTS = (
-    Checkpoint("saw commit return before any marker was written", "answered before markers"),
-    Checkpoint("crashed a broker after the decision", "crashed after the decision"),
+    SAW_EARLY_RETURN,
+    CRASHED_AFTER_DECISION,
 )
 
 TWO_MEMBERS_WATCH = (
@@ -130,9 +144,9 @@ TWO_MEMBERS_WATCH = (
     ),
 )
 TWO_MEMBERS_CHECKPOINTS = (
-    Checkpoint("let both members hold records at the same time", "two members hold"),
-    Checkpoint("took a branch in which an application crashes", "client crashed"),
-    Checkpoint("brought a transaction to its end", "complete"),
+    LET_BOTH_HOLD,
+    TOOK_CLIENT_CRASH,
+    BROUGHT_TO_END,
 )
 
 SMALL_TWO_WATCH = (
@@ -144,8 +158,8 @@ SMALL_TWO_WATCH = (
     ),
 )
 SMALL_TWO_CHECKPOINTS = (
-    Checkpoint("took a branch in which an application crashes", "client crashed"),
-    Checkpoint("brought a transaction to its end", "complete"),
+    TOOK_CLIENT_CRASH,
+    BROUGHT_TO_END,
 )
 
 SHARE_COMMIT = Scenario(

@@ -10,7 +10,14 @@ from kipviz.cluster.spec import ApplicationSpec
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_STAGED, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    LET_BOTH_HOLD,
+    SAW_DELIVERED_TWICE,
+    SAW_STAGED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import ABORT, BEGIN, COMMIT, SHARE_MARKERS, STAGE
@@ -24,8 +31,6 @@ from kipviz.scenarios.stories.setting import (
 )
 
 COORDINATOR = home(TRANSACTION_STATE, TRANSACTIONAL_ID)
-COMPLETED = Checkpoint("brought a transaction to its end", "complete")
-DELIVERED_TWICE = Checkpoint("saw a record delivered for the second time", "delivered twice")
 FINISHED = Checkpoint("saw the transaction time out", "timed out")
 READINGS = ("as-written", "repaired")
 LANES = ("app-1", "B1", "B5", "B7")
@@ -117,7 +122,7 @@ CRASH = _case(
             "transaction would make two of.",
         ),
     ),
-    checkpoints=(SAW_STAGED, DELIVERED_TWICE),
+    checkpoints=(SAW_STAGED, SAW_DELIVERED_TWICE),
 )
 
 NOT_REGISTERED = _case(
@@ -147,7 +152,7 @@ NOT_REGISTERED = _case(
         Watch(5, "Who asks the coordinator, and what is staged while it is being asked?"),
         Watch(6, "Is a failed registration the producer's business, or can the broker ask again?"),
     ),
-    checkpoints=(SAW_STAGED, COMPLETED),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 ZOMBIE: ApplicationSpec = share_app("app-2", max_records=1, transactional_id=TRANSACTIONAL_ID)
@@ -180,8 +185,8 @@ FENCED = _case(
         Watch(6, "What does the share-partition leader know of producers and their epochs?"),
     ),
     checkpoints=(
-        Checkpoint("let both members hold records at the same time", "two members hold"),
-        COMPLETED,
+        LET_BOTH_HOLD,
+        BROUGHT_TO_END,
     ),
 )
 
@@ -213,7 +218,7 @@ TWICE = _case(
         ),
         Watch(11, "Count the markers in the log of the participant, and the moves of the record."),
     ),
-    checkpoints=(SAW_STAGED, COMPLETED),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 TIMED_OUT = _case(
@@ -248,7 +253,7 @@ TIMED_OUT = _case(
         Watch(6, "Whose is the record now: the dead member's, the transaction's, nobody's?"),
         Watch(7, "An abort marker frees it. Look for what it becomes, and for whom."),
     ),
-    checkpoints=(FINISHED, DELIVERED_TWICE),
+    checkpoints=(FINISHED, SAW_DELIVERED_TWICE),
 )
 
 STALE = _case(
@@ -278,7 +283,7 @@ STALE = _case(
             "it would take to answer the other one.",
         ),
     ),
-    checkpoints=(DELIVERED_TWICE, COMPLETED),
+    checkpoints=(SAW_DELIVERED_TWICE, BROUGHT_TO_END),
 )
 
 BAD_TYPE = _case(
@@ -299,7 +304,7 @@ BAD_TYPE = _case(
         Watch(5, "INVALID_RECORD_STATE: what is wrong here, the record or the request?"),
         Watch(6, "Everything is done again, and will be refused again. Who breaks the circle?"),
     ),
-    checkpoints=(DELIVERED_TWICE, COMPLETED),
+    checkpoints=(SAW_DELIVERED_TWICE, BROUGHT_TO_END),
 )
 
 # The application gives one record back and stages the batch all the same.
@@ -362,7 +367,7 @@ PARTIAL = _case(
             "one back?",
         ),
     ),
-    checkpoints=(DELIVERED_TWICE, COMPLETED),
+    checkpoints=(SAW_DELIVERED_TWICE, BROUGHT_TO_END),
 )
 
 MOVED = _case(
@@ -384,7 +389,7 @@ MOVED = _case(
         Watch(6, "What does the new leader of the state partition know: its log, or a memory?"),
         Watch(7, "The marker goes to the new leader. Is there a vote where it arrives?"),
     ),
-    checkpoints=(SAW_STAGED, COMPLETED),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 CUT_OFF = _case(
@@ -423,7 +428,7 @@ CUT_OFF = _case(
         Watch(9, "The transaction is aborted. Does anybody at Broker 5 know?"),
         Watch(10, "'Converges', says the KIP: from what to what, and by which rule?"),
     ),
-    checkpoints=(SAW_STAGED, DELIVERED_TWICE),
+    checkpoints=(SAW_STAGED, SAW_DELIVERED_TWICE),
 )
 
 IN_FLIGHT = _case(
@@ -460,7 +465,7 @@ IN_FLIGHT = _case(
         Watch(6, "Compare the designs: who is asked before the record becomes TX_PENDING?"),
     ),
     checkpoints=(
-        COMPLETED,
+        BROUGHT_TO_END,
         SAW_STAGED,
     ),
 )

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_STAGED, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_APPLICATION_DEATH,
+    SAW_DATABASE_AHEAD,
+    SAW_PREPARED,
+    SAW_STAGED,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_1289_findings import SMALL_TOGETHER
@@ -20,8 +26,6 @@ WRITER = share_app(
 )
 SPEC = share_spec(WRITER, values=("a",)).but(settings=BrokerSettings(two_phase_commit_enable=True))
 CALL = ("app-1 goes on", "quiet", "app-1 goes on")
-DATABASE_AHEAD = Checkpoint("saw the database ahead of Kafka", "database ahead")
-DIED = Checkpoint("saw the application die", "client crashed")
 
 START = (
     Beat(
@@ -133,7 +137,7 @@ DATABASE = Scenario(
         Watch(5, "Three places hold something of record 100. Which of them knows the outcome?"),
         Watch(7, "Who tells Broker 7 what becomes of its vote, and where has that been read?"),
     ),
-    checkpoints=(SAW_STAGED, DATABASE_AHEAD, DIED),
+    checkpoints=(SAW_STAGED, SAW_DATABASE_AHEAD, SAW_APPLICATION_DEATH),
 )
 
 TOO_EARLY = DATABASE.but(
@@ -195,8 +199,8 @@ TOO_EARLY = DATABASE.but(
         Watch(7, "Compare the row in the database with the output in output-A-0."),
     ),
     checkpoints=(
-        DATABASE_AHEAD,
-        Checkpoint("saw a prepared transaction that no broker knows of", "prepared"),
+        SAW_DATABASE_AHEAD,
+        SAW_PREPARED,
     ),
 )
 
@@ -217,7 +221,7 @@ SMALL_DATABASE = Scenario(
             0, "Is there a moment at which record 100 waits for a process that never comes back?"
         ),
     ),
-    checkpoints=(SAW_STAGED, DATABASE_AHEAD),
+    checkpoints=(SAW_STAGED, SAW_DATABASE_AHEAD),
 )
 # Where a vote in memory can be found by a marker at all.
 SMALL_DATABASE_TOGETHER = SMALL_DATABASE.but(

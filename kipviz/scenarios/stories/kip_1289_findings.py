@@ -8,7 +8,15 @@ from kipviz.cluster.spec import Placement
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_DELIVERED_TWICE,
+    SAW_LATE_REQUEST,
+    SAW_LSO,
+    SAW_STAGED,
+    TOOK_CRASH,
+    Watch,
+)
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT, SHARE_MARKERS, STAGE
@@ -24,7 +32,6 @@ from kipviz.scenarios.stories.setting import (
 )
 
 DECISION = home(TRANSACTION_STATE, TRANSACTIONAL_ID)
-DELIVERED_TWICE = Checkpoint("saw a record delivered for the second time", "delivered twice")
 
 # The one placement in which a vote in memory can work at all: a marker comes to the very broker
 # that leads the source. Findings about such votes show here what else is wrong with them.
@@ -72,7 +79,7 @@ LAST_DELIVERY = SMALL_ABORT.but(
     clause="KIP-932, group.share.delivery.count.limit; KIP-1289, Test Plan",
     spec=SMALL_ABORT.spec.but(settings=BrokerSettings(delivery_count_limit=1)),
     designs=("repaired", "finding-M"),
-    checkpoints=(SAW_STAGED, DELIVERED_TWICE),
+    checkpoints=(SAW_STAGED, SAW_DELIVERED_TWICE),
 )
 
 REJECTED = Line(
@@ -158,7 +165,7 @@ SMALL_STEPWISE = SMALL.but(
             "partition? Both at once is what must not be.",
         ),
     ),
-    checkpoints=(SAW_STAGED, Checkpoint("brought a transaction to its end", "complete")),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 HELD_MARKERS = "quiet but WriteTxnMarkers*"
@@ -208,7 +215,7 @@ SMALL_HALF = Scenario(
     ("app-1", "B1", "B5", "B7"),
     ("repaired", "finding-R"),
     watch=tuple(note.but(beat=note.beat - 1) for note in HELD_BACK),
-    checkpoints=(SAW_STAGED, DELIVERED_TWICE),
+    checkpoints=(SAW_STAGED, SAW_DELIVERED_TWICE),
 )
 
 SMALL_MOVED = Scenario(
@@ -247,8 +254,8 @@ SMALL_MOVED = Scenario(
         Watch(5, "Being sent to the right leader does not help. What would the answer have to be?"),
     ),
     checkpoints=(
-        DELIVERED_TWICE,
-        Checkpoint("brought a transaction to its end", "complete"),
+        SAW_DELIVERED_TWICE,
+        BROUGHT_TO_END,
     ),
 )
 
@@ -296,7 +303,7 @@ SMALL_TWICE = Scenario(
         Watch(0, "Nothing fails here, and no accident is needed: count the outputs of record 100."),
         Watch(0, "Who could have refused the second output: a broker, the producer, nobody?"),
     ),
-    checkpoints=(SAW_LSO, DELIVERED_TWICE),
+    checkpoints=(SAW_LSO, SAW_DELIVERED_TWICE),
 )
 
 TWO_POLLS_LOOP: tuple[Line, ...] = (
@@ -357,7 +364,7 @@ SMALL_TWO_POLLS = Scenario(
             "M1 holds record 100, and M1 staged it. Is that the same delivery? Count the outputs.",
         ),
     ),
-    checkpoints=(DELIVERED_TWICE, TOOK_CRASH),
+    checkpoints=(SAW_DELIVERED_TWICE, TOOK_CRASH),
 )
 
 # Two transactions of nothing but a rejection, one after the other: the smallest cluster in which a
@@ -426,7 +433,7 @@ SMALL_LATE = Scenario(
     ),
     checkpoints=(
         SAW_STAGED,
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+        SAW_LATE_REQUEST,
     ),
 )
 

@@ -10,7 +10,15 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_HALF,
+    SAW_LOADED_AGAIN,
+    SAW_PRUNED,
+    SAW_STAGED,
+    TOOK_CRASH,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN
@@ -28,7 +36,6 @@ from kipviz.scenarios.stories.setting import (
     share_app,
 )
 
-COMPLETE = Checkpoint("brought a transaction to its end", "complete")
 BEATS = "the heartbeat interval of app-1/member is over"
 OF_GROUP = Placement(home(CONSUMER_OFFSETS, SHARE_GROUP), 1, (7,))
 OPERATES = ("operator goes on", "quiet", "operator goes on")
@@ -130,7 +137,7 @@ SMALL_RESET = Scenario(
         Watch(4, "Compare the state epoch at Broker 7 before and after, and look for the vote."),
         Watch(5, "Is anything in Broker 5's memory still waiting when all is over?"),
     ),
-    checkpoints=(SAW_STAGED, RESET, COMPLETE),
+    checkpoints=(SAW_STAGED, RESET, BROUGHT_TO_END),
 )
 
 RESET_TOGETHER = SMALL_RESET.but(
@@ -175,7 +182,7 @@ RESET_TOGETHER = SMALL_RESET.but(
     checkpoints=(
         SAW_STAGED,
         RESET,
-        Checkpoint("saw a share-partition loaded a second time", "loaded again"),
+        SAW_LOADED_AGAIN,
     ),
 )
 
@@ -313,7 +320,7 @@ SMALL_BY_HAND = Scenario(
         Watch(4, "The marker names audit-0 alone. Watch src-0 on the broker that it arrives at."),
         Watch(5, "Half of a transaction is aborted by hand: is it the half that was named?"),
     ),
-    checkpoints=(SAW_STAGED, Checkpoint("saw half a transaction", "half a transaction")),
+    checkpoints=(SAW_STAGED, SAW_HALF),
 )
 
 SMALL_PRUNED = SMALL.but(
@@ -358,8 +365,8 @@ SMALL_PRUNED = SMALL.but(
     ),
     checkpoints=(
         SAW_STAGED,
-        Checkpoint("saw the front of a log deleted", "log pruned"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        SAW_PRUNED,
+        TOOK_CRASH,
     ),
 )
 
@@ -455,7 +462,7 @@ SMALL_DELETED = SMALL_ABORT.but(
     ),
     checkpoints=(
         SAW_STAGED,
-        Checkpoint("saw the front of a log deleted", "log pruned"),
+        SAW_PRUNED,
     ),
 )
 

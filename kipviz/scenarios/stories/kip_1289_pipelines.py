@@ -5,13 +5,18 @@ from __future__ import annotations
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec import Placement
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    LET_BOTH_HOLD,
+    SAW_LSO,
+    SAW_STAGED,
+    TOOK_CLIENT_CRASH,
+    TOOK_CRASH,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import SHARE_PLACEMENTS, TOPIC_IDS, share_app, share_spec
-
-COMPLETED = Checkpoint("brought a transaction to its end", "complete")
-TWO_HOLD = Checkpoint("let both members hold records at the same time", "two members hold")
 
 # One round of the loop, as a beat each: what a member does from poll() to its markers.
 POLL = ("{0} goes on", "quiet", "{0} goes on")
@@ -81,7 +86,7 @@ MIRROR = Scenario(
         Watch(1, "Whose name stands at which offset? No partition was assigned to anybody."),
         Watch(3, "Two transactions are open in one target. Which one holds back the LSO?"),
     ),
-    checkpoints=(TWO_HOLD, SAW_LSO, COMPLETED),
+    checkpoints=(LET_BOTH_HOLD, SAW_LSO, BROUGHT_TO_END),
 )
 
 STREAMS = Scenario(
@@ -125,9 +130,9 @@ STREAMS = Scenario(
         Watch(3, "Nobody rebalances. How long does the record of the dead thread wait?"),
     ),
     checkpoints=(
-        TWO_HOLD,
-        COMPLETED,
-        Checkpoint("took a branch in which an application crashes", "client crashed"),
+        LET_BOTH_HOLD,
+        BROUGHT_TO_END,
+        TOOK_CLIENT_CRASH,
     ),
 )
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import Placement
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_DELIVERED_TWICE,
+    SAW_LSO,
+    SAW_STAGED,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT, STAGE
 from kipviz.scenarios.stories.kip_1289_rollout import (
     ABORTS,
     AGAIN,
-    COMPLETED,
-    DELIVERED_TWICE,
     LEVEL_2,
     LEVEL_3,
     ROLLOUT_SPEC,
@@ -91,7 +95,7 @@ ROLLING = Scenario(
         Watch(6, "Among what is not possible: share.version 3, and whose binary is in the way."),
         Watch(8, "Stop a broker for 4.4 on a branch. Can it start again?"),
     ),
-    checkpoints=(BROKERS_DIFFER, ONE_BINARY, COMPLETED),
+    checkpoints=(BROKERS_DIFFER, ONE_BINARY, BROUGHT_TO_END),
 )
 
 BINARY_DOWNGRADE = Scenario(
@@ -159,7 +163,7 @@ BINARY_DOWNGRADE = Scenario(
         ),
         Watch(8, "Compare the state that Broker 7 loads with the log that it loads it from."),
     ),
-    checkpoints=(SAW_LSO, SAW_STAGED, BROKERS_DIFFER, DELIVERED_TWICE),
+    checkpoints=(SAW_LSO, SAW_STAGED, BROKERS_DIFFER, SAW_DELIVERED_TWICE),
 )
 
 # Corner case 9: who is told that it is not supported aborts what was sent; here it gives up after that.
@@ -227,7 +231,7 @@ LEVEL_TAKEN = Scenario(
         Watch(4, "Who was to finalize what, before this call could succeed?"),
         Watch(5, "The vote is durable and replicated. Is it of any use to Broker 7?"),
     ),
-    checkpoints=(SAW_LSO, DELIVERED_TWICE),
+    checkpoints=(SAW_LSO, SAW_DELIVERED_TWICE),
 )
 
 STORIES: tuple[Scenario, ...] = (ROLLING, BINARY_DOWNGRADE, LEVEL_TAKEN)

@@ -7,7 +7,13 @@ dead-letter queues have; here it is 3.
 
 from __future__ import annotations
 
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_DELIVERED_TWICE,
+    SAW_LSO,
+    SAW_STAGED,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT, NEXT_ROUND, STAGE
@@ -18,8 +24,6 @@ ROLLOUT_SPEC = share_spec(share_app(max_records=1), values=("a",)).but(
     share_rollout=2, budget=PLAYGROUND.but(upgrade=2)
 )
 LEVEL_3, LEVEL_2 = "share.version 3 is finalized", "share.version 2 is finalized"
-COMPLETED = Checkpoint("brought a transaction to its end", "complete")
-DELIVERED_TWICE = Checkpoint("saw a record delivered for the second time", "delivered twice")
 
 THROWS = Beat(
     "sendShareAcknowledgementsToTransaction() throws",
@@ -84,7 +88,7 @@ ROLLOUT = Scenario(
         Watch(4, "The call throws at once. Is there a message, and what is left in output-A-0?"),
         Watch(7, "Who has told the producer of the new level? Look for a message that did."),
     ),
-    checkpoints=(SAW_LSO, DELIVERED_TWICE, COMPLETED),
+    checkpoints=(SAW_LSO, SAW_DELIVERED_TWICE, BROUGHT_TO_END),
 )
 
 MIXED = Scenario(
@@ -103,7 +107,7 @@ MIXED = Scenario(
         ),
         Watch(5, "The pseudo code of the KIP would end the process here. What holds the LSO then?"),
     ),
-    checkpoints=(SAW_LSO, COMPLETED),
+    checkpoints=(SAW_LSO, BROUGHT_TO_END),
 )
 
 DOWNGRADE = Scenario(
@@ -139,7 +143,7 @@ DOWNGRADE = Scenario(
         Watch(6, "Who could have refused this? Look for a broker that knows of the vote."),
         Watch(9, "Is there anything left that will ever resolve the vote?"),
     ),
-    checkpoints=(SAW_STAGED, COMPLETED),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 STORIES: tuple[Scenario, ...] = (ROLLOUT, MIXED, DOWNGRADE)

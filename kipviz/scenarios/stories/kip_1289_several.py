@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.records.placement import SHARE_GROUP_STATE, share_partition_key
-from kipviz.scenarios.material import SAW_STAGED, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_DELIVERED_TWICE,
+    SAW_STAGED,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import BEGIN, COMMIT
@@ -19,8 +24,6 @@ from kipviz.scenarios.stories.setting import (
 )
 
 PAY_ID = "AAAAAAAAAAAAAAAAAAAABg"
-COMPLETED = Checkpoint("brought a transaction to its end", "complete")
-DELIVERED_TWICE = Checkpoint("saw a record delivered for the second time", "delivered twice")
 
 
 def _state_of(topic_id: str, index: int) -> str:
@@ -132,7 +135,7 @@ SEVERAL = Scenario(
         Watch(4, "Open the request: which partitions are in it, and which are not?"),
         Watch(5, "Count the participants of my-txn at Broker 1."),
     ),
-    checkpoints=(SAW_STAGED, COMPLETED),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 ONE_LEADER = Scenario(
@@ -182,7 +185,7 @@ ONE_LEADER = Scenario(
         Watch(6, "Is the vote for 100 in a log already? Who could take it out of there?"),
         Watch(7, "Does it matter for the outcome whether 100 was given back before the abort?"),
     ),
-    checkpoints=(DELIVERED_TWICE, COMPLETED),
+    checkpoints=(SAW_DELIVERED_TWICE, BROUGHT_TO_END),
 )
 
 TWO_LEADERS = Scenario(
@@ -237,6 +240,6 @@ TWO_LEADERS = Scenario(
             7, "What if the application went on to commit? Look at what commitTransaction() does."
         ),
     ),
-    checkpoints=(SAW_STAGED, COMPLETED),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 STORIES: tuple[Scenario, ...] = (SEVERAL, ONE_LEADER, TWO_LEADERS)

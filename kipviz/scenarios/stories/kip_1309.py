@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_APPLICATION_DEATH,
+    SAW_DATABASE_AHEAD,
+    SAW_LSO,
+    SAW_PREPARED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_939 import DUAL_WRITE, DUAL_WRITER, LANES, SPEC
@@ -89,7 +96,7 @@ DEAD_WRITER = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the application die", "client crashed"),
+        SAW_APPLICATION_DEATH,
         Checkpoint("took a branch in which transaction.timeout.ms runs out first", "timed out"),
     ),
 )
@@ -149,8 +156,8 @@ PREPARED = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the database ahead of Kafka", "database ahead"),
-        Checkpoint("saw a prepared transaction that no broker knows of", "prepared"),
+        SAW_DATABASE_AHEAD,
+        SAW_PREPARED,
     ),
 )
 
@@ -169,7 +176,7 @@ SMALL = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the database ahead of Kafka", "database ahead"),
+        SAW_DATABASE_AHEAD,
     ),
 )
 

@@ -11,11 +11,16 @@ from kipviz.cluster.clock import TICKS, TIMED, Clock
 from kipviz.cluster.session_config import SessionSpec
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.scenarios import session_programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_APPLICATION_DEATH,
+    SAW_LSO,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_1310 import COMMITTER, FLINK_TODAY, WRITER
-from kipviz.scenarios.stories.kip_1310_beats import COMPLETE
 from kipviz.scenarios.stories.kip_1310_open import BEATING, group_cluster
 
 CLAUSE = "KIP-1309 'who beats when the writer is not the committer'; KIP-1310 2.1, 4.1 (drafts)"
@@ -26,7 +31,6 @@ SILENCE = "the liveness of my-txn runs out at B1"
 TURN = ("{} goes on", "quiet", "{} goes on")
 LANES = ("app-1", "app-2", "B1", "B3")
 ABORTED = Checkpoint("saw a transaction aborted because nobody was heard of", "silence")
-DIED = Checkpoint("saw the application die", "client crashed")
 
 
 def _sink(session_timeout_ms: int) -> ClusterSpec:
@@ -109,7 +113,7 @@ NOBODY = Scenario(
         Watch(3, "Without heartbeats the committer would have had 15 minutes: look at the limit."),
         Watch(5, "Count the records of output-A-0 that a reader of committed data gets."),
     ),
-    checkpoints=(SAW_LSO, DIED, ABORTED),
+    checkpoints=(SAW_LSO, SAW_APPLICATION_DEATH, ABORTED),
 )
 ANOTHER = NOBODY.but(
     name="kip-1309-committer-beats",
@@ -157,7 +161,7 @@ ANOTHER = NOBODY.but(
             "its heartbeats hold the readers back until 15 minutes are over.",
         ),
     ),
-    checkpoints=(SAW_LSO, DIED, COMPLETE),
+    checkpoints=(SAW_LSO, SAW_APPLICATION_DEATH, BROUGHT_TO_END),
 )
 OTHER_INTERVAL = NOBODY.but(
     name="kip-1309-other-interval",
@@ -270,7 +274,7 @@ TWO_SETTINGS = Scenario(
         Watch(2, "Four designs, two readings on each side: only two of the four fit together."),
         Watch(5, "Look at how much time passes in this step under each design."),
     ),
-    checkpoints=(SAW_LSO, DIED, ABORTED),
+    checkpoints=(SAW_LSO, SAW_APPLICATION_DEATH, ABORTED),
 )
 
 STORIES: tuple[Scenario, ...] = (NOBODY, ANOTHER, OTHER_INTERVAL, TWO_SETTINGS)

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.scenarios import programs, session_programs
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_DELIVERED_TWICE,
+    SAW_EARLY_RETURN,
+    SAW_IN_DOUBT,
+    SAW_LSO,
+    SAW_OFFSET_STAGED,
+    SAW_STAGED,
+    TOOK_CLIENT_CRASH,
+    TOOK_CRASH,
+    TOOK_TIME_OUT,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories import kip_939
@@ -16,19 +28,15 @@ from kipviz.scenarios.stories.kip_1310_beats import (
     ALONE,
     BEGIN,
     BOUND,
-    COMPLETE,
     DRAFT,
-    ENDED,
     GROUP_POLL,
     INIT,
     MARKERS,
-    OFFSET,
     PREPARED,
     RETURNS,
     SEND,
     SHARE_MARKERS,
     SHARE_POLL,
-    TIMED_OUT,
     TODAY,
     Side,
     told,
@@ -72,7 +80,7 @@ ALONE_TODAY = Scenario(
             5, "The answer to EndTxn gives the next epoch and resets the sequences, in one step."
         ),
     ),
-    checkpoints=(SAW_LSO, ENDED),
+    checkpoints=(SAW_LSO, SAW_EARLY_RETURN),
 )
 ALONE_SESSION = ALONE_TODAY.but(
     name="kip-1310-produce-session",
@@ -129,7 +137,7 @@ STREAMS_TODAY = Scenario(
         Watch(4, "The producer talks to a third broker: watch it open a connection to Broker 4."),
         Watch(7, "The marker makes the pending offset the group's: COMMIT in __consumer_offsets."),
     ),
-    checkpoints=(OFFSET, ENDED),
+    checkpoints=(SAW_OFFSET_STAGED, SAW_EARLY_RETURN),
 )
 STREAMS_SESSION = STREAMS_TODAY.but(
     name="kip-1310-streams-session",
@@ -147,7 +155,7 @@ STREAMS_SESSION = STREAMS_TODAY.but(
         ),
         Watch(7, "The marker makes the pending offset the group's: COMMIT in __consumer_offsets."),
     ),
-    checkpoints=(OFFSET, TIMED_OUT),
+    checkpoints=(SAW_OFFSET_STAGED, TOOK_TIME_OUT),
 )
 
 # -- 4.1 Flink -----------------------------------------------------------------------------------
@@ -224,8 +232,8 @@ FLINK_TODAY = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("took a branch in which an application crashes", "client crashed"),
-        COMPLETE,
+        TOOK_CLIENT_CRASH,
+        BROUGHT_TO_END,
     ),
 )
 FLINK_SESSION = FLINK_TODAY.but(
@@ -284,7 +292,7 @@ SHARE_TODAY = Scenario(
         ),
         Watch(5, "EndTxn waits until nothing of the producer is unsent: one object knows it all."),
     ),
-    checkpoints=(SAW_LSO, SAW_STAGED, ENDED),
+    checkpoints=(SAW_LSO, SAW_STAGED, SAW_EARLY_RETURN),
 )
 SHARE_SESSION = SHARE_TODAY.but(
     name="kip-1310-share-session",
@@ -307,7 +315,7 @@ SHARE_SESSION = SHARE_TODAY.but(
             "last? Under the page as written: nothing.",
         ),
     ),
-    checkpoints=(SAW_STAGED, ENDED, TOOK_CRASH),
+    checkpoints=(SAW_STAGED, SAW_EARLY_RETURN, TOOK_CRASH),
 )
 
 # -- 4.4 Kafka Connect source --------------------------------------------------------------------
@@ -354,7 +362,7 @@ SOURCE_TODAY = Scenario(
         Watch(4, "Nothing is resumed here: the source offsets are inside the transaction."),
         Watch(7, "Both partitions get the same marker, or neither."),
     ),
-    checkpoints=(SAW_LSO, TIMED_OUT),
+    checkpoints=(SAW_LSO, TOOK_TIME_OUT),
 )
 SOURCE_SESSION = SOURCE_TODAY.but(
     name="kip-1310-source-session",
@@ -448,7 +456,7 @@ SINK_TODAY = Scenario(
     ),
     checkpoints=(
         SAW_STAGED,
-        Checkpoint("saw a record delivered for the second time", "delivered twice"),
+        SAW_DELIVERED_TWICE,
     ),
 )
 SINK_SESSION = SINK_TODAY.but(
@@ -541,8 +549,8 @@ PHASES_TODAY = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the database in doubt", "database in doubt"),
-        Checkpoint("took a branch in which an application crashes", "client crashed"),
+        SAW_IN_DOUBT,
+        TOOK_CLIENT_CRASH,
     ),
 )
 PHASES_SESSION = PHASES_TODAY.but(

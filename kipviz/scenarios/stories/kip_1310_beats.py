@@ -6,15 +6,10 @@ from kipviz.clients.application import Line
 from kipviz.cluster.session_config import SessionSpec
 from kipviz.cluster.spec import ApplicationSpec
 from kipviz.core.values import Value
-from kipviz.scenarios.material import Checkpoint
 from kipviz.scenarios.script import Beat
 
 BOUND = SessionSpec()
 ALONE = SessionSpec(producers=())
-ENDED = Checkpoint("saw commit return before any marker was written", "answered before markers")
-OFFSET = Checkpoint("saw an offset staged in the transaction", "offset pending")
-TIMED_OUT = Checkpoint("took a branch in which the transaction times out", "timed out")
-COMPLETE = Checkpoint("brought a transaction to its end", "complete")
 
 
 class Side(Value, frozen=True):

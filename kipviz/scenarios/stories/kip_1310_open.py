@@ -9,10 +9,18 @@ from __future__ import annotations
 from kipviz.cluster.session_config import SessionSpec
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
 from kipviz.scenarios import session_programs
-from kipviz.scenarios.material import SAW_LSO, SAW_STAGED, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_LSO,
+    SAW_OFFSET_STAGED,
+    SAW_STAGED,
+    TOOK_TIME_OUT,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.kip_1310_beats import ALONE, TIMED_OUT, with_session
+from kipviz.scenarios.stories.kip_1310_beats import ALONE, with_session
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
@@ -23,7 +31,6 @@ from kipviz.scenarios.stories.setting import (
 )
 
 REFUSED = Checkpoint("saw a batch of a producer refused", "batch refused")
-COMPLETE = Checkpoint("brought a transaction to its end", "complete")
 TURN = ("app-1 goes on", "quiet", "app-1 goes on")
 
 
@@ -95,7 +102,7 @@ TWO_SENDERS = Scenario(
         Watch(4, "Same producer id, same epoch, another connection: watch the answer to Produce."),
         Watch(6, "What is committed, if the failure is the second producer's alone?"),
     ),
-    checkpoints=(REFUSED, Checkpoint("saw an offset staged in the transaction", "offset pending")),
+    checkpoints=(REFUSED, SAW_OFFSET_STAGED),
 )
 SILENT_LOSS = TWO_SENDERS.but(
     name="kip-1310-silent-loss",
@@ -133,7 +140,7 @@ SILENT_LOSS = TWO_SENDERS.but(
         Watch(4, "The answer says success. Count the records of output-A-0 before and after it."),
         Watch(6, "Everything is committed: four records read, two put out."),
     ),
-    checkpoints=(SAW_LSO, COMPLETE),
+    checkpoints=(SAW_LSO, BROUGHT_TO_END),
 )
 
 # -- a commit with an unsent batch (B17) ----------------------------------------------------------
@@ -198,8 +205,8 @@ UNSENT_BATCH = Scenario(
         Watch(7, "Look at the epoch of the late batch, and at the state of my-txn afterwards."),
     ),
     checkpoints=(
-        Checkpoint("saw an offset staged in the transaction", "offset pending"),
-        TIMED_OUT,
+        SAW_OFFSET_STAGED,
+        TOOK_TIME_OUT,
     ),
 )
 
@@ -258,7 +265,7 @@ NEXT_EPOCH = Scenario(
         ),
         Watch(3, "The epoch and the sequence of the batch: each is right for itself."),
     ),
-    checkpoints=(REFUSED, Checkpoint("saw an offset staged in the transaction", "offset pending")),
+    checkpoints=(REFUSED, SAW_OFFSET_STAGED),
 )
 
 # -- a vote that comes too late (B19, an acknowledgement in flight) -------------------------------
@@ -320,7 +327,7 @@ LATE_VOTE = Scenario(
         Watch(3, "The call has returned. Nothing has left the process."),
         Watch(5, "Compare the epoch in TxnShareAcknowledge with the coordinator's."),
     ),
-    checkpoints=(SAW_STAGED, COMPLETE),
+    checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
 # -- a resume that does not fence (B12) -----------------------------------------------------------
@@ -388,7 +395,7 @@ LIVE_WRITER = Scenario(
             "processed once more.",
         ),
     ),
-    checkpoints=(SAW_LSO, COMPLETE),
+    checkpoints=(SAW_LSO, BROUGHT_TO_END),
 )
 
 # -- heartbeats -------------------------------------------------------------------------------------
@@ -445,7 +452,7 @@ HEARTBEAT = Scenario(
         Watch(2, "A request of the session that asks for nothing: it says 'I am here'."),
         Watch(4, "Who aborts? Look at the epoch of my-txn afterwards."),
     ),
-    checkpoints=(SAW_LSO, TIMED_OUT),
+    checkpoints=(SAW_LSO, TOOK_TIME_OUT),
 )
 
 # -- close() --------------------------------------------------------------------------------------
@@ -496,7 +503,7 @@ CLOSED = Scenario(
         ),
         Watch(4, "How long did readers wait, in either design?"),
     ),
-    checkpoints=(SAW_LSO, COMPLETE),
+    checkpoints=(SAW_LSO, BROUGHT_TO_END),
 )
 
 STORIES: tuple[Scenario, ...] = (

@@ -6,15 +6,14 @@ The page has its signature; 3.3 and 6.1 list AddPartitionsToTxn of the session.
 from __future__ import annotations
 
 from kipviz.scenarios import session_programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import BROUGHT_TO_END, SAW_LSO, SAW_OFFSET_STAGED, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.kip_1310_beats import COMPLETE, with_session
+from kipviz.scenarios.stories.kip_1310_beats import with_session
 from kipviz.scenarios.stories.kip_1310_open import REFUSED, TURN, group_cluster
 from kipviz.scenarios.stories.setting import group_app
 
 LANES = ("app-1", "B1", "B3", "B4")
-OFFSET = Checkpoint("saw an offset staged in the transaction", "offset pending")
 START = (
     Beat("session.initialize()", "One identity; the cluster has transaction version 1.", TURN),
     Beat("poll(), session.beginTransaction()", "Two records, a and b.", (*TURN, "app-1 goes on")),
@@ -75,7 +74,7 @@ NAMED = Scenario(
         Watch(2, "AddPartitionsToTxn leaves from the session: today it is the producer's."),
         Watch(3, "The batch waits for nothing: its partition is in the transaction already."),
     ),
-    checkpoints=(SAW_LSO, OFFSET, COMPLETE),
+    checkpoints=(SAW_LSO, SAW_OFFSET_STAGED, BROUGHT_TO_END),
 )
 UNNAMED = NAMED.but(
     name="kip-1310-unnamed-partition",
@@ -115,6 +114,6 @@ UNNAMED = NAMED.but(
         Watch(2, "Which of the two objects knows that output-A-0 is about to be written?"),
         Watch(4, "What is committed in the draft: an offset, and no output of it."),
     ),
-    checkpoints=(REFUSED, OFFSET),
+    checkpoints=(REFUSED, SAW_OFFSET_STAGED),
 )
 STORIES: tuple[Scenario, ...] = (NAMED, UNNAMED)

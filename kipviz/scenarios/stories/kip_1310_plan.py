@@ -7,12 +7,20 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.session_config import SESSION, SessionSpec
 from kipviz.scenarios import programs
 from kipviz.scenarios import session_programs as sessions
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    BROUGHT_TO_END,
+    SAW_FATAL,
+    SAW_LSO,
+    SAW_REFUSED,
+    TOOK_TIME_OUT,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND, of
-from kipviz.scenarios.stories.kip_11 import SAW_REFUSED, taken
-from kipviz.scenarios.stories.kip_1310_beats import COMPLETE, TIMED_OUT, with_session
+from kipviz.scenarios.stories.kip_11 import taken
+from kipviz.scenarios.stories.kip_1310_beats import with_session
 from kipviz.scenarios.stories.kip_1310_open import TURN, group_cluster
 from kipviz.scenarios.stories.setting import GROUP, PLAYGROUND, TRANSACTIONAL_ID, group_app
 
@@ -75,8 +83,8 @@ MIXED = Scenario(
         Watch(2, "What the way back looks like: start the old release again, and it fences app-2."),
     ),
     checkpoints=(
-        Checkpoint("saw a producer that can only be closed", "producer ended"),
-        COMPLETE,
+        SAW_FATAL,
+        BROUGHT_TO_END,
     ),
 )
 
@@ -202,7 +210,7 @@ RIGHTS = Scenario(
         Watch(0, "Five ACLs, one deleted. Nobody is told."),
         Watch(2, "Whose state changes: the session's, or the producer's?"),
     ),
-    checkpoints=(SAW_REFUSED, SAW_LSO, COMPLETE),
+    checkpoints=(SAW_REFUSED, SAW_LSO, BROUGHT_TO_END),
 )
 
 # -- heartbeats by hand ----------------------------------------------------------------------------
@@ -274,7 +282,7 @@ HEARTBEATS = Scenario(
             "What would have helped: a longer transaction.timeout.ms, and heartbeats for the dead.",
         ),
     ),
-    checkpoints=(SAW_LSO, TIMED_OUT),
+    checkpoints=(SAW_LSO, TOOK_TIME_OUT),
 )
 
 STORIES: tuple[Scenario, ...] = (MIXED, BOUND, RIGHTS, HEARTBEATS)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kipviz.scenarios import session_programs as programs
-from kipviz.scenarios.material import Watch
+from kipviz.scenarios.material import BROUGHT_TO_END, SAW_OFFSET_STAGED, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.kip_1310_beats import COMPLETE, OFFSET, with_session
+from kipviz.scenarios.stories.kip_1310_beats import with_session
 from kipviz.scenarios.stories.kip_1310_open import TURN, group_cluster
 from kipviz.scenarios.stories.kip_1310_threads import THREAD_THREW
 from kipviz.scenarios.stories.setting import group_app
@@ -87,7 +87,7 @@ TWO_IDENTITIES = Scenario(
         Watch(4, "Two entries in __transaction_state, with one partition each."),
         Watch(7, "Count the outputs of a."),
     ),
-    checkpoints=(OFFSET, COMPLETE),
+    checkpoints=(SAW_OFFSET_STAGED, BROUGHT_TO_END),
 )
 
 
@@ -141,7 +141,7 @@ ACCESSOR = Scenario(
         Watch(2, "No arrow: the accessor asks nobody."),
         Watch(5, "Who ended the transaction? No broker could tell, and no card can."),
     ),
-    checkpoints=(THREAD_THREW, OFFSET, COMPLETE),
+    checkpoints=(THREAD_THREW, SAW_OFFSET_STAGED, BROUGHT_TO_END),
 )
 
 STORIES: tuple[Scenario, ...] = (TWO_IDENTITIES, ACCESSOR)

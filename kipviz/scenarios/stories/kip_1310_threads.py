@@ -11,11 +11,10 @@ from kipviz.cluster.session_config import SessionSpec
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.threads import ThreadSpec
 from kipviz.scenarios import thread_programs as programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import BROUGHT_TO_END, SAW_LSO, SAW_OFFSET_STAGED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories import group_setting
-from kipviz.scenarios.stories.kip_1310_beats import COMPLETE, OFFSET
 from kipviz.scenarios.stories.setting import PLAYGROUND, TOPIC_IDS, group_app
 
 THREAD_THREW = Checkpoint("saw a call of a thread throw", "call threw")
@@ -126,7 +125,7 @@ TWO_THREADS = Scenario(
         Watch(6, "Who learns of the exception? There is no future.get() in this program."),
         Watch(8, "Count the outputs of b."),
     ),
-    checkpoints=(THREAD_THREW, OFFSET, COMPLETE),
+    checkpoints=(THREAD_THREW, SAW_OFFSET_STAGED, BROUGHT_TO_END),
 )
 
 AWAITED = Scenario(
@@ -179,7 +178,7 @@ AWAITED = Scenario(
         Watch(5, "Two requests of one session: one is on the wire, one waits in its queue."),
         Watch(7, "The same program, the same messages up to here: look at the two endings."),
     ),
-    checkpoints=(OFFSET, SAW_LSO, COMPLETE),
+    checkpoints=(SAW_OFFSET_STAGED, SAW_LSO, BROUGHT_TO_END),
 )
 
 LATE_THREAD = Scenario(
@@ -250,7 +249,7 @@ LATE_THREAD = Scenario(
         Watch(5, "An ONGOING transaction, and a session that is READY."),
         Watch(7, "Count the outputs of a in the committed transaction."),
     ),
-    checkpoints=(SAW_LSO, COMPLETE),
+    checkpoints=(SAW_LSO, BROUGHT_TO_END),
 )
 
 STORIES: tuple[Scenario, ...] = (TWO_THREADS, AWAITED, LATE_THREAD)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from kipviz.clients.application import Line
 from kipviz.scenarios import session_two_phase as programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_APPLICATION_DEATH,
+    SAW_DATABASE_AHEAD,
+    SAW_IN_DOUBT,
+    SAW_LSO,
+    SAW_PREPARED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_939 import LANES, running
 from kipviz.scenarios.stories.kip_1310_beats import BOUND
 
 CALL = ("app-1 goes on", "quiet", "app-1 goes on")
-AHEAD = Checkpoint("saw the database ahead of Kafka", "database ahead")
-PREPARED = Checkpoint("saw a prepared transaction that no broker knows of", "prepared")
-DIED = Checkpoint("saw the application die", "client crashed")
-IN_DOUBT = Checkpoint("saw the database in doubt", "database in doubt")
 
 COMPLETE = Scenario(
     "kip-1310-complete",
@@ -99,7 +103,7 @@ COMPLETE = Scenario(
         Watch(6, "Not one arrow: the identity comes from the database's own commit, 9:0."),
         Watch(8, "Compare the two designs: is the output of the row there, or aborted?"),
     ),
-    checkpoints=(PREPARED, AHEAD, DIED, SAW_LSO),
+    checkpoints=(SAW_PREPARED, SAW_DATABASE_AHEAD, SAW_APPLICATION_DEATH, SAW_LSO),
 )
 
 EMPTY_COMMIT = Scenario(
@@ -180,8 +184,8 @@ EMPTY_COMMIT = Scenario(
         Watch(6, "A row without an output: count the records of output-A-0."),
     ),
     checkpoints=(
-        IN_DOUBT,
-        DIED,
+        SAW_IN_DOUBT,
+        SAW_APPLICATION_DEATH,
         Checkpoint("saw a row in the database whose output is in no log", "row without output"),
     ),
 )
@@ -201,7 +205,7 @@ SMALL = Scenario(
             0, "Which state is in the database while nothing is open? What does resume() do then?"
         ),
     ),
-    checkpoints=(PREPARED, AHEAD),
+    checkpoints=(SAW_PREPARED, SAW_DATABASE_AHEAD),
 )
 
 

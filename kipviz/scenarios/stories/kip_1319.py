@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.spec import ClusterSpec, Remade
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_NEW_BEGINNING, SAW_PENDING, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import group_app, group_spec
@@ -164,7 +164,7 @@ BY_NAME = Scenario(
         Watch(3, "The tombstones in __consumer_offsets: for this topic the group has nothing now."),
         Watch(4, "TxnOffsetCommit says 'src'. Nothing in it says which src."),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+    checkpoints=(MADE_AGAIN, SAW_PENDING),
 )
 
 REFUSED = Scenario(
@@ -234,7 +234,7 @@ REFUSED = Scenario(
             "Open the producer: ABORTING_TRANSACTION, and EndTxn is in its queue, behind TxnOffsetCommit.",
         ),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw the application begin again", "read again")),
+    checkpoints=(MADE_AGAIN, SAW_NEW_BEGINNING),
 )
 
 TOO_LATE = Scenario(
@@ -287,7 +287,7 @@ TOO_LATE = Scenario(
         ),
         Watch(4, "The verdict 'atomic' breaks when the marker makes the offset the group's."),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+    checkpoints=(MADE_AGAIN, SAW_PENDING),
 )
 
 BELOW_2 = Scenario(
@@ -343,7 +343,7 @@ BELOW_2 = Scenario(
         Watch(1, "MetadataResponse brings the id, and the bytes of TxnOffsetCommit have a name."),
         Watch(5, "The way out: kafka-features.sh upgrade --feature transaction.version=2."),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+    checkpoints=(MADE_AGAIN, SAW_PENDING),
 )
 
 NAMES_TOO = "kafka+name_beside_id=names_too"
@@ -395,7 +395,7 @@ BOTH = Scenario(
         Watch(5, "The verdict 'atomic' breaks when the marker makes the offset the group's."),
         Watch(5, "The bytes on screen are those of the shipped version 6, which has no names."),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+    checkpoints=(MADE_AGAIN, SAW_PENDING),
 )
 
 TWO_VERSIONS = Scenario(
@@ -443,7 +443,7 @@ TWO_VERSIONS = Scenario(
         Watch(4, "The answer: NONE under the alternative, UNKNOWN_TOPIC_ID as shipped."),
         Watch(5, "The bytes on screen are those of the shipped version 6, which has no names."),
     ),
-    checkpoints=(MADE_AGAIN, Checkpoint("saw an offset pending", "offset pending")),
+    checkpoints=(MADE_AGAIN, SAW_PENDING),
 )
 
 STORIES: tuple[Scenario, ...] = (BY_ID, BY_NAME, REFUSED, TOO_LATE, BELOW_2, BOTH, TWO_VERSIONS)

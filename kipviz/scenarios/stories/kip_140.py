@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
 from kipviz.clients.application import Call, Line
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_REFUSED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_11 import (
@@ -118,7 +118,7 @@ FILTER = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw a filter delete several ACLs", "acls deleted"),
-        Checkpoint("saw a request refused for want of a right", "refused"),
+        SAW_REFUSED,
     ),
 )
 

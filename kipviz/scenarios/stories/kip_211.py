@@ -6,7 +6,7 @@ from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.clock import TICKS, TIMED, Clock
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Durations
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_GONE, SAW_LSO, SAW_PENDING, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import commits, member, spec_of, two_topics
@@ -80,9 +80,9 @@ FORGOTTEN = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a member taken out because it was silent", "member gone"),
-        Checkpoint("saw an offset pending", "offset pending"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_GONE,
+        SAW_PENDING,
+        SAW_LSO,
     ),
 )
 

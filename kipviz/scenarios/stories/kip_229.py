@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_JOIN_AGAIN, SAW_OUTPUT_TWICE, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import spec_of
@@ -104,7 +104,7 @@ DELETED_IN_FLIGHT = Scenario(
     ),
     checkpoints=(
         POLLED_LATE,
-        Checkpoint("saw one record with two committed outputs", "output twice"),
+        SAW_OUTPUT_TWICE,
     ),
 )
 
@@ -210,7 +210,7 @@ REMOVED = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw an operator take a member out", "member taken out"),
-        Checkpoint("saw a member that is told to join again", "told to join again"),
+        SAW_JOIN_AGAIN,
     ),
 )
 

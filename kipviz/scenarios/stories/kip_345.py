@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_DEATH,
+    SAW_GENERATION_REFUSED,
+    SAW_INSTANCE_FENCED,
+    SAW_LSO,
+    SAW_ZOMBIE_REFUSED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import commits, spec_of
@@ -17,8 +25,6 @@ from kipviz.scenarios.stories.kip_62 import (
 from kipviz.scenarios.stories.kip_848 import ONE_FULL
 
 NODE_1 = classic("app-1", instance_id="node-1")
-LSO_HELD = Checkpoint("saw the last stable offset held back", "lso held back")
-REFUSED = Checkpoint("saw a zombie's offsets refused", "commit failed")
 
 RESTART = Scenario(
     "kip-345-restart",
@@ -101,7 +107,7 @@ RESTART = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a process die", "client crashed"),
+        SAW_DEATH,
         Checkpoint("took a branch in which its session runs out", "member gone"),
     ),
 )
@@ -177,9 +183,9 @@ TWO_OF_ONE = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw whoever spoke in a static member's name fenced", "instance fenced"),
-        REFUSED,
-        LSO_HELD,
+        SAW_INSTANCE_FENCED,
+        SAW_ZOMBIE_REFUSED,
+        SAW_LSO,
     ),
 )
 
@@ -257,9 +263,9 @@ GENERATION = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        Checkpoint("saw something of another generation refused", "generation refused"),
-        REFUSED,
-        LSO_HELD,
+        SAW_GENERATION_REFUSED,
+        SAW_ZOMBIE_REFUSED,
+        SAW_LSO,
     ),
 )
 

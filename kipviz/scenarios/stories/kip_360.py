@@ -6,7 +6,7 @@ Status of what goes wrong: our reading of the client of 4.4.0 and of trunk; no i
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_CLIENT_BUMP, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import PLAYGROUND, group_app, group_spec
@@ -99,7 +99,7 @@ NOBODY_ASKS = Scenario(
     checkpoints=(
         Checkpoint("saw a producer wait for what nobody asks for", "nobody asks"),
         Checkpoint("saw the transaction complete everywhere", "complete"),
-        Checkpoint("saw a client bump its own epoch", "bumped by the client"),
+        SAW_CLIENT_BUMP,
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_DEATH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import spec_of
@@ -90,7 +90,7 @@ FULL = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw somebody turned away from a full group", "group full"),
-        Checkpoint("saw a process die", "client crashed"),
+        SAW_DEATH,
     ),
 )
 

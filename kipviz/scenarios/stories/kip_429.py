@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_JOIN_AGAIN, SAW_PARTITION_MOVED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import spec_of
-from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, SAW_TOLD, SAW_WAITING, classic
+from kipviz.scenarios.stories.kip_62 import FIRST_GENERATION, SAW_WAITING, classic
 
 STICKY = (COOPERATIVE_STICKY,)
 LANES = ("app-1", "app-2", "B4", "B5")
@@ -111,9 +111,9 @@ COOPERATIVE = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        SAW_TOLD,
+        SAW_JOIN_AGAIN,
         Checkpoint("saw records come while a JoinGroup waits", "reads while it joins"),
-        Checkpoint("saw a partition go to another member", "partition moved"),
+        SAW_PARTITION_MOVED,
     ),
 )
 
@@ -284,7 +284,7 @@ TWO_BOUNCES = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        SAW_TOLD,
+        SAW_JOIN_AGAIN,
         Checkpoint("saw cooperative-sticky become the group's assignor", "assignor changed"),
     ),
 )

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_GONE,
+    SAW_LSO,
+    SAW_PENDING,
+    SAW_ZOMBIE_REFUSED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import (
@@ -17,7 +24,6 @@ from kipviz.scenarios.stories.group_setting import (
 )
 
 LANES = ("app-1", "app-2", "B4", "B3")
-SAW_GONE = Checkpoint("saw a member taken out because it was silent", "member gone")
 
 STAGED = Beat(
     "sendOffsetsToTransaction(): offset 102 is pending",
@@ -184,8 +190,8 @@ ZOMBIE = Scenario(
     ),
     checkpoints=(
         SAW_GONE,
-        Checkpoint("saw a zombie's offsets refused", "commit failed"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_ZOMBIE_REFUSED,
+        SAW_LSO,
     ),
 )
 
@@ -237,7 +243,7 @@ NO_METADATA = Scenario(
     checkpoints=(
         SAW_GONE,
         Checkpoint("saw an offset of a zombie pending", "offset pending"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_LSO,
     ),
 )
 
@@ -301,8 +307,8 @@ TASK_IDS = Scenario(
     ),
     checkpoints=(
         SAW_GONE,
-        Checkpoint("saw an offset pending", "offset pending"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_PENDING,
+        SAW_LSO,
     ),
 )
 
@@ -373,8 +379,8 @@ TWO_BOUNCES = Scenario(
     ),
     checkpoints=(
         SAW_GONE,
-        Checkpoint("saw a zombie's offsets refused", "commit failed"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_ZOMBIE_REFUSED,
+        SAW_LSO,
     ),
 )
 
@@ -432,7 +438,7 @@ OFFSETS_BESIDE = Scenario(
     ),
     checkpoints=(
         SAW_GONE,
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_LSO,
     ),
 )
 

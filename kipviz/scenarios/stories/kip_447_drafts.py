@@ -7,7 +7,13 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec import ApplicationSpec, Placement
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_DEATH,
+    SAW_GENERATION_REFUSED,
+    SAW_PENDING,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import PLACEMENTS, commits, spec_of
@@ -171,7 +177,7 @@ FIRST_DRAFT = Scenario(
     checkpoints=(
         SAW_SEEN,
         Checkpoint("saw a producer of an older generation refused", "older generation fenced"),
-        Checkpoint("saw an offset pending", "offset pending"),
+        SAW_PENDING,
     ),
 )
 
@@ -257,8 +263,8 @@ TWO_COPIES = Scenario(
     ),
     checkpoints=(
         SAW_SEEN,
-        Checkpoint("saw something of another generation refused", "generation refused"),
-        Checkpoint("saw a process die", "client crashed"),
+        SAW_GENERATION_REFUSED,
+        SAW_DEATH,
     ),
 )
 
@@ -279,7 +285,7 @@ SMALL = Scenario(
         Watch(0, "Two answers before the first record: JoinGroup's, and InitProducerIdOfGroup's."),
         Watch(0, "Crash app-1 with an offset staged: who ends its transaction, in either design?"),
     ),
-    checkpoints=(SAW_SEEN, Checkpoint("saw a process die", "client crashed")),
+    checkpoints=(SAW_SEEN, SAW_DEATH),
 )
 
 STORIES: tuple[Scenario, ...] = (FIRST_DRAFT, TWO_COPIES, SMALL)

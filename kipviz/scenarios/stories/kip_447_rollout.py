@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_DEATH, SAW_GONE, SAW_LSO, SAW_PENDING, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import (
@@ -88,9 +88,9 @@ GATE = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw the last stable offset held back", "lso held back"),
-        Checkpoint("saw a process die", "client crashed"),
-        Checkpoint("saw an offset pending", "offset pending"),
+        SAW_LSO,
+        SAW_DEATH,
+        SAW_PENDING,
     ),
 )
 
@@ -197,7 +197,7 @@ ROLLING = Scenario(
     checkpoints=(
         BROKERS_DIFFER,
         ONE_BINARY,
-        Checkpoint("saw a process die", "client crashed"),
+        SAW_DEATH,
     ),
 )
 
@@ -301,9 +301,9 @@ OLD_CONSUMER = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a member taken out because it was silent", "member gone"),
-        Checkpoint("saw an offset pending", "offset pending"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_GONE,
+        SAW_PENDING,
+        SAW_LSO,
     ),
 )
 
@@ -356,8 +356,8 @@ ONE_BOUNCE = Scenario(
         Watch(4, "Count the outputs of a and b, and compare with 'kip-447-two-bounces'."),
     ),
     checkpoints=(
-        Checkpoint("saw a member taken out because it was silent", "member gone"),
-        Checkpoint("saw an offset pending", "offset pending"),
+        SAW_GONE,
+        SAW_PENDING,
     ),
 )
 

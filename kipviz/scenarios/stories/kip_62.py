@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import CLASSIC, ApplicationSpec
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_GENERATION_REFUSED,
+    SAW_GONE,
+    SAW_JOIN_AGAIN,
+    SAW_LSO,
+    SAW_PARTITION_MOVED,
+    SAW_PENDING,
+    SAW_ZOMBIE_REFUSED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import commits, member, spec_of
@@ -12,7 +22,6 @@ from kipviz.scenarios.stories.kip_848 import ONE_FULL
 
 FIRST_GENERATION = "the initial delay of * is over at B4"
 SAW_WAITING = Checkpoint("saw a group wait for those who have not joined", "group waits")
-SAW_TOLD = Checkpoint("saw a member that is told to join again", "told to join again")
 
 
 def classic(name: str = "app-1", **changes: object) -> ApplicationSpec:
@@ -156,9 +165,9 @@ REBALANCE = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        SAW_TOLD,
-        Checkpoint("saw a partition go to another member", "partition moved"),
-        Checkpoint("saw a member taken out because it was silent", "member gone"),
+        SAW_JOIN_AGAIN,
+        SAW_PARTITION_MOVED,
+        SAW_GONE,
     ),
 )
 
@@ -240,9 +249,9 @@ IN_THE_MIDDLE = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        SAW_TOLD,
-        Checkpoint("saw an offset pending", "offset pending"),
-        Checkpoint("saw a partition go to another member", "partition moved"),
+        SAW_JOIN_AGAIN,
+        SAW_PENDING,
+        SAW_PARTITION_MOVED,
     ),
 )
 
@@ -313,9 +322,9 @@ TOO_SLOW = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        SAW_TOLD,
-        Checkpoint("saw a zombie's offsets refused", "commit failed"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_JOIN_AGAIN,
+        SAW_ZOMBIE_REFUSED,
+        SAW_LSO,
     ),
 )
 
@@ -402,7 +411,7 @@ COORDINATOR_GONE = Scenario(
     ),
     checkpoints=(
         SAW_WAITING,
-        Checkpoint("saw something of another generation refused", "generation refused"),
+        SAW_GENERATION_REFUSED,
         Checkpoint("saw a broker crash", "broker crashed"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.clients.application import Line
 from kipviz.cluster.spec import ApplicationSpec, Placement
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_HALF, SAW_LSO, SAW_PENDING, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import GROUP_BEGIN
@@ -179,8 +179,8 @@ BY_HAND = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw an offset pending", "offset pending"),
-        Checkpoint("saw half a transaction", "half a transaction"),
+        SAW_PENDING,
+        SAW_HALF,
     ),
 )
 
@@ -250,7 +250,7 @@ HANGS = Scenario(
     checkpoints=(
         SAW_LSO,
         Checkpoint("saw the marker that sets the readers free", "marker in the output"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_CRASH,
     ),
 )
 

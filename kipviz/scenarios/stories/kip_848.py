@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_GONE,
+    SAW_LSO,
+    SAW_PARTITION_MOVED,
+    SAW_PENDING,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import commits, member, reader, spec_of, up_to_send
@@ -106,8 +113,8 @@ REBALANCE = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw a member that has to give up a partition", "partition given up"),
-        Checkpoint("saw a partition go to another member", "partition moved"),
-        Checkpoint("saw a member taken out because it was silent", "member gone"),
+        SAW_PARTITION_MOVED,
+        SAW_GONE,
     ),
 )
 
@@ -196,9 +203,9 @@ NO_LISTENER = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a partition go to another member", "partition moved"),
-        Checkpoint("saw the last stable offset held back", "lso held back"),
-        Checkpoint("saw an offset pending", "offset pending"),
+        SAW_PARTITION_MOVED,
+        SAW_LSO,
+        SAW_PENDING,
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_PARTITION_MOVED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import member, two_topics
@@ -97,7 +97,7 @@ BY_EXPRESSION = Scenario(
     checkpoints=(
         Checkpoint("saw a subscription by an expression", "expression resolved"),
         Checkpoint("saw an expression refused", "expression refused"),
-        Checkpoint("saw a partition go to another member", "partition moved"),
+        SAW_PARTITION_MOVED,
     ),
 )
 

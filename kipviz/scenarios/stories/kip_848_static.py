@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_GONE,
+    SAW_INSTANCE_FENCED,
+    SAW_ZOMBIE_REFUSED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import (
@@ -106,7 +112,7 @@ RESTARTED = Scenario(
     ),
     checkpoints=(
         REFUSED,
-        Checkpoint("saw a member taken out because it was silent", "member gone"),
+        SAW_GONE,
     ),
 )
 
@@ -192,8 +198,8 @@ TWO_OF_ONE = Scenario(
     ),
     checkpoints=(
         REFUSED,
-        Checkpoint("saw a zombie's offsets refused", "commit failed"),
-        Checkpoint("saw whoever spoke in a static member's name fenced", "instance fenced"),
+        SAW_ZOMBIE_REFUSED,
+        SAW_INSTANCE_FENCED,
     ),
 )
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_HANGING,
+    SAW_LATE_REQUEST,
+    SAW_OUTPUT_TWICE,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND
@@ -106,8 +112,8 @@ HANGING = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
-        Checkpoint("saw a transaction that nobody will end", "hangs"),
+        SAW_LATE_REQUEST,
+        SAW_HANGING,
         Checkpoint("saw a late batch refused", "late one refused"),
     ),
 )
@@ -169,8 +175,8 @@ LATE_RECORD = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
-        Checkpoint("saw one record with two committed outputs", "output twice"),
+        SAW_LATE_REQUEST,
+        SAW_OUTPUT_TWICE,
         Checkpoint("saw a late batch refused", "late one refused"),
     ),
 )
@@ -268,9 +274,9 @@ LATE_COMMIT = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+        SAW_LATE_REQUEST,
         Checkpoint("saw a transaction end that nobody asked to end", "ended by a late one"),
-        Checkpoint("saw one record with two committed outputs", "output twice"),
+        SAW_OUTPUT_TWICE,
     ),
 )
 
@@ -291,9 +297,9 @@ SMALL = Scenario(
         Watch(0, "Let it arrive in the second transaction, and behind it."),
     ),
     checkpoints=(
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
+        SAW_LATE_REQUEST,
         Checkpoint("saw a transaction end that nobody asked to end", "ended by a late one"),
-        Checkpoint("saw a transaction that nobody will end", "hangs"),
+        SAW_HANGING,
     ),
 )
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    CRASHED_AFTER_DECISION,
+    SAW_CLIENT_BUMP,
+    SAW_EARLY_RETURN,
+    SAW_ENDED,
+    SAW_FENCED,
+    SAW_LSO,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import CALL, FIRST_ROUND, NEXT_ROUND
@@ -86,8 +95,8 @@ TOO_LATE = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a producer end for good", "producer ended"),
-        Checkpoint("crashed a broker after the decision", "crashed after the decision"),
+        SAW_ENDED,
+        CRASHED_AFTER_DECISION,
     ),
 )
 
@@ -168,8 +177,8 @@ ZOMBIE = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw a producer refused because of its epoch", "fenced"),
-        Checkpoint("saw a producer end for good", "producer ended"),
+        SAW_FENCED,
+        SAW_ENDED,
     ),
 )
 
@@ -267,8 +276,8 @@ OVERFLOW = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw a fresh producer id that is not valid yet", "rotating"),
-        Checkpoint("crashed a broker after the decision", "crashed after the decision"),
-        Checkpoint("saw commit return before any marker was written", "answered before markers"),
+        CRASHED_AFTER_DECISION,
+        SAW_EARLY_RETURN,
     ),
 )
 
@@ -345,7 +354,7 @@ UPGRADE = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a client bump its own epoch", "bumped by the client"),
+        SAW_CLIENT_BUMP,
         Checkpoint("saw a level finalized in a running cluster", "level changed"),
     ),
 )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_CLIENT_BUMP,
+    SAW_COMPLETE_EVERYWHERE,
+    SAW_EARLY_RETURN,
+    SAW_ENDED,
+    SAW_FENCED,
+    SAW_LATE_REQUEST,
+    SAW_LSO,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import CALL, FIRST_ROUND, NEXT_ROUND, of
 from kipviz.scenarios.stories.kip_890 import GETS_ON_ITS_WAY, GIVES_UP, LATE
 from kipviz.scenarios.stories.setting import group_app, group_spec
-
-ARRIVED_LATE = Checkpoint("saw a request arrive after its client had given it up", "arrived late")
-FENCED = Checkpoint("saw a producer refused because of its epoch", "fenced")
-ENDED = Checkpoint("saw a producer end for good", "producer ended")
-COMPLETE = Checkpoint("saw a transaction complete everywhere", "complete")
-BUMPED = Checkpoint("saw a client bump its own epoch", "bumped by the client")
-EARLY = Checkpoint("saw commit return before any marker was written", "answered before markers")
 
 ONE = group_app(max_records=1)
 TWO = group_app(max_records=1, program=programs.COMMIT_THEN_ABORT)
@@ -82,7 +84,7 @@ LATE_MARKER = Scenario(
             3, "Compare the marker's epoch with that of the open transaction, version by version."
         ),
     ),
-    checkpoints=(ARRIVED_LATE, COMPLETE),
+    checkpoints=(SAW_LATE_REQUEST, SAW_COMPLETE_EVERYWHERE),
 )
 
 EMPTY_ABORT = Scenario(
@@ -138,7 +140,7 @@ EMPTY_ABORT = Scenario(
         Watch(1, "Is there a Produce on any wire? And why is there an EndTxn?"),
         Watch(3, "Watch the epoch: 0 in the data, 1 in the marker, 2 after the empty abort."),
     ),
-    checkpoints=(EARLY, COMPLETE),
+    checkpoints=(SAW_EARLY_RETURN, SAW_COMPLETE_EVERYWHERE),
 )
 
 BUMPS = Beat(
@@ -192,7 +194,7 @@ NOBODY_ELSE = Scenario(
         Watch(3, "Look at the card of the coordinator: the epoch before is on it."),
         Watch(4, "Look at the same card on Broker 5."),
     ),
-    checkpoints=(BUMPED, FENCED, ENDED),
+    checkpoints=(SAW_CLIENT_BUMP, SAW_FENCED, SAW_ENDED),
 )
 
 STALE_QUESTION = Scenario(
@@ -249,7 +251,7 @@ STALE_QUESTION = Scenario(
         Watch(4, "Whose epoch is which? Three processes' worth of epochs belong to one name."),
         Watch(6, "Who is fenced in the end? Count the producers that can go on."),
     ),
-    checkpoints=(ARRIVED_LATE, FENCED, SAW_LSO),
+    checkpoints=(SAW_LATE_REQUEST, SAW_FENCED, SAW_LSO),
 )
 
 FAILS = group_app(max_records=1, program=programs.FAIL_THEN_COPY)
@@ -319,7 +321,7 @@ ZOMBIE_ABORTS = Scenario(
         Watch(2, "Watch who has epoch 1: an epoch that was made to fence with."),
         Watch(4, "Who refuses the batch? The log has nothing against epoch 1."),
     ),
-    checkpoints=(FENCED, COMPLETE),
+    checkpoints=(SAW_FENCED, SAW_COMPLETE_EVERYWHERE),
 )
 
 ZOMBIE_COORDINATOR = Scenario(
@@ -373,7 +375,7 @@ ZOMBIE_COORDINATOR = Scenario(
         Watch(1, "Both brokers have decided nothing new: the decision is in the log."),
         Watch(3, "Compare the coordinator epochs that the two pairs of markers carry."),
     ),
-    checkpoints=(COMPLETE, EARLY),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, SAW_EARLY_RETURN),
 )
 
 STORIES: tuple[Scenario, ...] = (

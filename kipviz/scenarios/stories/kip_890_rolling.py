@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_CLIENT_BUMP,
+    SAW_HANGING,
+    SAW_LATE_REQUEST,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND
@@ -84,8 +89,8 @@ ROLLING = Scenario(
     ),
     checkpoints=(
         BROKERS_DIFFER,
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
-        Checkpoint("saw a transaction that nobody will end", "hangs"),
+        SAW_LATE_REQUEST,
+        SAW_HANGING,
     ),
 )
 
@@ -150,7 +155,7 @@ TO_VERSION_2 = Scenario(
     ),
     checkpoints=(
         BROKERS_DIFFER,
-        Checkpoint("saw a client bump its own epoch", "bumped by the client"),
+        SAW_CLIENT_BUMP,
     ),
 )
 

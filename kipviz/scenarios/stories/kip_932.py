@@ -5,7 +5,15 @@ from __future__ import annotations
 from kipviz.cluster.spec import ApplicationSpec
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_ACKNOWLEDGEMENT_REFUSED,
+    SAW_LOADED_AGAIN,
+    SAW_RELEASED_BY_CLOSE,
+    TOOK_CRASH,
+    TOOK_MEMBER_CRASH,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -169,7 +177,7 @@ SLOW_MEMBER = Scenario(
     checkpoints=(
         Checkpoint("saw a lock run out", "lock ran out"),
         DELIVERED,
-        Checkpoint("saw an acknowledgement refused", "acknowledgement refused"),
+        SAW_ACKNOWLEDGEMENT_REFUSED,
     ),
 )
 
@@ -292,7 +300,7 @@ ORDER = Scenario(
     checkpoints=(
         DELIVERED,
         MOVED_ON,
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_CRASH,
     ),
 )
 
@@ -372,9 +380,9 @@ LEADER_CHANGE = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a share-partition loaded a second time", "loaded again"),
+        SAW_LOADED_AGAIN,
         DELIVERED,
-        Checkpoint("saw an acknowledgement refused", "acknowledgement refused"),
+        SAW_ACKNOWLEDGEMENT_REFUSED,
     ),
 )
 
@@ -433,9 +441,9 @@ CLOSE = Scenario(
         Watch(3, "Look for the session of M2 on Broker 5: it is still there."),
     ),
     checkpoints=(
-        Checkpoint("saw records released by a session that closed", "released by close"),
+        SAW_RELEASED_BY_CLOSE,
         Checkpoint("saw a lock run out", "lock ran out"),
-        Checkpoint("took a branch in which a member crashes", "client crashed"),
+        TOOK_MEMBER_CRASH,
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_PRUNED, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import (
@@ -97,7 +97,7 @@ HELD_BEHIND = Scenario(
         Watch(5, "commitSync() comes back without an error. What did it change?"),
     ),
     checkpoints=(
-        Checkpoint("saw the front of a log deleted", "log pruned"),
+        SAW_PRUNED,
         MOVED_ON,
     ),
 )

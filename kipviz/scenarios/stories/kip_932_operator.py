@@ -5,7 +5,13 @@ from __future__ import annotations
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_ACKNOWLEDGEMENT_REFUSED,
+    SAW_LOADED_AGAIN,
+    TOOK_CRASH,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_664 import operator
@@ -141,7 +147,7 @@ REWIND = Scenario(
     checkpoints=(
         RESET,
         MOVED_ON,
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_CRASH,
     ),
 )
 
@@ -209,8 +215,8 @@ FENCED = Scenario(
     ),
     checkpoints=(
         RESET,
-        Checkpoint("saw an acknowledgement refused", "acknowledgement refused"),
-        Checkpoint("saw a share-partition loaded a second time", "loaded again"),
+        SAW_ACKNOWLEDGEMENT_REFUSED,
+        SAW_LOADED_AGAIN,
     ),
 )
 
@@ -361,7 +367,7 @@ UNDONE = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw the state of a share-partition deleted", "state deleted"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_CRASH,
         MOVED_ON,
     ),
 )

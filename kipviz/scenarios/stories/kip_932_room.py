@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_RELEASED_BY_CLOSE, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import CRASHED, KAFKA, MOVED_ON, commits, polls, worker
@@ -71,7 +71,7 @@ NO_ROOM = Scenario(
     checkpoints=(
         MOVED_ON,
         CRASHED,
-        Checkpoint("saw records released by a session that closed", "released by close"),
+        SAW_RELEASED_BY_CLOSE,
     ),
 )
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.records.placement import SHARE_GROUP_STATE, share_partition_key
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_ACKNOWLEDGEMENT_REFUSED,
+    SAW_DELIVERED_TWICE,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import KAFKA, MOVED_ON, worker
@@ -121,8 +125,8 @@ ONE_ANSWER = Scenario(
     ),
     checkpoints=(
         MOVED_ON,
-        Checkpoint("saw an acknowledgement refused", "acknowledgement refused"),
-        Checkpoint("saw a record delivered for the second time", "delivered twice"),
+        SAW_ACKNOWLEDGEMENT_REFUSED,
+        SAW_DELIVERED_TWICE,
     ),
 )
 

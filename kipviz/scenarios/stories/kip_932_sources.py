@@ -6,7 +6,15 @@ from kipviz.brokers.settings import READ_COMMITTED, GroupConfig
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_ACKNOWLEDGEMENT_REFUSED,
+    SAW_LSO,
+    TOOK_CRASH,
+    TOOK_MEMBER_CRASH,
+    TOOK_TIME_OUT,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND, NEXT_ROUND
@@ -109,9 +117,9 @@ COMMITTED = Scenario(
         Watch(3, "Let app-1 crash before its commit on a branch: how long does app-2 wait?"),
     ),
     checkpoints=(
-        Checkpoint("saw the last stable offset held back", "lso held back"),
+        SAW_LSO,
         Checkpoint("saw records of an aborted transaction archived", "aborted data archived"),
-        Checkpoint("took a branch in which the transaction times out", "timed out"),
+        TOOK_TIME_OUT,
     ),
 )
 
@@ -182,8 +190,8 @@ SEVERAL = Scenario(
     ),
     checkpoints=(
         MOVED_ON,
-        Checkpoint("saw an acknowledgement refused", "acknowledgement refused"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        SAW_ACKNOWLEDGEMENT_REFUSED,
+        TOOK_CRASH,
     ),
 )
 
@@ -263,8 +271,8 @@ MEMBERS = Scenario(
     ),
     checkpoints=(
         MOVED_ON,
-        Checkpoint("took a branch in which a member crashes", "client crashed"),
-        Checkpoint("took a branch in which a broker crashes", "broker crashed"),
+        TOOK_MEMBER_CRASH,
+        TOOK_CRASH,
     ),
 )
 

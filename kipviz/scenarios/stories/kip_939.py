@@ -7,7 +7,16 @@ from kipviz.clients.application import Line
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_APPLICATION_DEATH,
+    SAW_DATABASE_AHEAD,
+    SAW_IN_DOUBT,
+    SAW_KEPT,
+    SAW_LSO,
+    SAW_PREPARED,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -167,9 +176,9 @@ DUAL_WRITE = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw a prepared transaction that no broker knows of", "prepared"),
-        Checkpoint("saw the database ahead of Kafka", "database ahead"),
-        Checkpoint("saw the coordinator keep a transaction", "transaction kept"),
+        SAW_PREPARED,
+        SAW_DATABASE_AHEAD,
+        SAW_KEPT,
     ),
 )
 
@@ -219,9 +228,9 @@ UNDONE = Scenario(
         Watch(8, "An ABORT marker: the output stays in the log, and readers skip it."),
     ),
     checkpoints=(
-        Checkpoint("saw a prepared transaction that no broker knows of", "prepared"),
-        Checkpoint("saw the coordinator keep a transaction", "transaction kept"),
-        Checkpoint("saw the application die", "client crashed"),
+        SAW_PREPARED,
+        SAW_KEPT,
+        SAW_APPLICATION_DEATH,
     ),
 )
 
@@ -278,9 +287,9 @@ RELEASED = Scenario(
         Watch(7, "Compare with kip-939-dual-write: one flag of one request is the difference."),
     ),
     checkpoints=(
-        Checkpoint("saw the database ahead of Kafka", "database ahead"),
-        Checkpoint("saw a prepared transaction that no broker knows of", "prepared"),
-        Checkpoint("saw the application die", "client crashed"),
+        SAW_DATABASE_AHEAD,
+        SAW_PREPARED,
+        SAW_APPLICATION_DEATH,
     ),
 )
 
@@ -359,9 +368,9 @@ KAFKA_FIRST = Scenario(
         Watch(6, "The verdict breaks here: committed in Kafka, rolled back in the database."),
     ),
     checkpoints=(
-        Checkpoint("saw the database in doubt", "database in doubt"),
+        SAW_IN_DOUBT,
         Checkpoint("saw Kafka committed and the database empty-handed", "database empty-handed"),
-        Checkpoint("saw the application die", "client crashed"),
+        SAW_APPLICATION_DEATH,
     ),
 )
 
@@ -379,8 +388,8 @@ SMALL = Scenario(
         Watch(0, "Only one line decides. Find it by crashing app-1 before and after every line."),
     ),
     checkpoints=(
-        Checkpoint("saw a prepared transaction that no broker knows of", "prepared"),
-        Checkpoint("saw the database ahead of Kafka", "database ahead"),
+        SAW_PREPARED,
+        SAW_DATABASE_AHEAD,
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.cluster.spec import Placement
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_COMPLETE_EVERYWHERE, SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import CALL, of
@@ -14,7 +14,6 @@ from kipviz.scenarios.stories.setting import home
 
 PREPARED = Checkpoint("saw a producer hold a prepared transaction", "prepared")
 KEPT = Checkpoint("saw a transaction that is kept", "transaction kept")
-COMPLETE = Checkpoint("saw a transaction complete everywhere", "complete")
 
 ONE = DUAL_WRITER.but(shares="orders")
 TWO = ONE.but(name="app-2", group_id="other", member_id="C2")
@@ -182,7 +181,7 @@ AT_ONCE = Scenario(
         Watch(1, "Two open database transactions: whose rows does the card of each process show?"),
         Watch(4, "Which text does the database hold for my-txn, and which for my-txn-2?"),
     ),
-    checkpoints=(PREPARED, KEPT, COMPLETE),
+    checkpoints=(PREPARED, KEPT, SAW_COMPLETE_EVERYWHERE),
 )
 
 STORIES: tuple[Scenario, ...] = (FENCES, LETS_IN, AT_ONCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_DATABASE_AHEAD, SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_664 import operator
@@ -73,7 +73,7 @@ TERMINATED = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the database ahead of Kafka", "database ahead"),
+        SAW_DATABASE_AHEAD,
         Checkpoint("started app-1 again instead, and saw the transaction kept", "transaction kept"),
     ),
 )

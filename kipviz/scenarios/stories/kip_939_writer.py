@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import KEEP_PREPARED_TXN
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_KEPT, SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_939 import CALL, DUAL_WRITER, SPEC
@@ -96,7 +96,7 @@ STILL_WRITING = Scenario(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the coordinator keep a transaction", "transaction kept"),
+        SAW_KEPT,
         Checkpoint("took a branch in which app-1 dies instead", "client crashed"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_LSO, SAW_PRUNED, TOOK_TIME_OUT, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND
@@ -39,7 +39,7 @@ STUCK_CHECKPOINTS = (
     Checkpoint(
         "set the LSO free: app-1 started again, or its transaction timed out", "lso set free"
     ),
-    Checkpoint("took a branch in which the transaction times out", "timed out"),
+    TOOK_TIME_OUT,
 )
 
 WRITER = group_app(name="app-1", program=programs.COPY)
@@ -184,7 +184,7 @@ DELETED = STUCK_LSO.but(
     ),
     checkpoints=(
         SAW_LSO,
-        Checkpoint("saw the front of a log deleted", "log pruned"),
+        SAW_PRUNED,
         Checkpoint(
             "set the LSO free: app-1 started again, or its transaction timed out", "lso set free"
         ),

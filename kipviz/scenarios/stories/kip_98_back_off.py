@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.cluster.clock import TICKS, TIMED, Clock
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_COMPLETE, SAW_EARLY_RETURN, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND
@@ -94,9 +94,9 @@ NEXT_WAITS = Scenario(
         Watch(5, "Count the messages: three times AddPartitionsToTxn for one partition."),
     ),
     checkpoints=(
-        Checkpoint("saw commit return before any marker was written", "answered before markers"),
+        SAW_EARLY_RETURN,
         Checkpoint("saw a sender rest before it asks once more", "sender rests"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_COMPLETE,
     ),
 )
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from kipviz.cluster.spec import PlainSpec
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import TOOK_CRASH, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_APPEND_REFUSED,
+    SAW_IN_FLIGHT,
+    SAW_OUT_OF_ORDER,
+    TOOK_CRASH,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -157,9 +164,9 @@ def in_flight(name: str, title: str, sentence: str, *, idempotent: bool) -> Scen
         _question(idempotent=idempotent),
         watch=_watch(idempotent=idempotent),
         checkpoints=(
-            Checkpoint("saw an append refused for want of replicas", "append refused"),
-            Checkpoint("saw three batches of a partition on the way at once", "several in flight"),
-            Checkpoint("saw a batch refused as out of order", "out of order")
+            SAW_APPEND_REFUSED,
+            SAW_IN_FLIGHT,
+            SAW_OUT_OF_ORDER
             if idempotent
             else Checkpoint("saw records in another order than they were sent", "order lost"),
         ),
@@ -319,8 +326,8 @@ UNKNOWN = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw three batches of a partition on the way at once", "several in flight"),
-        Checkpoint("saw a batch refused as out of order", "out of order"),
+        SAW_IN_FLIGHT,
+        SAW_OUT_OF_ORDER,
     ),
 )
 

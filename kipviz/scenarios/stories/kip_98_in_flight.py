@@ -5,7 +5,13 @@ from __future__ import annotations
 from kipviz.cluster.spec import Placement
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_COMPLETE,
+    SAW_IN_FLIGHT,
+    SAW_NEW_BEGINNING,
+    SAW_OUT_OF_ORDER,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -124,9 +130,9 @@ IN_ORDER = Scenario(
         Watch(5, "One order in the log, and one commit for all three: the markers come last."),
     ),
     checkpoints=(
-        Checkpoint("saw three batches of a partition on the way at once", "several in flight"),
-        Checkpoint("saw a batch refused as out of order", "out of order"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_IN_FLIGHT,
+        SAW_OUT_OF_ORDER,
+        SAW_COMPLETE,
     ),
 )
 
@@ -195,8 +201,8 @@ GIVEN_UP = Scenario(
         Watch(4, "output-A-0 begins with epoch 1: nothing of the first attempt is in it."),
     ),
     checkpoints=(
-        Checkpoint("saw three batches of a partition on the way at once", "several in flight"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_IN_FLIGHT,
+        SAW_COMPLETE,
     ),
 )
 NO_ROOM = Scenario(
@@ -290,8 +296,8 @@ NO_ROOM = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw the application begin again", "read again"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_NEW_BEGINNING,
+        SAW_COMPLETE,
     ),
 )
 STORIES: tuple[Scenario, ...] = (IN_ORDER, GIVEN_UP, NO_ROOM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.cluster.spec import Placement
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_COMPLETE, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -83,7 +83,7 @@ AGAIN = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw a call come back without its result", "call timed out"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_COMPLETE,
     ),
 )
 
@@ -131,7 +131,7 @@ INSTEAD = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw a call come back without its result", "call timed out"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_COMPLETE,
     ),
 )
 

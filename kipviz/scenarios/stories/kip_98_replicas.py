@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.cluster.spec import Placement
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import SAW_APPEND_REFUSED, SAW_LSO, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -100,7 +100,7 @@ TOO_FEW = Scenario(
         Watch(3, "Nothing had to be repaired: the first EndTxn that finds two replicas decides."),
     ),
     checkpoints=(
-        Checkpoint("saw an append refused for want of replicas", "append refused"),
+        SAW_APPEND_REFUSED,
         SAW_LSO,
         Checkpoint("set the LSO free", "lso set free"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_COMPLETE, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import (
@@ -108,7 +108,7 @@ DELETED = Scenario(
     ),
     checkpoints=(
         Checkpoint("saw a topic deleted for good", "topic deleted"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_COMPLETE,
         Checkpoint("saw a send() wait for its topic", "topic awaited"),
     ),
 )
@@ -273,7 +273,7 @@ AWAITED = Scenario(
     checkpoints=(
         Checkpoint("saw a send() wait for its topic", "topic awaited"),
         Checkpoint("saw a topic made", "topic created"),
-        Checkpoint("saw the transaction complete", "complete"),
+        SAW_COMPLETE,
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_OUTPUT_TWICE, SAW_ZOMBIE_REFUSED, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import commits, member, spec_of, up_to_send
@@ -92,7 +92,7 @@ CLASSIC = Scenario(
     ),
     checkpoints=(
         POLLED_LATE,
-        Checkpoint("saw one record with two committed outputs", "output twice"),
+        SAW_OUTPUT_TWICE,
     ),
 )
 
@@ -165,7 +165,7 @@ MODERN = Scenario(
     ),
     checkpoints=(
         POLLED_LATE,
-        Checkpoint("saw a zombie's offsets refused", "commit failed"),
+        SAW_ZOMBIE_REFUSED,
     ),
 )
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.cluster.spec import ClusterSpec, Placement
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_COMPLETE_EVERYWHERE,
+    SAW_FATAL,
+    SAW_LSO,
+    TOOK_ANY_TIME_OUT,
+    TOOK_CRASH,
+    Checkpoint,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import FIRST_ROUND, of
@@ -16,10 +24,6 @@ from kipviz.scenarios.stories.setting import (
     group_app,
 )
 
-SAW_COMPLETE = Checkpoint("saw a transaction complete everywhere", "complete")
-TOOK_TIMEOUT = Checkpoint("took a branch in which a transaction times out", "timed out")
-SAW_REFUSED = Checkpoint("saw a producer that can only be closed", "producer ended")
-TOOK_BROKER = Checkpoint("took a branch in which a broker crashes", "broker crashed")
 SAW_MARKER = Checkpoint("saw a marker set the readers free", "marker in the output")
 
 WRITER = group_app(program=programs.COPY)
@@ -106,7 +110,7 @@ TWO_INSTANCES = Scenario(
             "its own.",
         ),
     ),
-    checkpoints=(SAW_COMPLETE, TOOK_TIMEOUT),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, TOOK_ANY_TIME_OUT),
 )
 
 TIMED_OUT = Scenario(
@@ -159,7 +163,7 @@ TIMED_OUT = Scenario(
         Watch(1, "Watch the epoch at Broker 1 go to 1 while app-1 still believes in epoch 0."),
         Watch(2, "Watch the producer's state: FATAL_ERROR. Only a new producer helps."),
     ),
-    checkpoints=(SAW_COMPLETE, TOOK_BROKER),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, TOOK_CRASH),
 )
 
 DID_IT_COMMIT = Scenario(
@@ -211,7 +215,7 @@ DID_IT_COMMIT = Scenario(
         Watch(1, "Watch my-txn: PREPARE_COMMIT is durable, whatever the application knows."),
         Watch(2, "Watch the second EndTxn: epoch 0 against the stored epoch 1."),
     ),
-    checkpoints=(SAW_COMPLETE, TOOK_BROKER),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, TOOK_CRASH),
 )
 
 STUCK_IN_PREPARE = Scenario(
@@ -269,7 +273,7 @@ STUCK_IN_PREPARE = Scenario(
         Watch(1, "Watch the commit succeed for the application although a marker is missing."),
         Watch(2, "Watch the same question and the same answer go back and forth."),
     ),
-    checkpoints=(SAW_COMPLETE, TOOK_TIMEOUT),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, TOOK_ANY_TIME_OUT),
 )
 
 INIT_RACE = Scenario(
@@ -320,7 +324,7 @@ INIT_RACE = Scenario(
         Watch(1, "Watch the request of app-1 stay on the wire while app-2 works."),
         Watch(2, "Watch the epoch: 0 for app-2, 1 for the abort, 2 for app-1."),
     ),
-    checkpoints=(SAW_COMPLETE, TOOK_BROKER),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, TOOK_CRASH),
 )
 
 GHOSTS = Scenario(
@@ -391,7 +395,7 @@ GHOSTS = Scenario(
         Watch(1, "Watch the two fetches: one is answered at once, the other one would wait."),
         Watch(3, "Watch the position of the read_committed reader go over the aborted record."),
     ),
-    checkpoints=(SAW_LSO, TOOK_TIMEOUT),
+    checkpoints=(SAW_LSO, TOOK_ANY_TIME_OUT),
 )
 
 ALLOWED = (
@@ -460,7 +464,7 @@ REFUSED_AT_START = Scenario(
         Watch(0, "Watch who answers: any broker, before a coordinator sees anything."),
         Watch(1, "Watch the two producers: FATAL_ERROR the one, UNINITIALIZED the other."),
     ),
-    checkpoints=(SAW_REFUSED, TOOK_BROKER),
+    checkpoints=(SAW_FATAL, TOOK_CRASH),
 )
 
 STORIES: tuple[Scenario, ...] = (

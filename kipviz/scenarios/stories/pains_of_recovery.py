@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.scenarios import programs, session_programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_COMPLETE_EVERYWHERE,
+    SAW_ENDED,
+    SAW_LSO,
+    TOOK_CLIENT_CRASH,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import CALL, FIRST_ROUND, NEXT_ROUND, of
 from kipviz.scenarios.stories.kip_890_identities import USED_UP
 from kipviz.scenarios.stories.pains import READER, READING, SPEC, WRITER
 from kipviz.scenarios.stories.setting import group_app
-
-ENDED = Checkpoint("saw a producer end for good", "producer ended")
-CRASHED = Checkpoint("took a branch in which an application crashes", "client crashed")
-COMPLETE = Checkpoint("saw a transaction complete everywhere", "complete")
 
 FLINK = WRITER.but(max_records=1)
 COMMITTER = FLINK.but(name="app-2", group_id="none", member_id="C2")
@@ -75,7 +77,7 @@ NOTHING = Scenario(
             "What would a writer that aborts, instead of a recovery that commits, have been told?",
         ),
     ),
-    checkpoints=(ENDED, CRASHED),
+    checkpoints=(SAW_ENDED, TOOK_CLIENT_CRASH),
 )
 
 MORE = Scenario(
@@ -132,7 +134,7 @@ MORE = Scenario(
             2, "Under version 2 the error is PRODUCER_FENCED. Does it say that record a is safe?"
         ),
     ),
-    checkpoints=(COMPLETE, CRASHED),
+    checkpoints=(SAW_COMPLETE_EVERYWHERE, TOOK_CLIENT_CRASH),
 )
 
 BLOCKED = Scenario(
@@ -207,7 +209,7 @@ BLOCKED = Scenario(
         Watch(2, "Whose is the transaction that is open in output-A-0?"),
         Watch(3, "Compare the high watermark of output-A-0 with its last stable offset."),
     ),
-    checkpoints=(SAW_LSO, CRASHED, COMPLETE),
+    checkpoints=(SAW_LSO, TOOK_CLIENT_CRASH, SAW_COMPLETE_EVERYWHERE),
 )
 
 ROTATED = Scenario(
@@ -259,7 +261,7 @@ ROTATED = Scenario(
             2, "Does the error tell committed from aborted? The data is safe here; who can know?"
         ),
     ),
-    checkpoints=(ENDED, CRASHED),
+    checkpoints=(SAW_ENDED, TOOK_CLIENT_CRASH),
 )
 
 EXPIRED = Scenario(
@@ -311,7 +313,7 @@ EXPIRED = Scenario(
         ),
         Watch(2, "Who notices? The leader's own log still knows producer id 9."),
     ),
-    checkpoints=(ENDED, COMPLETE),
+    checkpoints=(SAW_ENDED, SAW_COMPLETE_EVERYWHERE),
 )
 
 TOO_LATE = Scenario(
@@ -366,7 +368,7 @@ TOO_LATE = Scenario(
         Watch(1, "Is anybody told? Look for a message to app-2 or the reader."),
         Watch(3, "Would KIP-939 help? A prepared transaction has no time limit."),
     ),
-    checkpoints=(ENDED, CRASHED),
+    checkpoints=(SAW_ENDED, TOOK_CLIENT_CRASH),
 )
 
 STORIES: tuple[Scenario, ...] = (NOTHING, MORE, BLOCKED, ROTATED, EXPIRED, TOO_LATE)

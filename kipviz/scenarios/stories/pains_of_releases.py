@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import TOOK_ANY_TIME_OUT, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import CALL
@@ -98,7 +98,7 @@ ORDER_OF_CHECKS = Scenario(
     ),
     checkpoints=(
         BROKERS_DIFFER,
-        Checkpoint("took a branch in which a transaction times out", "timed out"),
+        TOOK_ANY_TIME_OUT,
     ),
 )
 

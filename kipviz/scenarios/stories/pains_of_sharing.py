@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.setting import share_app, share_spec
 
 TWICE = Checkpoint("saw a record delivered twice", "delivered twice")
-TOOK_BROKER = Checkpoint("took a branch in which a broker crashes", "broker crashed")
 
 ONE = share_app(program=programs.SHARE_READ, max_records=1)
 TWO = share_app("app-2", program=programs.SHARE_READ, max_records=1)
@@ -54,7 +53,7 @@ VANISHED = Scenario(
         Watch(0, "Watch the delivery count of record 100 go to 1, and the record be free again."),
         Watch(1, "Watch it become ARCHIVED instead, and the start offset move past it."),
     ),
-    checkpoints=(TWICE, TOOK_BROKER),
+    checkpoints=(TWICE, TOOK_CRASH),
 )
 
 MODES = Scenario(
@@ -114,7 +113,7 @@ MODES = Scenario(
         Watch(1, "Watch app-1: nothing goes to a broker, the client itself refuses."),
         Watch(2, "Watch the second ShareFetch of app-2 carry an ACCEPT."),
     ),
-    checkpoints=(TWICE, TOOK_BROKER),
+    checkpoints=(TWICE, TOOK_CRASH),
 )
 
 STORIES: tuple[Scenario, ...] = (VANISHED, MODES)
