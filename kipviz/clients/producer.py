@@ -9,8 +9,7 @@ NOT MODELLED: batching by size and time (what one send() brings is one batch), F
   there are no ACLs and for groups, Metadata (but for topics that are waited for and for the ids that
   `topic_ids` asks for), compression; that under transaction version 2 an abort goes on with a batch
   whose connection broke until delivery.timeout.ms, and several batches of a partition in flight:
-  `pipelined_producer` has both. Kafka's order of requests and its rests are there where a spec asks
-  for them (`exact_sender`): else a batch goes before a transactional request.
+  `pipelined_producer` has both.
 """
 
 from __future__ import annotations
@@ -95,8 +94,8 @@ class Producer(Part, frozen=True, dict=True):
     step. `timed_out` is the call that came back after max.block.ms and has to be made again. `group_id` is
     transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
     `network` is the producer of whose sender and connections this is one transactional id more (KIP-447,
-    a rejected alternative), "" for one that has its own. `exact_sender` says that requests go out in Kafka's
-    order, `backs_off` that the sender rests before one goes out again, and `rests` which rest it has now. `there` are the
+    a rejected alternative), "" for one that has its own. `backs_off` says that
+    the sender rests before a request goes out again, `rests` which rest it has now. `there` are the
     topics that it may write to without asking first. `finds` says that it looks for its coordinator
     before anything is sent there (where ACLs may forbid that), `found` that it has it.
     """
@@ -135,7 +134,6 @@ class Producer(Part, frozen=True, dict=True):
     votes_first: bool = False
     group_id: str = ""
     network: str = ""
-    exact_sender: bool = False
     backs_off: bool = False
     rests: str = ""
     there: KnownTopics = KnownTopics()
@@ -308,15 +306,13 @@ def connected(me: Producer, features: Features) -> Producer:
 def next_request(me: Producer) -> Message | None:
     """Give what the sender puts on the wire next, or None when it has nothing to send.
 
-    With Kafka's exact order a transactional request goes before a batch, and no batch goes while one
-    is on the wire; else a batch goes first, and beside it. EndTxn waits until no batch is left. Below
-    transaction version 2 a batch waits until its partition is added, and partitions are added before
-    anything else but InitProducerId. Source: Sender.runOnce, TransactionManager.nextRequest.
+    A transactional request goes before a batch, and no batch goes while one is on the wire. EndTxn waits
+    until no batch is left. Below transaction version 2 a batch waits until its partition is added, and
+    partitions are added before anything else but InitProducerId. Source: Sender.runOnce,
+    TransactionManager.nextRequest.
     """
     if me.state is S.FATAL_ERROR or me.rests:
         return None
-    if not me.exact_sender:
-        return sender.next_batch(me) or next_transactional(me)
     request = next_transactional(me)
     return request if request is not None or me.on_wire is not None else sender.next_batch(me)
 
@@ -483,7 +479,6 @@ def restarted(me: P, life: int) -> P:
         topics=me.topics.anew,
         group_id=me.group_id,
         network=me.network,
-        exact_sender=me.exact_sender,
         backs_off=me.backs_off,
         there=me.there.anew,
         finds=me.finds,

@@ -239,4 +239,5 @@ def restarted(me: TransactionSession, life: int) -> TransactionSession:
         heartbeat_interval_ms=me.heartbeat_interval_ms,
         session_timeout_ms=me.session_timeout_ms,
         finds=me.finds,
+        backs_off=me.backs_off,
     )

@@ -34,7 +34,9 @@ class Clock(Value, frozen=True):
     takes for its reading; `pause_max_ms` is how long a client's thread that could go on stands still at
     most. -1 is as long as it likes. `refresh_ms` is how often a share-partition leader looks up what became of
     the votes that it holds (our inference), -1 whenever it likes. `stamps` says that records carry the time at
-    which they were written, in ms since the run began (see `stamps`).
+    which they were written, in ms since the run began (see `stamps`). `backs_off` says that a producer's
+    sender rests for retry.backoff.ms before a transactional request goes out again, which makes an exact tick
+    a short one; where delays are free, a longer one says the same. With `max_in_flight` it always rests.
     """
 
     kind: str = UNTIMED
@@ -43,6 +45,7 @@ class Clock(Value, frozen=True):
     pause_max_ms: int = NEVER
     refresh_ms: int = NEVER
     stamps: bool = False
+    backs_off: bool = False
 
     @property
     def timed(self) -> bool:
@@ -99,6 +102,8 @@ def why_no_clock(clock: Clock) -> str | None:
             return f"{name} is a whole number from 0, or -1 for no bound, not {bound!r}"
     if clock.stamps and not clock.timed:
         return "records carry their time with a timed clock only: leave stamps at false"
+    if clock.backs_off and not clock.timed:
+        return "a sender rests with a timed clock only: leave backs_off at false"
     return None
 
 

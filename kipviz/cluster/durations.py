@@ -108,7 +108,7 @@ def gives_batches_up(spec: ClusterSpec) -> bool:
 
 def backs_off(spec: ClusterSpec) -> bool:
     """Say whether a producer with transactions rests before it asks again."""
-    return spec.exact_sender or pipelines(spec)
+    return spec.clock.backs_off or pipelines(spec)
 
 
 def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:

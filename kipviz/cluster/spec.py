@@ -230,9 +230,6 @@ class ClusterSpec(Value, frozen=True):
     `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes them.
     `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
-    `exact_sender` says that a producer sends in Kafka's order: a transactional request before a batch, and
-    alone; on a timed clock it rests for retry.backoff.ms before one goes out again. One with `max_in_flight`
-    always does so.
     """
 
     brokers: tuple[int, ...]
@@ -265,7 +262,6 @@ class ClusterSpec(Value, frozen=True):
     inter_broker_protocol: int = 1
     staging_level: int = STAGING_LEVEL
     transactional_group_id: bool = False
-    exact_sender: bool = False
     deletable_topics: tuple[str, ...] = ()
     later_topics: tuple[str, ...] = ()
     topic_ids_from: int = 6

@@ -420,8 +420,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         topics=TopicIds(looks_up=spec.look_up_topics, ids_from=spec.topic_ids_from),
         heartbeat_interval_ms=a.heartbeat_interval_ms,
         group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
-        exact_sender=spec.exact_sender,
-        backs_off=spec.clock.timed and (spec.exact_sender or a.max_in_flight > 1),
+        backs_off=spec.clock.timed and (spec.clock.backs_off or a.max_in_flight > 1),
         there=KnownTopics(looks_up=bool(spec.later_topics or spec.deletable_topics)),
         finds=spec.acls is not None,
     )
@@ -511,6 +510,7 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
         heartbeat_interval_ms=session.heartbeat_interval_ms,
         session_timeout_ms=session.session_timeout_ms,
         finds=producer.finds,
+        backs_off=producer.backs_off,
     )
     for name in session.producers:
         bound = producer.but(source=f"{a.name}/{name}", session=SESSION)

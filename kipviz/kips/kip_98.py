@@ -104,7 +104,8 @@ KIP = Kip(
             scenario="kip-98-next-transaction-waits",
             test="clients/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
-            note="on a timed clock, where a spec asks for Kafka's sender (exact_sender, max_in_flight)",
+            note="on a timed clock that has rests (backs_off), and with max_in_flight",
+            page="20-kip-890",
         ),
         Row(
             "retry.backoff.ms of batches (KIP-580)",
@@ -120,9 +121,10 @@ KIP = Kip(
             "A transactional request goes before a batch, and none goes while one is on the wire.",
             MODELLED,
             handler="clients.producer.next_request",
-            test="checking/test_exact_sender.py::"
-            "test_what_the_usual_order_meets_in_the_small_cluster_the_exact_one_meets_too",
-            note="where a spec asks (exact_sender), and with max_in_flight; else a batch goes first and beside",
+            scenario="kip-98-next-transaction-waits",
+            test="clients/test_sender.py::"
+            "test_a_transactional_request_goes_before_a_batch_and_alone",
+            page="20-kip-890",
         ),
         Row(
             "EndTxnRequest",

@@ -3,7 +3,6 @@
 "lock_expiry=back_to_available"     a slot of the design
 "delivery_count_limit=2"            a limit of the brokers, or Kafka's own name for it
 "replication=stepwise"              how fine the model looks at replication
-"exact_sender=true"                 whether producers send in Kafka's exact order
 "app-1.max_records=2"               what a client is configured with
 "clock=timed"                       whether a timer has to be due before it runs out
 "consumer_session_timeout_ms=45000" how long a timer takes, or Kafka's own name for it
@@ -77,7 +76,8 @@ OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
-OF_CLOCKS = ("clock", "tick", "stamps", "delay_max_ms", "pause_max_ms", "refresh_ms")
+OF_BOUNDS = ("delay_max_ms", "pause_max_ms", "refresh_ms")
+OF_CLOCKS = ("clock", "tick", "stamps", "backs_off", *OF_BOUNDS)
 # Settings of brokers that are shown only where they are not Kafka's: few clusters come near them.
 WHERE_SET = (
     "state_upkeep",
@@ -156,9 +156,6 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found.append(
         Setting("replication", "When do the replicas have a batch?", spec.replication, both)
     )
-    if spec.exact_sender:
-        asks = "Does a transactional request go before a batch, and alone?"
-        found.append(Setting("exact_sender", asks, _word(spec.exact_sender), YES_OR_NO))
     found += _of_clock(spec.clock)
     found += _of_durations(spec)
     for app in spec.applications:
@@ -233,8 +230,6 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         if value not in REPLICATION:
             raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
         return spec.but(replication=value), design
-    if name == "exact_sender":
-        return spec.but(exact_sender=_switch(name, value)), design
     if name in OF_DURATIONS:
         fresh = spec.durations.but(**{name: _number(name, value, 1)})
         return spec.but(durations=fresh), design
@@ -273,7 +268,9 @@ def _of_clock(clock: Clock) -> list[Setting]:
         found.append(Setting("tick", "How does time pass?", clock.tick, ticks))
         asks = "Do records carry the time at which they were written?"
         found.append(Setting("stamps", asks, _word(clock.stamps), YES_OR_NO))
-        for name in OF_CLOCKS[3:]:
+        asks = "Does a sender rest before it asks again (retry.backoff.ms)?"
+        found.append(Setting("backs_off", asks, _word(clock.backs_off), YES_OR_NO))
+        for name in OF_BOUNDS:
             bound = getattr(clock, name)
             found.append(Setting(name, _WORDS[name], FREE if bound < 0 else str(bound)))
     return found
@@ -294,8 +291,8 @@ def _clock(clock: Clock, name: str, value: str) -> Clock:
         fresh = clock.but(kind=value)
     elif name == "tick":
         fresh = clock.but(tick=value)
-    elif name == "stamps":
-        fresh = clock.but(stamps=_switch(name, value))
+    elif name in ("stamps", "backs_off"):
+        fresh = clock.but(**{name: _switch(name, value)})
     else:
         fresh = clock.but(**{name: NEVER if value == FREE else _number(name, value, 0)})
     wrong = why_no_clock(fresh)

@@ -18,9 +18,9 @@ from kipviz.scenarios.scenario import PROPERTIES
 @pytest.mark.parametrize(
     ("faults", "states", "transitions", "depth"),
     [
-        ("", 403, 1_063, 55),
-        ("crash_client=1", 2_133, 5_461, 62),
-        ("run_out=1", 4_319, 11_881, 79),
+        ("", 435, 1_135, 55),
+        ("crash_client=1", 2_312, 5_829, 62),
+        ("run_out=1", 4_551, 12_429, 79),
         pytest.param(
             *("crash_client=1,run_out=1", 40_303, 109_718, 101), marks=pytest.mark.thorough
         ),

@@ -48,6 +48,14 @@ def sends(me, broker=1):
     return request, me
 
 
+def sends_both(broker=3):
+    """Put a batch on the wire and offsets after it; give both and the producer."""
+    produce, me = sends(p.send(begun(), "out-0", RECORD), broker)
+    me = p.send_offsets(me, "g", "m", 2, (GroupOffset("src-0", 1),))
+    offsets, me = sends(me, broker)
+    return produce, offsets, me
+
+
 def produced(me, error=Errors.NONE, sequence=0):
     return p.on_response(me, ProduceResponse(error, "out-0", sequence))
 
@@ -195,9 +203,7 @@ def test_an_abort_drops_what_was_not_sent_and_waits_for_what_was():
 
 def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
     """A send fails while offsets are on the wire: their answer must not end the abort."""
-    me = p.send_offsets(p.send(begun(), "out-0", RECORD), "g", "m", 2, (GroupOffset("src-0", 1),))
-    produce, me = sends(me)
-    offsets, me = sends(me)
+    produce, offsets, me = sends_both()
     assert isinstance(produce, Produce)
     assert isinstance(offsets, TxnOffsetCommit)
     me = produced(me, Errors.INVALID_TXN_STATE)
@@ -210,22 +216,20 @@ def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
 
 
 def test_a_fatal_error_stays_whatever_else_fails():
-    me = p.send_offsets(p.send(begun(), "out-0", RECORD), "g", "m", 2, (GroupOffset("src-0", 1),))
-    _, me = sends(me)
-    _, me = sends(me)
+    *_, me = sends_both()
     me = p.on_response(me, TxnOffsetCommitResponse(Errors.PRODUCER_FENCED))
     assert produced(me, Errors.INVALID_TXN_STATE).state is S.FATAL_ERROR
 
 
 def test_what_was_on_a_broken_connection_is_sent_again():
-    me = p.send_offsets(p.send(begun(), "out-0", RECORD), "g", "m", 2, (GroupOffset("src-0", 1),))
-    first, me = sends(me, 3)
-    second, me = sends(me, 3)
+    """The transactional request goes first now, and the batch when it is answered."""
+    produce, offsets, me = sends_both()
     me = p.on_disconnected(me, 3)
     again, me = sends(me, 5)
-    assert again == first
-    assert p.next_request(me) == second
-    assert p.on_disconnected(me, 3) == me  # the batch is on its way to another broker
+    assert again == offsets
+    assert p.on_disconnected(me, 3) == me  # the request is on its way to another broker
+    me = p.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    assert p.next_request(me) == produce
 
 
 def test_a_batch_dropped_by_an_abort_is_not_sent_again_after_a_broken_connection():

@@ -27,7 +27,7 @@ OFFSETS = ("g", "m", 2, (GroupOffset("src-0", 1),))
 def writing(**fields):
     """A producer in a transaction, with a batch that is not sent yet."""
     me = Producer("app-1/producer", "t", state=S.IN_TRANSACTION, producer_id=9, producer_epoch=0)
-    return clients.send(me.but(exact_sender=True, **fields), "out-0", RECORD)
+    return clients.send(me.but(**fields), "out-0", RECORD)
 
 
 def goes_out(me, kind):
@@ -57,12 +57,6 @@ def test_the_end_waits_for_batches_and_lets_them_go_first():
     assert clients.next_request(me) is None
     me = clients.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
     goes_out(me, EndTxn)
-
-
-def test_unless_a_spec_asks_a_batch_goes_first_and_beside():
-    me = clients.send_offsets(writing().but(exact_sender=False), *OFFSETS)
-    me, _ = goes_out(me, Produce)
-    goes_out(me, TxnOffsetCommit)
 
 
 @pytest.mark.parametrize("error", [Errors.CONCURRENT_TRANSACTIONS, Errors.NOT_COORDINATOR])
@@ -138,4 +132,4 @@ def test_the_pipelined_producer_rests_alike():
 
 def test_the_next_process_sends_in_the_same_way():
     me = clients.restarted(writing(backs_off=True), 1)
-    assert (me.exact_sender, me.backs_off, me.rests) == (True, True, "")
+    assert (me.backs_off, me.rests) == (True, "")

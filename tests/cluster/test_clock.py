@@ -129,8 +129,8 @@ def test_a_lock_runs_out_when_its_time_is_over_and_not_before() -> None:
 
 
 def test_time_does_not_pass_by_what_is_due() -> None:
-    model = timed(Clock("timed", tick="next"), transaction_scan_ms=60_000)
-    world = model.step(until(model, model.initial(), TRANSACTION), Tick()).world
+    model = timed(Clock("timed", tick="next"))
+    world = model.step(until(model, model.initial(), LOCK), Tick()).world
     assert Tick() not in model.enabled(world)
     why = model.why_not(world, Tick())
     assert why == "the lock of src-0@100 runs out: that is due now, and time does not pass it by"

@@ -18,7 +18,7 @@ from kipviz.cluster.actions import (
     RunOut,
     Tick,
 )
-from kipviz.cluster.clock import Deadline
+from kipviz.cluster.clock import Clock, Deadline
 from kipviz.cluster.durations import DURATIONS, FIELDS, occurring
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, Durations, check
@@ -87,8 +87,8 @@ def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
     assert set(FIELDS) <= set(names)
 
 
-def test_an_exact_sender_below_version_2_has_a_shorter_rest_for_its_first_partitions() -> None:
-    spec = small_spec("share").but(exact_sender=True)
+def test_a_sender_that_rests_has_below_version_2_a_shorter_rest_for_its_first_partitions() -> None:
+    spec = small_spec("share").but(clock=Clock("timed", backs_off=True))
     rests = {
         version: {row.setting: values for row, values in occurring(of)}["retry.backoff.ms"]
         for version, of in ((1, spec.but(transaction_version=1)), (2, spec))

@@ -27,7 +27,7 @@ def test_an_ablation_says_how_far_it_searched(kipviz):
     assert done.status == 0
     base, off = done.document["rows"]
     assert (base["off"], off["off"], off["breaks"]) == ([], ["lock_timeout"], None)
-    assert off["held"] == [{"faults": "", "states": 664, "complete": True}]
+    assert off["held"] == [{"faults": "", "states": 686, "complete": True}]
 
 
 @pytest.mark.parametrize(

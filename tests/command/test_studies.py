@@ -98,7 +98,7 @@ def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
     assert found["saving_step"] == 21
     saved = {f"{d['slot']}={d['option']}": d for d in found["decisions"]}
     assert saved["marker_epoch=greater"]["on_this_course"] == "holds"
-    assert saved["marker_epoch=greater"]["every_interleaving"] == "holds, 664 states"
+    assert saved["marker_epoch=greater"]["every_interleaving"] == "holds, 686 states"
     assert saved["next_poll=accept_all"]["every_interleaving"] == "not searched"
 
 

@@ -192,7 +192,7 @@ def test_with_what_the_text_has_no_transaction_ever_commits(name: str) -> None:
     told = shown(finding(name))
     assert told.verdict == COUNTED
     assert told.reason.startswith("in 0 of all steps from")
-    assert "(repaired: in 120, from 664 states)" in told.reason
+    assert "(repaired: in 120, from 686 states)" in told.reason
 
 
 @pytest.mark.thorough
@@ -218,7 +218,7 @@ def test_a_change_that_harms_nothing_is_said_to() -> None:
     harmless = finding("A").but(design="repaired")
     told = shown(harmless)
     assert told.verdict == NOT_BROKEN
-    assert "664 states" in told.reason
+    assert "686 states" in told.reason
 
 
 def test_the_permission_that_the_text_asks_for_cannot_be_given() -> None:

@@ -83,7 +83,7 @@ def test_a_commit_returns_before_the_share_side_has_heard_of_it() -> None:
         [int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B6")).rows
     )
     states, returned, pending, held = repaired
-    assert states == 664
+    assert states == 686
     assert returned > pending > 0
     assert returned > held > 0
     assert stuck[1] == stuck[2]  # no marker ever resolves it

@@ -26,7 +26,7 @@ NEXT_WAITS = Scenario(
     "commitTransaction() comes back when the decision is logged. Whoever begins again at once meets a "
     "coordinator that is not done, and waits for it in steps of 20 ms.",
     "KIP-98; TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS (KAFKA-5482), Sender.runOnce",
-    group_spec(APP).but(clock=Clock(TIMED, tick=TICKS[1]), exact_sender=True),
+    group_spec(APP).but(clock=Clock(TIMED, tick=TICKS[1], backs_off=True)),
     (
         Beat(
             "A transaction is committed, its marker is on the way",
