@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import binding, thread
+from kipviz.clients import binding, sender, thread
 from kipviz.clients import producer as p
 from kipviz.clients import transaction_session as s
 from kipviz.clients.application import Application, Call, Line
@@ -19,11 +19,14 @@ from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_timers import INTERVAL
 from kipviz.clients.session_calls import resume_target
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.cluster.clock import Clock
 from kipviz.cluster.session_config import SessionSpec
+from kipviz.cluster.world import first_world
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.producing import FetchedRecord, Produce, ProduceResponse
 from kipviz.messages.transactions import (
@@ -34,6 +37,7 @@ from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
 )
+from kipviz.scenarios.library import scenario
 
 S, C = ProducerState, Call
 REPAIRED = design("repaired").client_rules()
@@ -495,3 +499,34 @@ def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_se
     assert s.running(me.session) == (INTERVAL,)
     me, _ = step(me)
     assert s.running(me.session) == ()
+
+
+# -- 3.4 Internal Network Client ------------------------------------------------------------------
+
+
+def asking(session):
+    """The session with the offsets of a group on the wire."""
+    session = p.send_offsets(session, "g1", "C1", 2, (GroupOffset("src-0", 101),))
+    session, request = s.sent(session, s.next_request(session), 1)
+    assert isinstance(request, TxnOffsetCommit)
+    return session
+
+
+def test_a_batch_of_a_bound_producer_does_not_wait_for_a_request_of_its_session() -> None:
+    """Two network clients are two senders; today's one sends nothing beside such a request."""
+    me = sent_one()
+    me = binding.settle(me.with_client(asking(me.session)), REPAIRED)
+    assert isinstance(p.next_request(me.producer), Produce)
+    today = me.producer.but(on_wire=me.session.on_wire, on_wire_broker=1)
+    assert p.next_request(today) is None
+
+
+def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> None:
+    spec = scenario("kip-1310-share-session").spec.but(clock=Clock("timed", backs_off=True))
+    made = first_world(spec).applications["app-1"].session
+    assert made.backs_off
+    assert s.restarted(made, 1).backs_off
+    session = asking(sent_one().session.but(backs_off=True))
+    session = s.on_response(session, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    assert (s.timers(session), s.next_request(session)) == ((sender.REST,), None)
+    assert isinstance(s.next_request(s.on_timer(session, sender.REST)), TxnOffsetCommit)
