@@ -22,7 +22,7 @@ from kipviz.scenarios.scenario import PROPERTIES
         ("crash_client=1", 2_312, 5_829, 62),
         ("run_out=1", 4_551, 12_429, 79),
         pytest.param(
-            *("crash_client=1,run_out=1", 40_303, 109_718, 101), marks=pytest.mark.thorough
+            *("crash_client=1,run_out=1", 46_461, 125_484, 101), marks=pytest.mark.thorough
         ),
     ],
 )

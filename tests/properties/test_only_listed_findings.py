@@ -172,7 +172,7 @@ def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> No
         ("kip-1289-share-commit", "finding-E", 45, "vote survives"),
         ("kip-1310-share-session", "kip-1310-unaware", 0, "atomic"),
         ("pain-recycled-name", "kafka-tv0", 8, "fenced cannot write"),
-        ("kip-211-forgotten", "kafka-tv0", 15, "complete is complete"),
+        ("kip-1289-group-commit", "kafka-tv0", 1849, "complete is complete"),
         ("kip-345-two-of-one", "before-447", 16, "no zombie of a group"),
         ("kip-1319-by-id", "kafka-tv1", 13, "atomic"),
     ],
