@@ -27,7 +27,7 @@ from kipviz.scenarios.script import play
 from kipviz.scenarios.stories.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
-BOUNDS = Bounds(states_max=20_000)
+BOUNDS = Bounds(states_max=25_000)
 # What the field is called in Kafka's schemas, older and newer ones.
 INSTANCE_ID = frozenset({"GroupInstanceId", "InstanceId"})
 
