@@ -11,16 +11,16 @@ SMALL = "kip-1289-small"
 
 def test_a_verdict_table_is_markdown_and_opens_what_breaks_where_it_breaks():
     found = kipviz.verdicts(SMALL, ["repaired", "finding-I"])
-    assert "| finding-I (our inference) | holds | breaks after 21 |" in found._repr_markdown_()
+    assert "| finding-I (our inference) | holds | breaks after 20 |" in found._repr_markdown_()
     stepper = found.open("finding-I")
-    assert stepper.step == 21
+    assert stepper.step == 20
     assert "nothing pending for ever" in repr(stepper)
 
 
 def test_a_study_tells_its_question_and_opens_the_rival_that_breaks():
     found = kipviz.study("B1")
     assert found._repr_markdown_().startswith("## B1. Which marker may resolve")
-    assert found.open("repaired+marker_epoch=equal").step == 21
+    assert found.open("repaired+marker_epoch=equal").step == 20
 
 
 def test_a_design_that_breaks_nothing_has_no_story_and_the_others_are_named():

@@ -81,7 +81,7 @@ def test_a_verdict_is_a_sign_words_and_a_border_and_only_what_breaks_opens(
     holds.click()
     assert ran.stepper is None
     (said,) = ran.shown.children
-    assert "60 s: holds. 697 states" in said.value
+    assert "60 s: holds. 704 states" in said.value
     breaks.click()
     assert ran.stepper is not None
     assert ran.shown.children[1] is ran.stepper

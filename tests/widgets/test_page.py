@@ -114,7 +114,7 @@ def test_a_long_run_with_half_a_sign_in_it_is_packed_too():
 
 
 def test_a_thousand_steps_of_the_model_are_less_than_a_megabyte():
-    run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", 0))
+    run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", 1))
     told, _ = tell(run.scenario, run.design, run.model, run.trace, ())
     steps = len(told["steps"])
     assert steps > 150
