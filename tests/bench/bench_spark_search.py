@@ -31,11 +31,11 @@ from kipviz.spark.session import session, stop
 
 # How many states there are is told by tests/checking/counts.py; roughly these.
 SPACES = (
-    (2_214, "expire_lock=1"),
-    (8_302, "time_out=1"),
-    (26_963, "crash_client=1"),
-    (68_279, "move_leader=1"),
-    (204_662, "crash_broker=1"),
+    (3_046, "expire_lock=1"),
+    (8_442, "time_out=1"),
+    (30_387, "crash_client=1"),
+    (75_423, "move_leader=1"),
+    (223_908, "crash_broker=1"),
     (1_000_000, "crash_broker=1,crash_client=1"),
 )
 ROOM = Bounds(states_max=20_000_000)

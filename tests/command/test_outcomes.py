@@ -63,6 +63,6 @@ def test_a_campaigns_run_that_breaks_says_which_single_decision_saves_it(kipviz)
 
 def test_an_ablation_on_the_command_line_goes_on_with_seeded_runs(kipviz):
     words = ("ablate", SMALL, "--rules", "sequence_check", "--faults", "lose_connection=1")
-    more = ("--alone", "--states-max", "150", "--runs", "25", "--profile", "rough")
+    more = ("--alone", "--states-max", "150", "--runs", "25", "--profile", "hostile")
     _, off = kipviz(*words, *more, "--json").document["rows"]
     assert off["sampled"]["breaks"] == "atomic"
