@@ -20,7 +20,7 @@ def test_a_study_prints_its_table_and_the_story_of_a_break(kipviz):
     done = kipviz("study", "b1")
     assert done.status == 0
     assert (
-        "| the same epoch (the text) | repaired+marker\\_epoch=equal | holds | breaks after 21 |"
+        "| the same epoch (the text) | repaired+marker\\_epoch=equal | holds | breaks after 20 |"
         in done.out
     )
     assert "1. app-1 goes on" in done.out
@@ -49,12 +49,12 @@ def test_a_review_writes_a_page_diagrams_and_traces_that_open(kipviz, tmp_path):
     assert files[0] == "review.md"
     assert sorted(files) == sorted(path.name for path in folder.iterdir())
     assert (
-        "| finding-I (our inference) | holds | breaks after 21 |"
+        "| finding-I (our inference) | holds | breaks after 20 |"
         in (folder / "review.md").read_text()
     )
     (trace,) = folder.glob("*.trace")
     opened = runs.load(trace)
-    assert (opened.design.name, len(opened.trace.line) - 1) == ("finding-I", 21)
+    assert (opened.design.name, len(opened.trace.line) - 1) == ("finding-I", 20)
     assert (
         (folder / "finding-I--nothing-pending-for-ever.mmd")
         .read_text()
@@ -95,7 +95,7 @@ def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
     done = kipviz("explore", *words, "--json")
     assert done.status == 1
     (found,) = done.document["counterexamples"]
-    assert found["saving_step"] == 21
+    assert found["saving_step"] == 20
     saved = {f"{d['slot']}={d['option']}": d for d in found["decisions"]}
     assert saved["marker_epoch=greater"]["on_this_course"] == "holds"
     assert saved["marker_epoch=greater"]["every_interleaving"] == "holds, 686 states"
