@@ -313,10 +313,8 @@ def test_a_lost_request_loses_the_batches_of_all_its_partitions():
 
 
 def test_the_next_life_has_every_setting_of_this_one():
-    me = writing("").but(
-        exact_sender=True, group_id="g", network="app-1/pool", backs_off=True, buffer=2
-    )
+    me = writing("").but(group_id="g", network="app-1/pool", backs_off=True, buffer=2)
     fresh = clients.restarted(me, 2)
     assert isinstance(fresh, PipelinedProducer)
-    assert (fresh.exact_sender, fresh.group_id, fresh.network) == (True, "g", "app-1/pool")
+    assert (fresh.group_id, fresh.network) == ("g", "app-1/pool")
     assert (fresh.backs_off, fresh.buffer, fresh.producer_id) == (True, 2, -1)
