@@ -35,6 +35,8 @@ KIP = Kip(
             handler="brokers.share_dead_letters.answered",
             test="brokers/test_share_groups_shipped.py::test_after_five_attempts_a_record_is_archived_without_a_copy",
             note="the time between attempts is not there",
+            scenario="kip-1191-no-copy",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "errors.deadletterqueue.group.enable and the name of the topic",
@@ -63,6 +65,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_dead_letters.answered",
             test="brokers/test_dead_letter_topics.py::test_a_refusal_that_will_not_go_away_is_not_tried_again",
+            scenario="kip-1191-no-copy",
+            page="35-share-groups-in-operation",
         ),
     ),
 )

@@ -105,6 +105,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_acquiring.caught",
             test="conformance/test_share_groups.py::test_10_the_window_is_a_span_and_records_that_are_done_count",
+            scenario="kip-932-in-flight-limit",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "Poison records",
@@ -151,6 +153,8 @@ KIP = Kip(
             test="brokers/test_share_log_start.py::"
             "test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_young_enough",
             note="where no record is young enough there is no start: the fetch fails until one comes",
+            scenario="kip-932-latest-skips",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "Log retention",
@@ -189,6 +193,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_acquiring.caught",
             test="brokers/test_share_groups_shipped.py::test_a_strict_limit_leaves_the_rest_of_the_log_batch_free",
+            scenario="kip-932-acquire-mode",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "KIP-1226: lag",
@@ -207,6 +213,8 @@ KIP = Kip(
             handler="clients.share_consumer.commit_async",
             test="clients/test_share_consumer_calls.py::test_the_callback_is_told_in_the_next_call_what_became_of_the_records",
             note="wakeup() and poll's time limit are not there",
+            scenario="kip-932-commit-async",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "ShareGroupHeartbeat, assignment",
@@ -300,6 +308,8 @@ KIP = Kip(
             test="brokers/test_deleted_topics.py::"
             "test_the_state_of_a_topic_s_share_partitions_is_deleted_whichever_group_they_are_of",
             note="whether a vote of a transaction (KIP-1289) is pending is not asked: our inference",
+            scenario="kip-932-topic-deleted",
+            page="35-share-groups-in-operation",
         ),
         Row(
             "State epoch of a group that is made again",

@@ -186,4 +186,79 @@ FIRST_LETTER = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (POISON, FIRST_LETTER)
+REJECTS = (*polls("app-1"), "app-1 goes on", "app-1 goes on")
+NO_COPY = Scenario(
+    "kip-1191-no-copy",
+    "A copy that is there twice, and one that is not there",
+    "dlq.orders has one replica, on Broker 3. The first copy's answer is lost, then Broker 3 is gone for good. "
+    "Copies are tried five times, by a producer that cannot tell its own copies apart.",
+    "KIP-1191, Failures",
+    POISON.spec.but(
+        placements=(*_spec.placements, Placement(f"{DEAD_LETTERS}-0", 3, ())),
+        applications=(
+            worker(
+                "app-1",
+                max_records=1,
+                program=programs.worker(((-1, REJECT),), "acknowledge(record, REJECT);"),
+            ),
+        ),
+    ),
+    (
+        Beat(
+            "app-1 rejects 100",
+            "It is ARCHIVING, and Broker 5 sends the copy to Broker 3, which appends it.",
+            (*REJECTS, "until Produce arrives at B3"),
+        ),
+        Beat(
+            "The answer is lost",
+            "The connection breaks. Broker 5 cannot know whether the copy is there.",
+            ("B5/dlq loses B3",),
+        ),
+        Beat(
+            "The second attempt",
+            "The copy goes out again, without a producer id and a sequence: Broker 3 appends it once more. 100 "
+            "is ARCHIVED, and stands in the queue twice.",
+            ("quiet", "app-1 goes on"),
+        ),
+        Beat("Broker 3 crashes", "Nobody leads dlq.orders-0.", ("B3 crashes", "quiet")),
+        Beat(
+            "app-1 rejects 101",
+            "There is nobody to send a copy to. So Broker 5 asks for the topic, as if it were not there, and hears "
+            "that it is there already: five times.",
+            (*REJECTS, "quiet"),
+        ),
+        Beat(
+            "101 is ARCHIVED without a copy",
+            "The start offset is 102 all the same. app-1 hears nothing of it: its REJECT was durable.",
+            ("app-1 goes on",),
+        ),
+    ),
+    ("app-1", "B3", "B5", "B7"),
+    KAFKA,
+    Question(
+        2,
+        "The answer to the first attempt was lost. What stands in the queue after the second one?",
+        (
+            Choice("one copy", False, "Only a producer with an id could be recognized."),
+            Choice(
+                "two copies",
+                True,
+                "Right: at least once, if at all. Who reads the queue has topic, partition and offset in the "
+                "headers to tell that they are one record.",
+            ),
+            Choice(
+                "none", False, "Broker 3 had appended the first one before its answer was lost."
+            ),
+        ),
+    ),
+    watch=(
+        Watch(2, "Compare the headers of the two copies: what tells them apart?"),
+        Watch(4, "Which error does the answer to CreateTopics have?"),
+    ),
+    checkpoints=(
+        Checkpoint("saw a record ARCHIVING", "record archiving"),
+        Checkpoint("saw its copy in the dead-letter queue", "dead letter written"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (POISON, FIRST_LETTER, NO_COPY)
