@@ -7,7 +7,7 @@ file but `recording.json` has its SHA-256 there and is refused if it is not the 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,9 +22,11 @@ from kipviz.recordings.segments import (
     read_aborted,
     read_partition,
 )
+from kipviz.records.placement import topic_of
 
 FORMAT = 1
 ABOUT = "recording.json"
+PARTITIONS_MAX = 10_000
 CALLS = "calls.jsonl"
 WIRE = "wire.jsonl"
 LEADERS = "leaders.jsonl"
@@ -145,7 +147,7 @@ class _DecisionLine(msgspec.Struct, frozen=True):
 
 class _Topic(msgspec.Struct, frozen=True):
     topic_id: str
-    partitions: int
+    partitions: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
 
 
 class _About(msgspec.Struct, frozen=True):
@@ -207,6 +209,10 @@ def load_recording(folder: Path) -> Recording:
         if name not in content:
             raise RecordingError(str(folder / ABOUT), 0, f"The recording does not list {name}.")
     partitions = sorted({name.rpartition("/")[0] for name in content if name.endswith(".log")})
+    unlisted = [partition for partition in partitions if topic_of(partition) not in about.topics]
+    if unlisted:
+        why = f"There is a log of {unlisted[0]}, and no such topic is listed."
+        raise RecordingError(str(folder / ABOUT), 0, why)
     indexes = sorted(name for name in content if name.endswith(".txnindex"))
     return Recording(
         scenario=about.scenario,

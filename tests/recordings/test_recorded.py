@@ -604,6 +604,23 @@ def test_a_missing_file_is_refused(copy):
         load_recording(copy)
 
 
+def test_topics_that_cannot_be_are_refused_before_anything_is_counted_out(copy):
+    topic = next(iter(load_recording(copy).partition_counts))
+    edit(copy, lambda about: about["topics"][topic].update(partitions=10**30))
+    with pytest.raises(RecordingError, match=r"recording.json, byte 0: .*partitions"):
+        load_recording(copy)
+    edit(copy, lambda about: about["topics"][topic].update(partitions=10_001))
+    with pytest.raises(RecordingError, match=r"<= 10000"):
+        load_recording(copy)
+
+
+def test_a_log_of_a_topic_that_is_not_listed_is_refused(copy):
+    logs = load_recording(copy).segments.keys()
+    edit(copy, lambda about: about["topics"].pop(logs[0].rpartition("-")[0]))
+    with pytest.raises(RecordingError, match=f"a log of {logs[0]}, and no such topic"):
+        load_recording(copy)
+
+
 def test_a_line_that_is_no_call_is_refused_with_its_byte(copy):
     import hashlib
 
