@@ -198,6 +198,9 @@ def test_10_the_window_is_a_span_and_records_that_are_done_count():
     place.coordinator()
     assert (place.share.start_offset, place.next_fetch, place.complete) == (0, 30, 5)
     assert (span(place), place.fetch("M2", 10)) == (30, None)
+    place.acknowledge("M1", said(1, 9, REJECT))
+    place.coordinator()  # 16 of the 30 are not done, and that is not what counts
+    assert (place.complete, span(place), place.fetch("M3", 10)) == (14, 30, None)
 
 
 def test_11_timers_of_records_whose_write_succeeded_change_nothing():
@@ -344,6 +347,7 @@ def test_20_a_stale_write_moves_neither_the_start_nor_a_state_back():
     found = shard.state(desk)
     assert found.start_offset == 5
     assert found.batches == (StateBatch(5, 10, AVL, 1), StateBatch(11, 20, ARCH, 1))
+    assert desk.written(shard.HERE)[-1].start_offset == 5
 
 
 def test_21_every_so_many_updates_there_is_a_snapshot():
