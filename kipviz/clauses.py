@@ -429,64 +429,6 @@ CLAUSES: dict[str, Clause] = {
     ),
 }
 
-# Who takes the answer to a request in Kafka: a client, or the broker that asked another one.
-TAKEN_BY: dict[str, str] = {
-    "InitProducerId": "TransactionManager.InitProducerIdHandler",
-    "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
-    **dict.fromkeys(("InitProducerIdOfGroup", "TxnHeartbeat"), "none yet (PR none)"),
-    "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
-    "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",
-    "EndTxn": "TransactionManager.EndTxnHandler",
-    "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
-    "Produce": "Sender.handleProduceResponse",
-    "Fetch": "AbstractFetch.handleFetchSuccess",
-    "ListOffsets": "OffsetsRequestManager.resetPositionsIfNeeded",
-    **dict.fromkeys(("OffsetFetch", "OffsetCommit"), "CommitRequestManager"),
-    "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
-    "Metadata": "ProducerMetadata.update",
-    "FindCoordinator": "TransactionManager.FindCoordinatorHandler",
-    "JoinGroup": "AbstractCoordinator.JoinGroupResponseHandler",
-    "SyncGroup": "AbstractCoordinator.SyncGroupResponseHandler",
-    "Heartbeat": "AbstractCoordinator.HeartbeatResponseHandler",
-    "LeaveGroup": "AbstractCoordinator.LeaveGroupResponseHandler",
-    "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",
-    "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
-    "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
-    "TxnShareAcknowledge": "none yet (PR 22357)",
-    "ShareGroupHeartbeat": "ShareHeartbeatRequestManager",
-    "InitializeShareGroupState": "PersisterStateManager.InitializeStateHandler",
-    "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
-    "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
-    "TxnWriteShareGroupState": "none: our inference",
-    **{n: f"{n}Handler" for n in ("ListTransactions", "DescribeTransactions", "DescribeProducers")},
-    "DeleteShareGroupState": "PersisterStateManager.DeleteStateHandler",
-    "CreateTopics": "ShareGroupDLQStateManager.ProduceRequestHandler",
-    "ReadShareGroupStateSummary": "PersisterStateManager.ReadStateSummaryHandler",
-    "ShareGroupDescribe": "DescribeShareGroupsHandler",
-    "DescribeShareGroupOffsets": "ListShareGroupOffsetsHandler",
-    "AlterShareGroupOffsets": "AlterShareGroupOffsetsHandler",
-    "DeleteShareGroupOffsets": "DeleteShareGroupOffsetsHandler",
-    "DeleteGroups": "DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",
-    "ListGroups": "KafkaAdminClient.listGroups",
-    **dict.fromkeys(("DescribeGroups", "ConsumerGroupDescribe"), "DescribeConsumerGroupsHandler"),
-    "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
-    **dict.fromkeys(("DescribeAcls", "CreateAcls", "DeleteAcls"), "KafkaAdminClient"),
-}
-ADMIN_CALLS = {
-    "listTransactions": "KafkaAdminClient.listTransactions",
-    "describeTransactions": "KafkaAdminClient.describeTransactions",
-    "describeProducers": "KafkaAdminClient.describeProducers",
-    "find-hanging": "TransactionsCommand.FindHangingTransactionsCommand",
-    "admin.abortTransaction": "KafkaAdminClient.abortTransaction",
-    "fenceProducers": "KafkaAdminClient.fenceProducers",
-    "forceTerminateTransaction": "KafkaAdminClient.forceTerminateTransaction",
-    "describeShareGroups": "KafkaAdminClient.describeShareGroups",
-    "listShareGroupOffsets": "KafkaAdminClient.listShareGroupOffsets",
-    "alterShareGroupOffsets": "KafkaAdminClient.alterShareGroupOffsets",
-    "deleteShareGroupOffsets": "KafkaAdminClient.deleteShareGroupOffsets",
-    "deleteShareGroups": "KafkaAdminClient.deleteShareGroups",
-}
-
 
 # The timers of roles that have names, by how the name begins.
 TIMERS: dict[str, Clause] = {
@@ -561,40 +503,3 @@ def clause_of_timer(timer: str) -> Clause:
 def clause_of(name: str) -> Clause:
     """Give the clause of a message, or of an action that is no call of an application."""
     return CLAUSES[name]
-
-
-def clause_of_call(call: str, *, share: bool, session: bool = False) -> Clause:
-    """Give the clause of a call of an application thread.
-
-    `share` says which consumer it has, `session` that the call is one of a TransactionSession.
-    """
-    if session:
-        return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
-    if call == "sendShareAcknowledgementsToTransaction":
-        return Clause(call, "KIP-1289 Pseudo code", DRAFT, "none yet (PR 22357)")
-    if call == "resumeTransaction":
-        return Clause(
-            call,
-            "KIP-1310 4.1, before",
-            SHIPPED,
-            "FlinkKafkaInternalProducer (Flink, by reflection)",
-        )
-    if call == "acknowledgeTransactionally":
-        return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
-    if call.startswith("database."):
-        return Clause(call, "none: the second participant of KIP-939", OURS, "none: a database")
-    if call in ("prepareTransaction", "completeTransaction"):
-        return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
-    if call in ADMIN_CALLS:
-        others = {"fenceProducers": "KIP-360 fencing", "forceTerminateTransaction": "KIP-939 Admin"}
-        of_shares = "KIP-932 Admin API and kafka-share-groups.sh" if "hareGroup" in call else ""
-        clause = of_shares or others.get(call, "KIP-664 Admin API and tool")
-        return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
-    if call == "KafkaShareConsumer.close":
-        return Clause(call, "KIP-932 consumer API", SHIPPED, call)
-    if call in ("poll", "seek", "acknowledge", "commitSync", "commitAsync"):
-        of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
-        return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")
-    if call == "flush":
-        return Clause(call, "KIP-8", SHIPPED, "KafkaProducer.flush")
-    return Clause(call, "KIP-98 API", SHIPPED, f"KafkaProducer.{call}")

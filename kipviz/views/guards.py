@@ -15,7 +15,7 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader, pending_cells
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.clauses import TAKEN_BY, Clause, clause_of, clause_of_call, clause_of_timer
+from kipviz.clauses import Clause, clause_of, clause_of_timer
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
@@ -73,6 +73,7 @@ from kipviz.cluster.world import Connection, World, broker_host, host_of, role_k
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
 from kipviz.views import due, membership, share_guards
+from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
 from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit

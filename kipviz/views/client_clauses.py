@@ -1,0 +1,112 @@
+"""Where the client's side of a step is written: who makes a call, and who takes an answer, in Kafka.
+
+`kipviz.clauses` has the same for what brokers handle, for accidents and for timers.
+"""
+
+from __future__ import annotations
+
+from kipviz.clauses import DRAFT, OURS, SHIPPED, Clause
+
+# Who takes the answer to a request in Kafka: a client, or the broker that asked another one.
+TAKEN_BY: dict[str, str] = {
+    "InitProducerId": "TransactionManager.InitProducerIdHandler",
+    "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
+    "InitProducerIdOfGroup": "none yet (PR none)",
+    "TxnHeartbeat": "none yet (PR none)",
+    "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
+    "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",
+    "EndTxn": "TransactionManager.EndTxnHandler",
+    "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
+    "Produce": "Sender.handleProduceResponse",
+    "Fetch": "AbstractFetch.handleFetchSuccess",
+    "ListOffsets": "OffsetsRequestManager.resetPositionsIfNeeded",
+    "OffsetFetch": "CommitRequestManager",
+    "OffsetCommit": "CommitRequestManager",
+    "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
+    "Metadata": "ProducerMetadata.update",
+    "FindCoordinator": "TransactionManager.FindCoordinatorHandler",
+    "JoinGroup": "AbstractCoordinator.JoinGroupResponseHandler",
+    "SyncGroup": "AbstractCoordinator.SyncGroupResponseHandler",
+    "Heartbeat": "AbstractCoordinator.HeartbeatResponseHandler",
+    "LeaveGroup": "AbstractCoordinator.LeaveGroupResponseHandler",
+    "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",
+    "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
+    "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
+    "TxnShareAcknowledge": "none yet (PR 22357)",
+    "ShareGroupHeartbeat": "ShareHeartbeatRequestManager",
+    "InitializeShareGroupState": "PersisterStateManager.InitializeStateHandler",
+    "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
+    "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
+    "TxnWriteShareGroupState": "none: our inference",
+    "ListTransactions": "ListTransactionsHandler",
+    "DescribeTransactions": "DescribeTransactionsHandler",
+    "DescribeProducers": "DescribeProducersHandler",
+    "DeleteShareGroupState": "PersisterStateManager.DeleteStateHandler",
+    "CreateTopics": "ShareGroupDLQStateManager.ProduceRequestHandler",
+    "ReadShareGroupStateSummary": "PersisterStateManager.ReadStateSummaryHandler",
+    "ShareGroupDescribe": "DescribeShareGroupsHandler",
+    "DescribeShareGroupOffsets": "ListShareGroupOffsetsHandler",
+    "AlterShareGroupOffsets": "AlterShareGroupOffsetsHandler",
+    "DeleteShareGroupOffsets": "DeleteShareGroupOffsetsHandler",
+    "DeleteGroups": "DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",
+    "ListGroups": "KafkaAdminClient.listGroups",
+    "DescribeGroups": "DescribeConsumerGroupsHandler",
+    "ConsumerGroupDescribe": "DescribeConsumerGroupsHandler",
+    "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
+    "DescribeAcls": "KafkaAdminClient",
+    "CreateAcls": "KafkaAdminClient",
+    "DeleteAcls": "KafkaAdminClient",
+}
+
+# The calls of an admin client, and of Kafka's own tool.
+ADMIN_CALLS: dict[str, str] = {
+    "listTransactions": "KafkaAdminClient.listTransactions",
+    "describeTransactions": "KafkaAdminClient.describeTransactions",
+    "describeProducers": "KafkaAdminClient.describeProducers",
+    "find-hanging": "TransactionsCommand.FindHangingTransactionsCommand",
+    "admin.abortTransaction": "KafkaAdminClient.abortTransaction",
+    "fenceProducers": "KafkaAdminClient.fenceProducers",
+    "forceTerminateTransaction": "KafkaAdminClient.forceTerminateTransaction",
+    "describeShareGroups": "KafkaAdminClient.describeShareGroups",
+    "listShareGroupOffsets": "KafkaAdminClient.listShareGroupOffsets",
+    "alterShareGroupOffsets": "KafkaAdminClient.alterShareGroupOffsets",
+    "deleteShareGroupOffsets": "KafkaAdminClient.deleteShareGroupOffsets",
+    "deleteShareGroups": "KafkaAdminClient.deleteShareGroups",
+}
+
+
+def clause_of_call(call: str, *, share: bool, session: bool = False) -> Clause:
+    """Give the clause of a call of an application thread.
+
+    `share` says which consumer it has, `session` that the call is one of a TransactionSession.
+    """
+    if session:
+        return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")
+    if call == "sendShareAcknowledgementsToTransaction":
+        return Clause(call, "KIP-1289 Pseudo code", DRAFT, "none yet (PR 22357)")
+    if call == "resumeTransaction":
+        return Clause(
+            call,
+            "KIP-1310 4.1, before",
+            SHIPPED,
+            "FlinkKafkaInternalProducer (Flink, by reflection)",
+        )
+    if call == "acknowledgeTransactionally":
+        return Clause(call, "KIP-1310 2.4", DRAFT, "KafkaShareConsumer (KIP-1310)")
+    if call.startswith("database."):
+        return Clause(call, "none: the second participant of KIP-939", OURS, "none: a database")
+    if call in ("prepareTransaction", "completeTransaction"):
+        return Clause(call, "KIP-939 client API (4.1)", SHIPPED, f"KafkaProducer.{call}")
+    if call in ADMIN_CALLS:
+        others = {"fenceProducers": "KIP-360 fencing", "forceTerminateTransaction": "KIP-939 Admin"}
+        of_shares = "KIP-932 Admin API and kafka-share-groups.sh" if "hareGroup" in call else ""
+        clause = of_shares or others.get(call, "KIP-664 Admin API and tool")
+        return Clause(call, clause, SHIPPED, ADMIN_CALLS[call])
+    if call == "KafkaShareConsumer.close":
+        return Clause(call, "KIP-932 consumer API", SHIPPED, call)
+    if call in ("poll", "seek", "acknowledge", "commitSync", "commitAsync"):
+        of, name = ("KIP-932", "KafkaShareConsumer") if share else ("KIP-98", "KafkaConsumer")
+        return Clause(call, f"{of} consumer API", SHIPPED, f"{name}.{call}")
+    if call == "flush":
+        return Clause(call, "KIP-8", SHIPPED, "KafkaProducer.flush")
+    return Clause(call, "KIP-98 API", SHIPPED, f"KafkaProducer.{call}")
