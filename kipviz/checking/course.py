@@ -16,7 +16,7 @@ from kipviz.checking.faults import Faults
 from kipviz.checking.task import BUSY
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import ClusterAction, Deliver, DeliverLate, Step
-from kipviz.cluster.labels import label
+from kipviz.cluster.labels import label, thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
@@ -122,8 +122,7 @@ def name_of(world: World, action: ClusterAction) -> str:
     if isinstance(action, Step) and action.application in world.applications:
         app = seen_by(world.applications[action.application], action.thread)
         call = app.program[app.line].call.value
-        who = f"{action.thread} of {app.name}" if action.thread else app.name
-        return f"{who}: {call}() {'returns' if app.waiting else 'is called'}"
+        return f"{thread_of(action)}: {call}() {'returns' if app.waiting else 'is called'}"
     return label(world, action)
 
 

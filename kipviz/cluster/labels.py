@@ -56,8 +56,8 @@ from kipviz.messages.message import Message
 def label(world: World, action: ClusterAction) -> str:
     """Name an action in a world: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
     match action:
-        case Step(application=name, thread=thread):
-            return f"{thread} of {name} goes on" if thread else f"{name} goes on"
+        case Step():
+            return f"{thread_of(action)} goes on"
         case Send(source=source):
             request = _to_send(world, source)
             return f"{source} sends {type(request).__name__ if request else 'nothing'}"
@@ -110,6 +110,11 @@ def label(world: World, action: ClusterAction) -> str:
             return f"{name} {'crashes' if isinstance(action, CrashClient) else 'starts'}"
         case _:
             assert_never(action)
+
+
+def thread_of(action: Step) -> str:
+    """Name the thread that goes on: a process, or one of its further threads."""
+    return f"{action.thread} of {action.application}" if action.thread else action.application
 
 
 def _operated(action: Operated) -> str:

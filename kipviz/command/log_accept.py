@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
 
 def _setting(text: str) -> tuple[str, str]:
     from kipviz.brokers.settings import BrokerSettings
+    from kipviz.recordings.evidence import setting_of
     from kipviz.scenarios.changes import KAFKA_NAMES
 
     name, equals, value = text.partition("=")
@@ -71,9 +72,8 @@ def _setting(text: str) -> tuple[str, str]:
     known = [kafka for kafka, ours in KAFKA_NAMES.items() if ours in fields]
     if not equals or name not in known:
         raise Refused(f"a setting is NAME=VALUE with one of {', '.join(known)}; not {text!r}")
-    now = getattr(BrokerSettings(), KAFKA_NAMES[name])
-    if isinstance(now, bool) and value not in ("true", "false"):
-        raise Refused(f"{name} is true or false, not {value!r}")
-    if isinstance(now, int) and not isinstance(now, bool) and not value.isdecimal():
-        raise Refused(f"{name} is a whole number, not {value!r}")
+    try:
+        setting_of(name, value)
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None
     return name, value

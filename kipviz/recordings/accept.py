@@ -41,7 +41,7 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
-from kipviz.recordings.admission import SLACK_MS, Acls, Admission
+from kipviz.recordings.admission import SLACK_MS, Acls, Admission, span_of
 from kipviz.recordings.answering import ANYBODY, answer
 from kipviz.recordings.elections import (
     LEARNS_MS,
@@ -74,6 +74,7 @@ from kipviz.recordings.sayings import Asked, Question, Said
 from kipviz.recordings.sent import by_request
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
 # Every API that can be asked about.
@@ -310,18 +311,22 @@ class Acceptor:
         self, partition: str, moments: tuple[int, ...], exchange: Exchange
     ) -> Iterator[PartitionLog]:
         """Give a partition's log as it may be at the time of an exchange."""
-        times = [at for at, _ in self._own]
-        known = [world.logs.get(partition) for world in self._worlds]
-        history = [(at, log) for at, log in zip(times, known, strict=True) if log is not None]
-        for _, world in self._at(moments, exchange):
-            log = world.logs.get(partition)
+        logs = (world.logs.get(partition) for _, world in self._at(moments, exchange))
+        if topic_of(partition) != SHARE_GROUP_STATE:
+            yield from (log for log in logs if log is not None)
+            return
+        history = [
+            (at, world.logs[partition])
+            for (at, _), world in zip(self._own, self._worlds, strict=True)
+            if at <= exchange.answered_ms and partition in world.logs
+        ]
+        for log in logs:
             if log is not None:
-                earlier = [each for each in history if each[0] <= exchange.answered_ms]
-                yield from self._fronts.pruned(log, earlier, exchange.received_ms)
+                yield from self._fronts.pruned(log, history, exchange.received_ms)
 
     def _at(self, moments: tuple[int, ...], exchange: Exchange) -> Iterator[tuple[int, World]]:
         """Give the worlds of some moments, with the starts that their logs may have."""
-        span = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
+        span = span_of(exchange)
         for at in moments:
             world = self._worlds[at]
             for logs in self._fronts.between(world.logs, *span):
@@ -348,7 +353,7 @@ class Acceptor:
 
     def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
         """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
-        times = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
+        times = span_of(exchange)
         return tuple(known_between(self._decisions, *times)) if self._decisions else ()
 
     def _views(self, moments: tuple[int, ...], exchange: Exchange) -> list[tuple[int, World]]:
@@ -488,7 +493,7 @@ class Acceptor:
         """Give the worlds in which a classic group is where following it has led."""
         key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
         role: Any = world.roles.get(key)
-        times = (exchange.received_ms - SLACK_MS, exchange.answered_ms)
+        times = span_of(exchange)
         known = [g for g in self._joining.groups_between(*times) if message.group_id in g]
         if not known:
             yield world

@@ -32,6 +32,11 @@ OF_KEYS = {
 Acls = tuple[Acl, ...]
 
 
+def span_of(exchange: Exchange) -> tuple[int, int]:
+    """Give the time between which a request was handled."""
+    return exchange.received_ms - SLACK_MS, exchange.answered_ms
+
+
 class Allowed(Value, frozen=True):
     """The ACLs from some time on: they may have been known since `begin_ms`, and no others after `known_ms`."""
 
@@ -79,7 +84,7 @@ class Admission:
         """Give the ACLs that a broker may have gone by; None for who may do everything."""
         if not self._allowed or exchange.principal in BROKERS:
             return (None,)
-        begin, end = exchange.received_ms - SLACK_MS, exchange.answered_ms
+        begin, end = span_of(exchange)
         later = (*(each.known_ms for each in self._allowed[1:]), end)
         return tuple(
             each.acls

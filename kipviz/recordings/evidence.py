@@ -231,12 +231,25 @@ def _min_insync_replicas(recording: Recording) -> tuple[tuple[str, int], ...]:
 
 
 def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:
-    found: dict[str, Any] = {}
-    for name, value in said:
-        if KAFKA_NAMES.get(name) in BrokerSettings.__struct_fields__:
-            field, now = KAFKA_NAMES[name], getattr(BrokerSettings(), KAFKA_NAMES[name])
-            if isinstance(now, str):
-                found[field] = value
-            else:
-                found[field] = value == "true" if isinstance(now, bool) else int(value)
-    return BrokerSettings(**found)
+    fields = BrokerSettings.__struct_fields__
+    found = (setting_of(*each) for each in said if KAFKA_NAMES.get(each[0]) in fields)
+    return BrokerSettings(**dict(found))
+
+
+def setting_of(name: str, text: str) -> tuple[str, Any]:
+    """Give the field of a broker's settings that Kafka calls so, and what a text says of it.
+
+    Raises:
+        ValueError: if the text says nothing of the kind.
+    """
+    field = KAFKA_NAMES[name]
+    now = getattr(BrokerSettings(), field)
+    if isinstance(now, bool):
+        if text not in ("true", "false"):
+            raise ValueError(f"{name} is true or false, not {text!r}")
+        return field, text == "true"
+    if isinstance(now, int):
+        if not text.isdecimal():
+            raise ValueError(f"{name} is a whole number, not {text!r}")
+        return field, int(text)
+    return field, text

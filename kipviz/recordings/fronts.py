@@ -20,7 +20,6 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Said, error_name
-from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 # share.coordinator.state.topic.prune.interval.ms: five minutes.
 PRUNE_MS = 300_000
@@ -31,7 +30,6 @@ API = "DELETE_RECORDS"
 class Deleted(Value, frozen=True):
     """A log begins at an offset: it may do so since `begin_ms`, and does since `known_ms`."""
 
-    partition: str
     offset: int
     begin_ms: int
     known_ms: int
@@ -90,9 +88,8 @@ class Fronts:
                 said = dict(one.recorded)
                 if said["error"] == Errors.NONE.name:
                     times = (exchange.received_ms, exchange.answered_ms)
-                    self.deleted.setdefault(one.partition, []).append(
-                        Deleted(one.partition, said["low watermark"], *times)
-                    )
+                    begins = Deleted(said["low watermark"], *times)
+                    self.deleted.setdefault(one.partition, []).append(begins)
 
     def between(
         self, logs: Table[str, PartitionLog], begin_ms: int, end_ms: int
@@ -119,14 +116,14 @@ class Fronts:
 
     def _begun_at(self, on: Context, at: int) -> Context:
         logs = on.logs
-        for each in self.deleted.values():
+        for partition, each in self.deleted.items():
             for one in each:
                 if one.known_ms <= at:
-                    logs = logs.set(one.partition, begun(logs[one.partition], one.offset))
+                    logs = logs.set(partition, begun(logs[partition], one.offset))
         return on if logs is on.logs else on.but(logs=logs)
 
     def _starts(self, partition: str, begin_ms: int, end_ms: int) -> Iterator[int]:
-        known = [Deleted(partition, 0, 0, 0), *self.deleted[partition]]
+        known = [Deleted(0, 0, 0), *self.deleted[partition]]
         for each, later in zip(known, [*known[1:], None], strict=True):
             if each.begin_ms <= end_ms and (later is None or later.known_ms >= begin_ms):
                 yield each.offset
@@ -135,9 +132,6 @@ class Fronts:
         self, log: PartitionLog, history: list[tuple[int, PartitionLog]], begin_ms: int
     ) -> Iterator[PartitionLog]:
         """Give a log of states with the starts that pruning may have given it; `history` has it over time."""
-        if topic_of(log.name) != SHARE_GROUP_STATE:
-            yield log
-            return
         since = begin_ms - 2 * self._prune_ms
         later = [at for at, _ in history[1:]]
         recent = [

@@ -113,7 +113,8 @@ class Sharing:
         self._contexts = contexts
         self._times = [at for at, _ in contexts]
         self._configs = configs
-        self._told = told_of(tuple(map(_of_brokers, exchanges)))
+        self._of_brokers = tuple(map(_of_brokers, exchanges))
+        self._told = told_of(self._of_brokers)
         self._refused: list[Asked] = []
         self._requests = dict(self._asked())
         self._last = {source: n for n, (source, _) in self._requests.items()}
@@ -144,7 +145,7 @@ class Sharing:
             if number in self._requests:
                 yield exchange.received_ms, TAKEN, number
                 yield exchange.answered_ms, ANSWERED, number
-            elif exchange.api in STATES and exchange.principal in BROKERS:
+            elif self._of_brokers[number].api in STATES:
                 yield exchange.received_ms, WRITTEN, number
         sources = {m.partition for _, each in self._requests.values() for m in each}
         for number, (at_ms, on) in enumerate(self._contexts):
@@ -201,10 +202,7 @@ class Sharing:
         """Say whether a request without the right to its group is over, and keep what is to be said of it."""
         admitted = self._admission.of_group(self._exchanges[number])
         said = self._without_right(number, partitions, Errors.GROUP_AUTHORIZATION_FAILED)
-        if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
-            return False
-        self._refused += said
-        return True
+        return self._refuses(admitted, said)
 
     def _not_readable(self, number: int, partition: str, named: bool) -> bool:
         """Say whether a partition is kept out of a request, and keep what is to be said of it.
@@ -216,6 +214,10 @@ class Sharing:
         said = self._without_right(number, (partition,), Errors.TOPIC_AUTHORIZATION_FAILED)
         if exchange.api == "SHARE_ACKNOWLEDGE" and not named:
             said = []
+        return self._refuses(admitted, said)
+
+    def _refuses(self, admitted: tuple[bool, ...], said: list[Asked]) -> bool:
+        """Say whether the authorizer keeps something out; where it may have done either, the recording tells."""
         if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
             return False
         self._refused += said

@@ -144,9 +144,7 @@ class Cards:
         for app in self._spec.members:
             self._of_group(app)
         for app in self._spec.members:
-            if app.transactional_id:
-                self._transaction(app.transactional_id)
-            for name in configured_ids(app):
+            for name in _transactional_ids(app):
                 self._transaction(name)
         self._logs()
         for broker in self._spec.brokers:
@@ -363,9 +361,7 @@ class Cards:
         outputs |= dict.fromkeys(line.target.split()[0] for line in sends if line.target)
         homes = []
         for app in self._spec.members:
-            if app.transactional_id:
-                homes.append(self._home_of_transactions(app.transactional_id))
-            homes += [self._home_of_transactions(name) for name in configured_ids(app)]
+            homes += [self._home_of_transactions(name) for name in _transactional_ids(app)]
             if app.share:
                 keys = (self._key(app.group_id, source) for source in _sources(app))
                 homes += [self._home(SHARE_GROUP_STATE, key) for key in keys]
@@ -439,3 +435,9 @@ def _stages(model: ClusterModel) -> bool:
         for app in model.spec.applications
         for line in app.program
     )
+
+
+def _transactional_ids(app: ApplicationSpec) -> tuple[str, ...]:
+    """Give the names under which an application has transactions: its own, and those that its program configures."""
+    own = (app.transactional_id,) if app.transactional_id else ()
+    return (*own, *configured_ids(app))

@@ -248,9 +248,10 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
 def _set_in(world: World, deadline: Deadline) -> list[Place]:
     """Give the place that holds what a deadline is of."""
     if deadline.kind in AGES:
-        home = world.image.home_of_transactions(deadline.place[0])
         if deadline.kind == retention.OFFSET_AGE:
             home = retention.home(world, deadline.place)
+        else:
+            home = world.image.home_of_transactions(deadline.place[0])
         return [("roles", role_key(world.image.leader_of(home), home))]
     action = action_of(world, deadline)
     match action:

@@ -25,7 +25,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
-from kipviz.cluster.labels import on_wire
+from kipviz.cluster.labels import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of
@@ -149,6 +149,5 @@ def _text(world: World, action: ClusterAction) -> str:
     if isinstance(action, Send):
         return f"{host_of(action.source)}: {words}"
     if isinstance(action, Step):
-        who = f"{action.thread} of {action.application}" if action.thread else action.application
-        return f"{who}: {words}"
+        return f"{thread_of(action)}: {words}"
     return words[:1].upper() + words[1:] if words.startswith("the ") else words

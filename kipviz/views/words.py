@@ -48,7 +48,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.clock import ms
 from kipviz.cluster.deadlines import scanned
-from kipviz.cluster.labels import label, on_wire, partition_of
+from kipviz.cluster.labels import label, on_wire, partition_of, thread_of
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -328,7 +328,7 @@ def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
 
 def _application(before: World, action: Step) -> str:
     app = seen_by(before.applications[action.application], action.thread)
-    name = f"{action.thread} of {app.name}" if action.thread else app.name
+    name = thread_of(action)
     call = app.program[app.line].call.value
     if app.waiting:
         return f"{call}() comes back to {name}."

@@ -15,7 +15,7 @@ from kipviz.scenarios.material import BROUGHT_TO_END, SAW_LSO, SAW_OFFSET_STAGED
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories import group_setting
-from kipviz.scenarios.stories.setting import PLAYGROUND, TOPIC_IDS, group_app
+from kipviz.scenarios.stories.setting import group_app
 
 THREAD_THREW = Checkpoint("saw a call of a thread throw", "call threw")
 ONE, OTHER = "app-1 goes on", "worker of app-1 goes on"
@@ -36,9 +36,7 @@ def two_threads(
         max_records=1,
     )
     records = (("src-0", 100, values), ("src-1", 200, ("b",)))
-    return ClusterSpec(
-        (1, 3, 4, 5), group_setting.PLACEMENTS, (app,), records, TOPIC_IDS, PLAYGROUND
-    )
+    return group_setting.spec_of(app).but(records=records)
 
 
 START = (
