@@ -17,8 +17,8 @@ from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.core.model import Event
 from kipviz.messages.acls import (
-    LITERAL,
     PREFIXED,
+    USER,
     WILDCARD,
     AclEntry,
     CreateAcls,
@@ -28,20 +28,19 @@ from kipviz.messages.acls import (
     DeletedByFilter,
     DescribeAcls,
     DescribeAclsResponse,
+    pattern_of,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged
 from kipviz.messages.message import Message
 
-USER = "User:"
 AboutAcls: TypeAlias = DescribeAcls | CreateAcls | DeleteAcls
 ABOUT_ACLS = (DescribeAcls, CreateAcls, DeleteAcls)
 
 
 def entry_of(acl: Acl) -> AclEntry:
-    """Say an ACL as it goes over the wire: a name that ends in "*" is a prefix, "*" alone every name."""
-    prefix = acl.name.endswith(WILDCARD) and acl.name != WILDCARD
-    name, pattern = (acl.name[:-1], PREFIXED) if prefix else (acl.name, LITERAL)
+    """Say an ACL as it goes over the wire."""
+    name, pattern = pattern_of(acl.name)
     who = USER + acl.principal
     return AclEntry(acl.resource.value, name, pattern, who, acl.operation.value, acl.allow)
 

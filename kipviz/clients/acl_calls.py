@@ -7,19 +7,17 @@ from collections.abc import Callable
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Call
 from kipviz.messages.acls import (
-    LITERAL,
     PATTERNS,
-    PREFIXED,
-    WILDCARD,
+    USER,
     AclEntry,
     AclFilter,
     CreateAcls,
     DeleteAcls,
     DescribeAcls,
+    pattern_of,
 )
 from kipviz.messages.message import Message
 
-USER = "User:"
 PERMISSIONS = {"ALLOW": True, "DENY": False}
 FILTERS = ("resource", "name", "pattern", "principal", "operation", "permission")
 
@@ -67,9 +65,7 @@ def entry_of(text: str) -> AclEntry:
     ):
         raise ValueError(f"{text.strip()!r} is no ACL: 'app-1 may READ TOPIC src' is one")
     who, may, operation, resource, name = words
-    prefix = name.endswith(WILDCARD) and name != WILDCARD
-    pattern = PREFIXED if prefix else LITERAL
-    name = name[:-1] if prefix else name
+    name, pattern = pattern_of(name)
     return AclEntry(resource, name, pattern, USER + who, operation, may == "may")
 
 

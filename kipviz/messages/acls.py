@@ -12,6 +12,15 @@ from kipviz.messages.message import Message
 ANY, MATCH, LITERAL, PREFIXED = "ANY", "MATCH", "LITERAL", "PREFIXED"
 PATTERNS = (ANY, MATCH, LITERAL, PREFIXED)
 WILDCARD = "*"
+# The type of a principal, as it stands before its name.
+USER = "User:"
+
+
+def pattern_of(said: str) -> tuple[str, str]:
+    """Give the name and the pattern of a resource: what ends in "*" is a prefix, "*" alone every name."""
+    if said.endswith(WILDCARD) and said != WILDCARD:
+        return said[: -len(WILDCARD)], PREFIXED
+    return said, LITERAL
 
 
 class AclEntry(Value, frozen=True):

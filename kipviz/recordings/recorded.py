@@ -13,6 +13,7 @@ import msgspec
 
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.acls import USER
 from kipviz.recordings.elections import Decision
 from kipviz.recordings.internal_topics import Logged, decode
 from kipviz.recordings.recording_error import RecordingError
@@ -30,8 +31,6 @@ PARTITIONS_MAX = 10_000
 CALLS = "calls.jsonl"
 WIRE = "wire.jsonl"
 LEADERS = "leaders.jsonl"
-# The type of a principal, as it stands before its name.
-USER = "User:"
 
 # What JSON holds, as values: an object is a Table, an array a tuple. Recordings have no fractions.
 Plain: TypeAlias = Any
