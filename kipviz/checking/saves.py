@@ -61,7 +61,7 @@ def decisions(
     bounds: Bounds | None = None,
     progress: Told | None = None,
 ) -> tuple[Decision, ...]:
-    """Try every other option of every slot alone; with `bounds`, search those that save the run.
+    """Try every other option of every slot alone; with `bounds`, search those that save the run, until one breaks.
 
     `progress` gets (design, states, depth) of each search; when it gives False, the decisions
     behind it are not searched any more.
@@ -81,7 +81,7 @@ def decisions(
                 made.run.design.but(**{slot.name: option.name}), made.run.budget
             )
             asked = (property_named(made.broken),)
-            explored = Search(model, asked).run(bounds, told)
+            explored = Search(model, asked).run(bounds.but(breaks_max=1), told)
             (cell,) = cells_of(explored, asked)
             decision = decision.but(searched=f"{cell.words}, {explored.states:,} states")
         found.append(decision)

@@ -13,7 +13,7 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
 from kipviz.checking.saves import NOT_SEARCHED, decisions, under
 from kipviz.checking.task import Task, run
-from kipviz.checking.verdicts import BREAKS, judge, property_named
+from kipviz.checking.verdicts import BREAKS, Judged, judge, property_named
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
 from kipviz.views.review import told
@@ -23,9 +23,14 @@ SMALL = "kip-1289-small"
 
 
 @pytest.fixture(scope="module")
-def expired() -> Breaking:
+def row() -> Judged:
+    """Every promise under finding D, with a lock that runs out."""
+    return judge(SMALL, "finding-D", budget_of("expire_lock=1"))
+
+
+@pytest.fixture(scope="module")
+def expired(row: Judged) -> Breaking:
     """The lock of a staged record runs out after its transaction was committed."""
-    row = judge(SMALL, "finding-D", budget_of("expire_lock=1"))
     return told(row, row.cell("atomic"))
 
 
@@ -47,11 +52,12 @@ def test_a_break_without_an_accident_names_an_ordinary_step_and_says_so() -> Non
     assert made.step == STUCK_AFTER
 
 
-def test_the_run_without_the_step_stands_beside_as_a_branch_that_keeps_the_promise() -> None:
-    row = judge(SMALL, "finding-D", budget_of("expire_lock=1"))
+def test_the_run_without_the_step_stands_beside_as_a_branch_that_keeps_the_promise(
+    row: Judged, expired: Breaking
+) -> None:
     cell = row.cell("staged waits")
     # The run goes on behind the break, so that there is something to do without the step.
-    long = told(row, row.cell("atomic")).run
+    long = expired.run
     made = breaking(runs.follow(long.scenario, long.design, long.budget, cell.actions), cell.asked)
     assert made.saved is not None
     assert made.saved.at + 1 == made.step  # nothing comes after it, so there is no branch
