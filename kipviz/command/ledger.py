@@ -5,14 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kipviz.command.arguments import add_json
-from kipviz.command.output import (
-    Progress,
-    answer,
-    check_place,
-    check_whole,
-    until_interrupted,
-    write_whole,
-)
+from kipviz.command.output import answer, gathered, write_whole
 
 HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
 HEAD = """# What the KIPs promise, and what a search says of it
@@ -34,14 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.studies.claims import judged
     from kipviz.views.review import ledger
 
-    check_place(arguments.into)
-    entries = []
-    with Progress() as progress, until_interrupted(progress.states) as go_on:
-        for entry in judged(progress=go_on):
-            if go_on.stopped:
-                break
-            entries.append(entry)
-    check_whole(arguments.into, go_on)
+    entries = gathered(arguments.into, lambda go_on: judged(progress=go_on))
     document = {
         "claims": [
             {

@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from kipviz.command.refused import Refused
 from kipviz.core import whole_file
 
+T = TypeVar("T")
 _SECONDS_BETWEEN = 2.0
 
 
@@ -109,14 +110,22 @@ def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
         yield GoingOn(tell, go_on)
 
 
-def check_whole(path: str | None, going: GoingOn) -> None:
-    """Refuse to write over a file what was interrupted.
+def gathered(path: str | None, make: Callable[[GoingOn], Iterable[T]]) -> list[T]:
+    """Gather what is judged one by one, for a page that is written whole or not at all.
 
     Raises:
-        Refused: if it was, and there is a file to be written.
+        Refused: if the page could not be written, or would be written over by what was interrupted.
     """
-    if going.stopped and path is not None:
+    check_place(path)
+    found = []
+    with Progress() as progress, until_interrupted(progress.states) as go_on:
+        for each in make(go_on):
+            if go_on.stopped:
+                break
+            found.append(each)
+    if go_on.stopped and path is not None:
         raise Refused(f"interrupted before everything was judged: {path} stays as it is")
+    return found
 
 
 def check_place(path: str | None) -> None:

@@ -6,14 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
-from kipviz.command.output import (
-    Progress,
-    answer,
-    check_place,
-    check_whole,
-    until_interrupted,
-    write_whole,
-)
+from kipviz.command.output import Progress, answer, gathered, until_interrupted, write_whole
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -78,14 +71,7 @@ def _findings(arguments: argparse.Namespace) -> int:
     from kipviz.studies.kip_1289_findings import FINDINGS as ALL
     from kipviz.views.review import findings_page, link_of
 
-    check_place(arguments.into)
-    told = []
-    with Progress() as progress, until_interrupted(progress.states) as go_on:
-        for each in shown_all(ALL, go_on):
-            if go_on.stopped:
-                break
-            told.append(each)
-    check_whole(arguments.into, go_on)
+    told = gathered(arguments.into, lambda go_on: shown_all(ALL, go_on))
     document = {
         "findings": [
             {

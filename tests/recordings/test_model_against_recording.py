@@ -497,21 +497,24 @@ def _share(name: str, *lines: Line, member: str = "m", max_records: int = 500) -
     )
 
 
+# Accept, release and reject by hand; what was released comes again and is accepted.
+ONE_BY_ONE = (
+    Line("poll", C.POLL),
+    Line(
+        "acknowledge",
+        C.ACKNOWLEDGE,
+        verdicts=((0, ACCEPT), (1, RELEASE), (2, REJECT), (3, ACCEPT)),
+    ),
+    Line("commitSync", C.COMMIT_SYNC),
+    Line("poll", C.POLL),
+    Line("acknowledge", C.ACKNOWLEDGE, verdicts=((1, ACCEPT),)),
+    Line("commitSync", C.COMMIT_SYNC),
+)
+
+
 @scenario("share-acknowledge")
 def test_accept_release_and_reject_leave_the_recorded_share_state(recording):
-    said = ((0, ACCEPT), (1, RELEASE), (2, REJECT), (3, ACCEPT))
-    run = Run(
-        recording,
-        _share(
-            "share-1",
-            Line("poll", C.POLL),
-            Line("acknowledge", C.ACKNOWLEDGE, verdicts=said),
-            Line("commitSync", C.COMMIT_SYNC),
-            Line("poll", C.POLL),
-            Line("acknowledge", C.ACKNOWLEDGE, verdicts=((1, ACCEPT),)),
-            Line("commitSync", C.COMMIT_SYNC),
-        ),
-    )
+    run = Run(recording, _share("share-1", *ONE_BY_ONE))
     polled = []
     for _ in range(2):
         assert run.calls("share-1", 3) == ["", "", ""]
@@ -532,19 +535,7 @@ def test_accept_release_and_reject_leave_the_recorded_share_state(recording):
 @scenario("share-acknowledge")
 def test_the_share_partition_leader_reads_and_writes_what_was_recorded(recording):
     """A run of offsets with several types is one batch of the request there, one per type here."""
-    said = ((0, ACCEPT), (1, RELEASE), (2, REJECT), (3, ACCEPT))
-    run = Run(
-        recording,
-        _share(
-            "share-1",
-            Line("poll", C.POLL),
-            Line("acknowledge", C.ACKNOWLEDGE, verdicts=said),
-            Line("commitSync", C.COMMIT_SYNC),
-            Line("poll", C.POLL),
-            Line("acknowledge", C.ACKNOWLEDGE, verdicts=((1, ACCEPT),)),
-            Line("commitSync", C.COMMIT_SYNC),
-        ),
-    )
+    run = Run(recording, _share("share-1", *ONE_BY_ONE))
     run.calls("share-1", 6)
     modelled = []
     for m in run.sent(ReadShareGroupState, WriteShareGroupState, ShareFetch, ShareAcknowledge):

@@ -62,6 +62,12 @@ def up_to_send(name: str) -> tuple[str, ...]:
     return (goes, "quiet", goes, goes, "quiet", goes, goes, goes, "quiet")
 
 
+def aborts_and_beats(name: str) -> tuple[str, ...]:
+    """Give the instructions by which a member aborts, and hears of its group by its next heartbeat."""
+    goes = f"{name} goes on"
+    return (goes, "quiet", goes, f"the heartbeat interval of {name}/consumer is over", "quiet")
+
+
 def commits(name: str) -> tuple[str, ...]:
     """Give the instructions by which an application sends its offsets and commits."""
     goes = f"{name} goes on"

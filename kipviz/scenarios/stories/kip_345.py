@@ -14,7 +14,7 @@ from kipviz.scenarios.material import (
 )
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
-from kipviz.scenarios.stories.group_setting import commits, spec_of
+from kipviz.scenarios.stories.group_setting import aborts_and_beats, commits, spec_of
 from kipviz.scenarios.stories.kip_62 import (
     FIRST_GENERATION,
     IN_THE_MIDDLE,
@@ -145,13 +145,7 @@ TWO_OF_ONE = Scenario(
         Beat(
             "app-1 aborts, and is fenced in the group, too",
             "Its next heartbeat hears the same, and poll() throws FencedInstanceIdException.",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "the heartbeat interval of app-1/consumer is over",
-                "quiet",
-            ),
+            aborts_and_beats("app-1"),
         ),
     ),
     ("app-1", "app-2", "B4", "B3"),
@@ -224,13 +218,7 @@ GENERATION = Scenario(
             "app-1 aborts, and hears of generation 2",
             "Its heartbeat is answered ILLEGAL_GENERATION, too. It keeps its id and joins with its next "
             "poll().",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "the heartbeat interval of app-1/consumer is over",
-                "quiet",
-            ),
+            aborts_and_beats("app-1"),
         ),
     ),
     ("app-1", "app-2", "B4", "B3"),

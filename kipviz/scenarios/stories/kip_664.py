@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Line
-from kipviz.cluster.spec import ApplicationSpec, Placement
+from kipviz.cluster.spec import ApplicationSpec
 from kipviz.scenarios import programs
 from kipviz.scenarios.material import SAW_HALF, SAW_LSO, SAW_PENDING, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
@@ -14,10 +14,13 @@ from kipviz.scenarios.stories.kip_890 import HANGING
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
+    READER_PLACEMENT,
+    READER_TOPIC_ID,
     TOPIC_IDS,
     TRANSACTIONAL_ID,
     group_app,
     group_spec,
+    reader_of,
 )
 
 
@@ -191,20 +194,11 @@ HANGS = Scenario(
     "transaction that no coordinator knows, and an ABORT marker of the operator ends it.",
     "KIP-664, Motivation, find-hanging and abortTransaction",
     HANGING.spec.but(
-        placements=(*GROUP_PLACEMENTS, Placement("output-B-0", 4, (3,))),
-        topic_ids=(*TOPIC_IDS, ("output-B", "AAAAAAAAAAAAAAAAAAAABA")),
+        placements=(*GROUP_PLACEMENTS, READER_PLACEMENT),
+        topic_ids=(*TOPIC_IDS, READER_TOPIC_ID),
         applications=(
             *HANGING.spec.applications,
-            HANGING.spec.applications[0].but(
-                name="reader",
-                transactional_id="my-txn-3",
-                program=programs.READ,
-                group_id="readers",
-                member_id="R1",
-                source="output-A-0",
-                output="output-B-0",
-                max_records=10,
-            ),
+            reader_of(HANGING.spec.applications[0]),
             operator(programs.END_WHAT_HANGS),
         ),
     ),

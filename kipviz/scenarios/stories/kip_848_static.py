@@ -15,6 +15,7 @@ from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.group_setting import (
     APP_1_READS,
     HEARD_NO_MORE,
+    aborts_and_beats,
     commits,
     member,
     spec_of,
@@ -155,13 +156,7 @@ TWO_OF_ONE = Scenario(
         Beat(
             "app-1 aborts, and hears in its group that it is fenced",
             "A heartbeat is asked for its name first: node-1 is C2/2 now. That is FENCED_INSTANCE_ID, and fatal.",
-            (
-                "app-1 goes on",
-                "quiet",
-                "app-1 goes on",
-                "the heartbeat interval of app-1/consumer is over",
-                "quiet",
-            ),
+            aborts_and_beats("app-1"),
         ),
     ),
     ("app-1", "app-2", "B4", "B3"),

@@ -12,9 +12,12 @@ from kipviz.scenarios.stories.beats import FIRST_ROUND
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
+    READER_PLACEMENT,
+    READER_TOPIC_ID,
     TOPIC_IDS,
     group_app,
     home,
+    reader_of,
 )
 
 STUCK_WATCH = (
@@ -53,25 +56,16 @@ STUCK_LSO = Scenario(
         (1, 3, 4, 5),
         (
             *GROUP_PLACEMENTS,
-            Placement("output-B-0", 4, (3,)),
+            READER_PLACEMENT,
             Placement(home(TRANSACTION_STATE, "my-txn-2"), 4, (1,)),
         ),
         (
             WRITER,
             WRITER.but(name="app-2", transactional_id="my-txn-2", group_id="other", member_id="C2"),
-            WRITER.but(
-                name="reader",
-                transactional_id="my-txn-3",
-                program=programs.READ,
-                group_id="readers",
-                member_id="R1",
-                source="output-A-0",
-                output="output-B-0",
-                max_records=10,
-            ),
+            reader_of(WRITER),
         ),
         (("src-0", 100, ("a", "b")),),
-        (*TOPIC_IDS, ("output-B", "AAAAAAAAAAAAAAAAAAAABA")),
+        (*TOPIC_IDS, READER_TOPIC_ID),
         PLAYGROUND,
     ),
     (

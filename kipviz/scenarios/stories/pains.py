@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.brokers.authorizer import Acl, Operation, Resource
-from kipviz.cluster.spec import ClusterSpec, Placement
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.scenarios import programs
 from kipviz.scenarios.material import (
     SAW_COMPLETE_EVERYWHERE,
@@ -20,8 +20,11 @@ from kipviz.scenarios.stories.beats import FIRST_ROUND, of
 from kipviz.scenarios.stories.setting import (
     GROUP_PLACEMENTS,
     PLAYGROUND,
+    READER_PLACEMENT,
+    READER_TOPIC_ID,
     TOPIC_IDS,
     group_app,
+    reader_of,
 )
 
 SAW_MARKER = Checkpoint("saw a marker set the readers free", "marker in the output")
@@ -31,19 +34,10 @@ SECOND = WRITER.but(name="app-2", group_id="other", member_id="C2")
 SPEC = ClusterSpec(
     (1, 3, 4, 5), GROUP_PLACEMENTS, (WRITER,), (("src-0", 100, ("a", "b")),), TOPIC_IDS, PLAYGROUND
 )
-READER = WRITER.but(
-    name="reader",
-    transactional_id="my-txn-3",
-    program=programs.READ,
-    group_id="readers",
-    member_id="R1",
-    source="output-A-0",
-    output="output-B-0",
-    max_records=10,
-)
+READER = reader_of(WRITER)
 READING = SPEC.but(
-    placements=(*GROUP_PLACEMENTS, Placement("output-B-0", 4, (3,))),
-    topic_ids=(*TOPIC_IDS, ("output-B", "AAAAAAAAAAAAAAAAAAAABA")),
+    placements=(*GROUP_PLACEMENTS, READER_PLACEMENT),
+    topic_ids=(*TOPIC_IDS, READER_TOPIC_ID),
 )
 
 

@@ -57,6 +57,25 @@ GROUP_PLACEMENTS = (
 )
 
 
+# Where a reader would put its own outputs, which it has none of.
+READER_PLACEMENT = Placement("output-B-0", 4, (3,))
+READER_TOPIC_ID = ("output-B", "AAAAAAAAAAAAAAAAAAAABA")
+
+
+def reader_of(app: ApplicationSpec) -> ApplicationSpec:
+    """Give a consumer of committed records, in a group of its own, that reads what an application puts out."""
+    return app.but(
+        name="reader",
+        transactional_id="my-txn-3",
+        program=programs.READ,
+        group_id="readers",
+        member_id="R1",
+        source=app.output,
+        output="output-B-0",
+        max_records=10,
+    )
+
+
 def share_app(name: str = "app-1", **changes: object) -> ApplicationSpec:
     """Give a member of the share group that runs the loop of KIP-1289, with some things changed."""
     number = name.rpartition("-")[2]
