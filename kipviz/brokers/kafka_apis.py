@@ -12,7 +12,7 @@ NOT MODELLED: quotas. Kafka's trunk appends a marker for `__share_group_state`
 from __future__ import annotations
 
 from kipviz.brokers.authorizer import Resource, seen
-from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
     Listed,
@@ -53,6 +53,12 @@ class PendingMarkers(Value, frozen=True):
     request: WriteTxnMarkers
     left: tuple[str, ...]
     results: tuple[PartitionResult, ...] = ()
+
+
+class TicketOfPart(ReplyTo, frozen=True):
+    """Where the answer goes for one more transaction of a WriteTxnMarkers request: `place` is which one."""
+
+    place: int = 0
 
 
 class PendingListing(Value, frozen=True):
@@ -112,12 +118,23 @@ def on_find_coordinator(
 def on_write_txn_markers(
     me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Hand a marker to the roles that lead its partitions; a partition led elsewhere is an error.
+    """Hand the markers of each transaction to the roles that lead its partitions.
 
-    A broker that has a copy says NOT_LEADER_OR_FOLLOWER, another one knows no such partition.
+    A partition led elsewhere is an error: a broker that has a copy says NOT_LEADER_OR_FOLLOWER, another one
+    knows no such partition. The answer waits until every transaction has its results (`cluster.partly`).
 
     Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
     """
+    parts: list[Effects] = []
+    for place, each in enumerate(request.of_transactions):
+        at = (reply_to.source, reply_to.broker, reply_to.incarnation)
+        part = _write(me, each, TicketOfPart(*at, place) if place else reply_to, on)
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context) -> Effects:
     mine = tuple(p for p in request.partitions if on.image.leader_of(p) == on.broker)
     refused = tuple(
         PartitionResult(p, _not_led(p, on)) for p in request.partitions if p not in mine
@@ -141,12 +158,13 @@ def on_write_txn_markers(
         )
         for p in mine
     )
-    return Effects(me.but(pending=me.pending.set(reply_to.source, pending)), local=calls)
+    return Effects(me.but(pending=me.pending.set(_key(reply_to), pending)), local=calls)
 
 
 def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects:
     """Note one partition's result; answer the request when it was the last one."""
-    pending = me.pending.get(done.ticket.source)
+    key = _key(done.ticket)
+    pending = me.pending.get(key)
     if pending is None or pending.reply_to != done.ticket:
         return Effects(me)
     pending = pending.but(
@@ -154,8 +172,13 @@ def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effect
         results=(*pending.results, PartitionResult(done.partition, done.error)),
     )
     if pending.left:
-        return Effects(me.but(pending=me.pending.set(done.ticket.source, pending)))
-    return _finish(me.but(pending=me.pending.without(done.ticket.source)), pending, on)
+        return Effects(me.but(pending=me.pending.set(key, pending)))
+    return _finish(me.but(pending=me.pending.without(key)), pending, on)
+
+
+def _key(ticket: ReplyTo) -> str:
+    """Name the work on one transaction of a connection's request."""
+    return f"{ticket.source} #{ticket.place}" if isinstance(ticket, TicketOfPart) else ticket.source
 
 
 def on_list_transactions(

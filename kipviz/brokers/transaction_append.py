@@ -196,6 +196,23 @@ def markers_of(
     return tuple(requests), tuple(sent), nobody
 
 
+def gathered(done: Effects) -> Effects:
+    """Put the markers of several transactions that one step sends to one broker into one request.
+
+    Its tag is the first one's: the others are known by their producer ids. Source:
+    TransactionMarkerChannelManager.generateRequests, which drains what waits for a broker.
+    """
+    if len(done.requests) < 2:
+        return done
+    found: dict[int, Request] = {}
+    for request in done.requests:
+        first = found.setdefault(request.broker, request)
+        if first is not request:
+            both = first.message.but(further=(*first.message.further, request.message))  # type: ignore[attr-defined]
+            found[request.broker] = first.but(message=both)
+    return done.but(requests=tuple(found.values()))
+
+
 def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
     """Give the partitions of markers that were lost, asked or answered."""
     if isinstance(lost, WriteTxnMarkers):

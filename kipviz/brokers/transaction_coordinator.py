@@ -33,6 +33,7 @@ from kipviz.brokers.transaction_append import (
     before_logging,
     dated,
     decided_by,
+    gathered,
     markers_of,
     nameless,
     needs_image,
@@ -295,7 +296,7 @@ def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
             part = _send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
             me = part.state
             parts.append(part)
-    return with_effects(me, *parts)
+    return gathered(with_effects(me, *parts))
 
 
 # -- timers ------------------------------------------------------------------------------------
@@ -363,7 +364,7 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
         part = _apply(me.but(waiting=me.waiting[1:]), wait, on.after(*parts))
         me = part.state
         parts.append(part)
-    return with_effects(me, *parts)
+    return gathered(with_effects(me, *parts))
 
 
 def replay(
@@ -397,7 +398,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
             part = _send_markers(me, ready, known.partitions, on.after(*parts))
             me = part.state
             parts.append(part)
-    return with_effects(me, *parts)
+    return gathered(with_effects(me, *parts))
 
 
 def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:

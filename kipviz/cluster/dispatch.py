@@ -18,6 +18,7 @@ from kipviz.brokers import (
     group_membership,
     group_transactions,
     kafka_apis,
+    marker_requests,
     partition_leader,
     produce_requests,
     producer_expiry,
@@ -460,7 +461,7 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
             role, envelope.shard, envelope.tag, message, on
         )
     assert isinstance(role, TransactionCoordinator), type(role)
-    return transaction_coordinator.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
+    return marker_requests.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
 def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Effects:
@@ -480,7 +481,7 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
         )
     if channel == PERSISTER:
         return share_partition_leader.on_state_lost(role, envelope.shard, envelope.tag, on)
-    return transaction_coordinator.on_markers_lost(role, message, envelope.tag, on)  # type: ignore[arg-type]
+    return marker_requests.on_markers_lost(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
 # -- answers to clients -------------------------------------------------------------------------

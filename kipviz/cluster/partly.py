@@ -28,7 +28,7 @@ from kipviz.messages.producing import (
 )
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import topic_of
 
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
@@ -75,24 +75,40 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
 
 
 def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
-    """Keep the answer for one partition of a Produce request; with the last one, give that for all.
+    """Keep the answer for one part of a request; with the last one, give that for all.
 
-    Those for topics that are refused are not waited for. Source: DelayedProduce.
+    The parts are partitions of a Produce request, of which those of refused topics are not waited for, or
+    transactions whose markers are written. Source: DelayedProduce, KafkaApis.handleWriteTxnMarkersRequest.
     """
     request = serving.message
-    assert isinstance(answer, ProduceResponse), answer
-    if not isinstance(request, Produce) or not request.further or answer.further:
+    assert isinstance(answer, ProduceResponse | WriteTxnMarkersResponse), answer
+    in_parts = isinstance(request, Produce | WriteTxnMarkers) and bool(request.further)
+    if not in_parts or answer.further:
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     place = (serving.message, serving.role, serving.shard, serving.tag, serving.refused)
     serving = ServedInParts(*place, (*before, answer))
+    if isinstance(request, WriteTxnMarkers):
+        return serving, _markers_written(request, serving.answers)
+    assert isinstance(request, Produce)
     asked = tuple(
         part.partition for part in request.parts if topic_of(part.partition) not in serving.refused
     )
     if len(serving.answers) < len(asked):
         return serving, None
-    there = {part.partition: part for part in serving.answers}
+    there = {p.partition: p for p in serving.answers if isinstance(p, ProduceResponse)}
     return serving, in_one_answer(tuple(there[partition] for partition in asked))
+
+
+def _markers_written(
+    request: WriteTxnMarkers, answers: tuple[Message, ...]
+) -> WriteTxnMarkersResponse | None:
+    """Give the answer for all transactions of a request, in its order, when all are there."""
+    there = {a.producer_id: a for a in answers if isinstance(a, WriteTxnMarkersResponse)}
+    if len(there) < len(request.of_transactions):
+        return None
+    first, *others = (there[each.producer_id] for each in request.of_transactions)
+    return first.but(further=tuple(others))
 
 
 def _not_allowed(part: Produce) -> ProduceResponse:

@@ -152,8 +152,13 @@ def refused(message: Message, error: Errors) -> Message:
     """Give the answer of a broker that does not let whoever asks do what a request is about."""
     match message:
         case WriteTxnMarkers():
-            results = tuple(PartitionResult(p, error) for p in message.partitions)
-            return WriteTxnMarkersResponse(message.producer_id, results)
+            first, *others = (
+                WriteTxnMarkersResponse(
+                    each.producer_id, tuple(PartitionResult(p, error) for p in each.partitions)
+                )
+                for each in message.of_transactions
+            )
+            return first.but(further=tuple(others))
         case ShareFetch():
             return ShareFetchResponse(error, message.partition)
         case ShareAcknowledge():

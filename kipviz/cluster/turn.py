@@ -71,6 +71,7 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.releases import knows
+from kipviz.messages.transactions import WriteTxnMarkersResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
 
@@ -247,7 +248,7 @@ class Turn:
         if serving is None:
             return
         message = reply.message
-        if isinstance(message, ProduceResponse):
+        if isinstance(message, ProduceResponse | WriteTxnMarkersResponse):
             serving, whole = partly.gathered(serving, message)
             if whole is None:
                 held = connection.but(serving=serving)

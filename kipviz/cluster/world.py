@@ -52,7 +52,6 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
-from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import COORDINATOR_SEQUENCE, NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
 from kipviz.records.placement import (
@@ -94,9 +93,9 @@ class Envelope(Value, frozen=True):
 
 
 class ServedInParts(Envelope, frozen=True):
-    """A Produce request of several partitions of which some have their answer, and others not yet."""
+    """A request of several partitions or transactions of which some have their answer, and others not yet."""
 
-    answers: tuple[ProduceResponse, ...] = ()
+    answers: tuple[Message, ...] = ()
 
 
 class Connection(Part, frozen=True, dict=True):

@@ -156,10 +156,13 @@ KIP = Kip(
             "WriteTxnMarkerRequest: several transactions in one",
             "A broker's markers of several transactions go out in one request.",
             SIMPLIFIED,
-            handler="brokers.transaction_append.markers_of",
-            test="brokers/test_transaction_coordinator.py::test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one",
-            note="one request for each transaction and broker, on one connection in their order; the broker "
-            "answers each of several by itself, too",
+            handler="brokers.transaction_append.gathered",
+            scenario="kip-98-markers-together",
+            test="cluster/test_markers_together.py::"
+            "test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request",
+            page="20-kip-890",
+            note="what one step of a coordinator ends on a broker goes together; in Kafka what waits between two "
+            "rounds of the broker's thread, of all its coordinators",
         ),
         Row(
             "WriteTxnMarkerRequest: a partition that is gone",

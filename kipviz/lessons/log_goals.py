@@ -21,6 +21,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
@@ -37,7 +38,7 @@ def _errors(message: Any) -> tuple[Errors, ...]:
         case EndTxnResponse() | InitProducerIdResponse():
             return (message.error,)
         case WriteTxnMarkersResponse():
-            return tuple(result.error for result in message.results)
+            return tuple(r.error for each in message.of_transactions for r in each.results)
         case _:
             return ()
 
@@ -102,6 +103,12 @@ def _one_request(moment: Any) -> bool:
     """A producer has just sent the batches of several partitions in one request."""
     sent = (event.message for event in moment.events if isinstance(event, MessageSent))
     return any(isinstance(message, Produce) and message.further for message in sent)
+
+
+def _markers_together(moment: Any) -> bool:
+    """A coordinator has just sent the markers of several transactions in one request."""
+    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
+    return any(isinstance(message, WriteTxnMarkers) and message.further for message in sent)
 
 
 def _answers_of_two_kinds(moment: Any) -> bool:
@@ -192,6 +199,7 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "order lost": _order_lost,
     "sender rests": _sender_rests,
     "one request": _one_request,
+    "markers together": _markers_together,
     "answers of two kinds": _answers_of_two_kinds,
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,

@@ -137,17 +137,24 @@ class EndTxnResponse(Message, frozen=True):
 class WriteTxnMarkers(Message, frozen=True):
     """The coordinator tells a broker to end a transaction on the partitions it leads.
 
-    NOT MODELLED: several transactions in one request.
+    `further` are the markers of further transactions that are to be ended there.
     """
 
     API_KEY: ClassVar[int] = 27
     VERSION: ClassVar[int] = 2
+    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     producer_id: int
     producer_epoch: int
     committed: bool
     partitions: tuple[str, ...]
     coordinator_epoch: int
     transaction_version: int = 2
+    further: tuple[WriteTxnMarkers, ...] = ()
+
+    @property
+    def of_transactions(self) -> tuple[WriteTxnMarkers, ...]:
+        """The request taken apart: one for each transaction."""
+        return (self.but(further=()), *self.further) if self.further else (self,)
 
 
 class PartitionResult(Value, frozen=True):
@@ -158,10 +165,17 @@ class PartitionResult(Value, frozen=True):
 
 
 class WriteTxnMarkersResponse(Message, frozen=True):
-    """Per partition: the marker is in the log, or why not."""
+    """Per partition: the marker is in the log, or why not. `further` are the results of further transactions."""
 
     API_KEY: ClassVar[int] = 27
     VERSION: ClassVar[int] = 2
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     producer_id: int
     results: tuple[PartitionResult, ...]
+    further: tuple[WriteTxnMarkersResponse, ...] = ()
+
+    @property
+    def of_transactions(self) -> tuple[WriteTxnMarkersResponse, ...]:
+        """The answer taken apart: one for each transaction."""
+        return (self.but(further=()), *self.further) if self.further else (self,)

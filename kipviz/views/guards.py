@@ -280,16 +280,17 @@ def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
 
 
 def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
-    for partition in message.partitions:
+    every = ((p, each) for each in message.of_transactions for p in each.partitions)
+    for partition, marker in every:
         if world.image.leader_of(partition) != broker:
             continue
         name = short_name(partition)
-        entry = world.logs[partition].producers.get(message.producer_id)
-        yield f"epoch, {name}", both("marker", message.producer_epoch, "log", epoch_in(entry))
+        entry = world.logs[partition].producers.get(marker.producer_id)
+        yield f"epoch, {name}", both("marker", marker.producer_epoch, "log", epoch_in(entry))
         last = entry.coordinator_epoch if entry is not None else -1
         yield (
             f"coordinator epoch, {name}",
-            both("marker", message.coordinator_epoch, "log", last),
+            both("marker", marker.coordinator_epoch, "log", last),
         )
         yield f"open transaction, {name}", opened(entry)
 

@@ -81,10 +81,9 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
         for waiting in getattr(role, name, ()):
             if waiting.request == message and not waiting.settled:
                 return _enlistment(world, broker, message)
-    for pending in (
-        getattr(role, "pending", {}).values() if isinstance(message, WriteTxnMarkers) else ()
-    ):
-        if pending.request == message:
+    markers = message.of_transactions if isinstance(message, WriteTxnMarkers) else ()
+    for pending in getattr(role, "pending", {}).values() if markers else ():
+        if pending.request in markers:
             left = " and ".join(pending.left)
             return Reason(
                 f"The marker in {left} has to reach every replica.", f"{left} is replicated.", SOON

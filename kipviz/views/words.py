@@ -159,6 +159,8 @@ def summary(message: Message) -> str:
     name = type(message).__name__
     if isinstance(message, EndTxn):
         return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"
+    if isinstance(message, WriteTxnMarkers) and message.further:
+        return f"markers · {len(message.of_transactions)} transactions"
     if isinstance(message, WriteTxnMarkers):
         word = "COMMIT" if message.committed else "ABORT"
         return f"marker {word} · epoch {message.producer_epoch}"

@@ -57,6 +57,9 @@ from kipviz.messages.transactions import (
     EndTxn,
     EndTxnResponse,
     InitProducerId,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.classic_groups import ASSIGNMENT
@@ -326,6 +329,19 @@ def test_one_produce_request_has_batches_of_several_partitions_of_several_topics
     ]
     if version == 11:
         assert [topic["Name"] for topic in (*topics, *answers)] == ["out", "other"] * 2
+
+
+def test_one_request_has_the_markers_of_several_transactions() -> None:
+    one = WriteTxnMarkers(9, 1, True, ("out-0", "out-1"), 2)
+    found = body(one.but(further=(WriteTxnMarkers(10, 3, False, ("other-0",), 2),)))["Markers"]
+    assert [(m["ProducerId"], m["ProducerEpoch"], m["TransactionResult"]) for m in found] == [
+        (9, 1, True),
+        (10, 3, False),
+    ]
+    assert [m["Topics"][0]["PartitionIndexes"] for m in found] == [(0, 1), (0,)]
+    results = (PartitionResult("out-0", Errors.NONE),)
+    told = WriteTxnMarkersResponse(9, results, (WriteTxnMarkersResponse(10, results),))
+    assert [m["ProducerId"] for m in body(told)["Markers"]] == [9, 10]
 
 
 def test_fetched_records_keep_their_offsets_and_do_not_say_who_wrote_them() -> None:

@@ -373,24 +373,33 @@ def _end_txn(m: model.EndTxn, _: Around) -> Struct:
 
 
 def _write_markers(m: model.WriteTxnMarkers, _: Around) -> Struct:
-    marker = {
-        "ProducerId": m.producer_id,
-        "ProducerEpoch": m.producer_epoch,
-        "TransactionResult": m.committed,
-        "Topics": indexes(m.partitions, lambda t, found: {"Name": t, "PartitionIndexes": found}),
-        "CoordinatorEpoch": m.coordinator_epoch,
-        "TransactionVersion": m.transaction_version,
-    }
-    return {"Markers": (marker,)}
+    def partitions(topic: str, found: tuple[int, ...]) -> Struct:
+        return {"Name": topic, "PartitionIndexes": found}
+
+    markers = (
+        {
+            "ProducerId": each.producer_id,
+            "ProducerEpoch": each.producer_epoch,
+            "TransactionResult": each.committed,
+            "Topics": indexes(each.partitions, partitions),
+            "CoordinatorEpoch": each.coordinator_epoch,
+            "TransactionVersion": each.transaction_version,
+        }
+        for each in m.of_transactions
+    )
+    return {"Markers": tuple(markers)}
 
 
 def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
-    results = (
-        (r.partition, {"PartitionIndex": index_of(r.partition), "ErrorCode": r.error})
-        for r in m.results
-    )
-    found = topics(results, lambda topic, each: {"Name": topic, "Partitions": each})
-    return {"Markers": ({"ProducerId": m.producer_id, "Topics": found},)}
+    markers = []
+    for each in m.of_transactions:
+        results = (
+            (r.partition, {"PartitionIndex": index_of(r.partition), "ErrorCode": r.error})
+            for r in each.results
+        )
+        found = topics(results, lambda topic, rows: {"Name": topic, "Partitions": rows})
+        markers.append({"ProducerId": each.producer_id, "Topics": found})
+    return {"Markers": tuple(markers)}
 
 
 KINDS: dict[type[Message], Kind] = {
