@@ -12,8 +12,7 @@ DURABILITY: append, then apply. A transition is prepared (`pending_state`), its 
   time fails later, and its record stays in the log: see `fail_append`.
 NOT MODELLED: when the scan for transactions that took too long began: on a timed clock one scan finds
   all that are overdue, at most its interval late, whatever it found before; untimed each is found for
-  itself. Throttling; PREPARE_EPOCH_FENCE, which Kafka
-  has in memory between two locks of one InitProducerId and never logs: here that is one step.
+  itself. Throttling; PREPARE_EPOCH_FENCE, in memory between two locks of one InitProducerId: one step here.
 """
 
 from __future__ import annotations
