@@ -51,8 +51,9 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.enlistment.ask",
             test="brokers/test_partition_leader.py::test_only_the_batches_whose_question_was_lost_have_to_be_sent_again",
-            note="one question for each request that waits, on one connection in their order; Kafka gathers "
-            "those that wait while one is on the wire, and refuses the older of two of one producer",
+            note="one question for each request that waits, about all of its partitions, on one connection in "
+            "their order; Kafka gathers those that wait while one is on the wire, and refuses the older of two of "
+            "one producer",
         ),
         Row(
             "Verification state: the lowest sequence seen",
@@ -69,6 +70,7 @@ KIP = Kip(
             "Each partition is in the transaction or is TRANSACTION_ABORTABLE.",
             MODELLED,
             handler="brokers.transaction_append.answer_add",
+            scenario="kip-890-hanging",
             test="brokers/test_older_transaction_versions.py::test_who_asks_whether_a_partition_was_added_changes_nothing",
             page="20-kip-890",
         ),
