@@ -1,0 +1,70 @@
+"""What is told of a request of several partitions: what each compares, who waits for the question, and for what."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from kipviz.cluster.actions import Deliver
+from kipviz.designs.catalogue import design
+from kipviz.messages.producing import Produce
+from kipviz.scenarios.library import scenario
+from kipviz.views.guards import guards
+from kipviz.views.several_guards import of_produce
+from kipviz.views.waiting import AT_WORK, at_broker
+from kipviz.views.words import summary
+from tests.scenarios.story import nodes, played
+
+NAME = "kip-98-two-partitions"
+
+
+def arrivals(source: str, way: str, name: str = NAME):
+    """The arrivals on a connection, each with the world before it and what is looked at."""
+    trace, _ = played(name, "kafka")
+    model = scenario(name).model(design("kafka"))
+    line = nodes(trace)
+    for before, after in pairwise(line):
+        action = after.action
+        if isinstance(action, Deliver) and (action.source, action.way) == (source, way):
+            yield before.world, after.world, guards(model, before.world, action)
+
+
+def test_each_partition_of_a_request_is_compared_with_its_own_log():
+    of_request = [dict(found) for _, _, found in arrivals("app-1/producer", "request")]
+    both = next(found for found in of_request if "sequence, output-A-0" in found)
+    assert both["enlisted, output-B-0"] == "no: the coordinator is asked first"
+    assert both["end of the log, output-A-0"] == "0"
+
+
+def test_the_answer_to_one_question_frees_a_request_of_two_partitions():
+    (first, *_) = [found for _, _, found in arrivals("B3/add-partitions", "response")]
+    assert ("waits for it", "Produce of output-A-0, output-B-0") in first
+
+
+def test_the_answer_has_a_result_for_each_partition():
+    told = [dict(found) for _, _, found in arrivals("app-1/producer", "response")]
+    assert any(found.get("output-B-0") == "NOT_ENOUGH_REPLICAS" for found in told)
+
+
+def test_a_request_of_two_partitions_waits_for_the_coordinator_and_else_for_nothing():
+    for before, after, _ in arrivals("app-1/producer", "request"):
+        message = (
+            before.connections["app-1/producer", 3].requests[:1]
+            if ("app-1/producer", 3) in before.connections
+            else ()
+        )
+        if message and isinstance(message[0].message, Produce) and message[0].message.further:
+            asked = message[0].message
+            assert "transaction coordinator" in at_broker(after, 3, asked).text
+            assert at_broker(before, 3, asked) == AT_WORK
+            moved = of_produce(before, before.roles[3, "kafka_apis", ""], 7, asked)
+            assert set(moved) == {(p.partition, "is not led here: refused") for p in asked.parts}
+            return
+    raise AssertionError("no request of two partitions")
+
+
+def test_the_arrow_says_of_how_many_transactions_the_markers_are():
+    trace, _ = played("kip-98-markers-together", "kafka")
+    words = {summary(e.message) for n in nodes(trace) for e in n.events if hasattr(e, "message")}
+    assert "markers · 2 transactions" in words
+    (found,) = [g for _, _, g in arrivals("B5/markers", "request", "kip-98-markers-together")]
+    assert sum(name == "epoch, output-A-0" for name, _ in found) == 2
