@@ -19,7 +19,13 @@ from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.messages.releases import Release, release
 from kipviz.records.batches import NO_TIMESTAMP, Batch
-from kipviz.records.placement import TRANSACTION_STATE, partition_for, topic_of
+from kipviz.records.placement import (
+    TRANSACTION_STATE,
+    index_of,
+    partition_for,
+    share_partition_key,
+    topic_of,
+)
 
 NOBODY = -1
 
@@ -102,6 +108,11 @@ class Image(Part, frozen=True, dict=True):
     def home_of(self, topic: str, key: str) -> str:
         """Give the partition of an internal topic that holds a key."""
         return f"{topic}-{partition_for(key, self.internal_partitions)}"
+
+    def share_key(self, group_id: str, partition: str) -> str:
+        """Give a share-partition's key, group:topicId:partition; of a topic that is gone it is nobody's."""
+        topic_id = self.topic_ids.get(topic_of(partition), "")
+        return share_partition_key(group_id, topic_id, index_of(partition))
 
     def home_of_transactions(self, transactional_id: str) -> str:
         """Give the partition whose leader coordinates a producer's transactions.

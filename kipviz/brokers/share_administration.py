@@ -48,7 +48,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummaryResponse,
 )
 from kipviz.messages.transactions import PartitionResult
-from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_members import (
     OF_A_GROUP,
     ShareGroupDeleted,
@@ -128,7 +128,9 @@ def on_describe_share_group_offsets(
     partitions = request.partitions or group.initialized
     known = tuple(p for p in partitions if topic_of(p) in on.image.topic_ids)
     results = tuple(PartitionResult(p, Errors.NONE) for p in partitions if p not in known)
-    asked = tuple(ReadShareGroupStateSummary(_key(request.group_id, p, on)) for p in known)
+    asked = tuple(
+        ReadShareGroupStateSummary(on.image.share_key(request.group_id, p)) for p in known
+    )
     return _operate(me, request, reply_to, asked, (), on, results)
 
 
@@ -165,7 +167,8 @@ def on_alter_share_group_offsets(
         deleting = tuple(t for t in group.deleting if t not in topics)
         records = (*records, _partitions(group_id, initializing, group.initialized, deleting))
     asked = tuple(
-        InitializeShareGroupState(_key(group_id, p, on), epoch, start) for p, start in known
+        InitializeShareGroupState(on.image.share_key(group_id, p), epoch, start)
+        for p, start in known
     )
     results = tuple(PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION) for p in unknown)
     return _operate(me, request, reply_to, asked, records, on, results)
@@ -197,7 +200,7 @@ def on_delete_share_group_offsets(
     kept = tuple(p for p in group.initialized if p not in here)
     deleting = tuple(sorted(dict.fromkeys((*group.deleting, topic))))
     record = _partitions(group_id, group.initializing, kept, deleting)
-    asked = tuple(DeleteShareGroupState(_key(group_id, p, on)) for p in here)
+    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in here)
     return _operate(me, request, reply_to, asked, (record,), on)
 
 
@@ -218,7 +221,7 @@ def on_delete_groups(
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
     partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
     topics = tuple(sorted(dict.fromkeys(topic_of(p) for p in partitions)))
-    asked = tuple(DeleteShareGroupState(_key(group_id, p, on)) for p in partitions)
+    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in partitions)
     record = (_partitions(group_id, (), (), topics),) if partitions else ()
     return _operate(me, request, reply_to, asked, record, on)
 
@@ -287,12 +290,6 @@ def _of_another_kind(me: GroupCoordinator, group_id: str) -> bool:
 
 def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
     return Effects(me, replies=(Reply(reply_to, refusal_of(request, error)),))
-
-
-def _key(group_id: str, partition: str, on: Context) -> str:
-    return share_partition_key(
-        group_id, on.image.topic_ids.get(topic_of(partition), ""), index_of(partition)
-    )
 
 
 def _partition(key: str, on: Context) -> str:

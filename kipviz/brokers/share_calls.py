@@ -87,7 +87,7 @@ def _decided(
         error = staged[part.partition]
         if error is Errors.NONE:
             error = refused
-            key = share_partition_leader.key_of(part.group_id, part.partition, on)
+            key = on.image.share_key(part.group_id, part.partition)
             share = me.shares.get(key)
             if share is not None:
                 share, moves = share_partition.unstage(share, part)

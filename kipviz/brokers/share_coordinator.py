@@ -189,7 +189,8 @@ def on_write(
 ) -> Effects:
     """Make delivery states durable, as an update, or as a snapshot when updates pile up.
 
-    CHECKS: known, leader epoch, state epoch, topic. Clause: ShareCoordinatorShard.writeState.
+    CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one that a read brought.
+    Clause: ShareCoordinatorShard.writeState, generateShareStateRecord.
     """
     error = _fence(me, request, on)
     if error is not Errors.NONE:
@@ -200,7 +201,7 @@ def on_write(
     record: ShareUpdateRecord | ShareSnapshotRecord = ShareUpdateRecord(
         request.key,
         state.snapshot_epoch,
-        request.leader_epoch,
+        state.leader_epoch,
         start,
         _complete_count(state, request),
         merge((), request.batches, start),
@@ -210,7 +211,7 @@ def on_write(
             request.key,
             state.snapshot_epoch + 1,
             state.state_epoch,
-            request.leader_epoch,
+            state.leader_epoch,
             start,
             _complete_count(state, request),
             merge(state.batches, request.batches, start),

@@ -119,7 +119,7 @@ def _acknowledged(me: ShareLeader, call: SessionCall, asked: OfSession, on: Cont
     parts: list[Effects] = []
     member_id, to = call.request.member_id, call.reply_to
     for said in asked.acknowledgements:
-        key = share_partition_leader.key_of(call.request.group_id, said.partition, on)
+        key = on.image.share_key(call.request.group_id, said.partition)
         share = me.shares.get(key)
         error = _refused(said.partition, call, on)
         if error is Errors.NONE and share is None:
@@ -156,7 +156,7 @@ def _begun(done: Effects, on: Context) -> Effects:
         if error is not Errors.NONE:
             refused.append((partition, error))
             continue
-        key = share_partition_leader.key_of(request.group_id, partition, on)
+        key = on.image.share_key(request.group_id, partition)
         share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
         parts.append(share_partition_leader.keep(me, loading.but(state=share)))
         me = parts[-1].state
@@ -268,7 +268,7 @@ def _readable(call: SessionCall) -> tuple[str, ...]:
 
 
 def _key(call: SessionCall, partition: str, on: Context) -> str:
-    return share_partition_leader.key_of(call.request.group_id, partition, on)
+    return on.image.share_key(call.request.group_id, partition)
 
 
 def _with(me: ShareLeader, call: SessionCall, known: SessionCall) -> ShareLeader:

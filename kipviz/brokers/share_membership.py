@@ -26,7 +26,7 @@ from kipviz.messages.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
 )
-from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_members import (
     OF_A_MEMBER,
     ShareGroupAssignmentRecord,
@@ -167,9 +167,7 @@ def _initializing(
     wanted = tuple(p for p in on.image.leaders if topic_of(p) in topics and p not in known)
     found = []
     for partition in wanted:
-        key = share_partition_key(
-            group_id, on.image.topic_ids[topic_of(partition)], index_of(partition)
-        )
+        key = on.image.share_key(group_id, partition)
         broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
         if broker != NOBODY:
             message = InitializeShareGroupState(key, group.epoch, -1)

@@ -50,7 +50,7 @@ from kipviz.messages.share_groups import (
 )
 from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.records.placement import SHARE_GROUP_STATE, index_of, share_partition_key, topic_of
+from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
@@ -84,7 +84,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return share_sessions.kept_waiting(me, request, reply_to)
     if error is not Errors.NONE:
         return refuse(error)
-    key = key_of(request.group_id, request.partition, on)
+    key = on.image.share_key(request.group_id, request.partition)
     known = key in me.shares
     share, loading = ensure(me, key, request.group_id, request.partition, on)
     acked, parked = Effects(share), ParkedFetch(request, reply_to)
@@ -115,7 +115,7 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     if on.image.leader_of(request.partition) != on.broker:
         error = gone_topics.not_led(request.partition, on.image)
         return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, request.partition)),))
-    key = key_of(request.group_id, request.partition, on)
+    key = on.image.share_key(request.group_id, request.partition)
     share, loading = ensure(me, key, request.group_id, request.partition, on)
     parked = (*share.parked, ParkedFetch(request, reply_to))
     served = share_acquiring.serve(share.but(parked=parked), on)
@@ -140,7 +140,7 @@ def on_share_acknowledge(
     me, error = share_sessions.after(me, request, reply_to, on)
     if error is not Errors.NONE:
         return answered(error)
-    share = me.shares.get(key_of(request.group_id, request.partition, on))
+    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
     if not request.acknowledgements:
         done = answered(Errors.NONE)
     elif share is None:
@@ -171,7 +171,7 @@ def on_txn_share_acknowledge(
     error = share_staging.refused_at_once(request, on)
     if error is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, error)
-    share = me.shares.get(key_of(request.group_id, request.partition, on))
+    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
     if share is None or share.status is not Status.ACTIVE:
         return share_staging.answered(me, request, reply_to, Errors.INVALID_RECORD_STATE)
     error = share_partition.stage_error(share, request)
@@ -440,12 +440,6 @@ def on_image_changed(me: ShareLeader, on: Context) -> Effects:
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def key_of(group_id: str, partition: str, on: Context) -> str:
-    """Give the share-partition's key, group:topicId:partition; of a topic that is gone it is nobody's."""
-    topic_id = on.image.topic_ids.get(topic_of(partition), "")
-    return share_partition_key(group_id, topic_id, index_of(partition))
-
-
 def keep(me: ShareLeader, done: Effects) -> Effects:
     """Put a share-partition back among the others."""
     share: SharePartition = done.state
@@ -559,7 +553,7 @@ def _enlist_then_stage(
 def _stage_in_memory(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    share = me.shares.get(key_of(request.group_id, request.partition, on))
+    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
     if share is None or share.status is not Status.ACTIVE:
         return share_staging.answered(me, request, reply_to, Errors.INVALID_RECORD_STATE)
     error = share_partition.stage_error(share, request)

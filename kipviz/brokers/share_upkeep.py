@@ -98,7 +98,8 @@ def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effect
         if key.rsplit(":", 2)[1] == topic_id:
             part = write(me, ShareTombstone(key), None, None, on.after(*parts))
             reset = ShareStateReset(key, NO_EPOCH, -1)
-            parts.append(part.but(events=(reset, *part.events)))
+            # A log that takes nothing now keeps the state as it is.
+            parts.append(part.but(events=(reset, *part.events)) if part.appends else part)
             me = part.state
     return with_effects(me, *parts)
 

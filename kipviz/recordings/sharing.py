@@ -335,7 +335,7 @@ class Sharing:
         yield from self._ways
         for way in self._ways:
             for message in self._requests[number][1]:
-                key = share_partition_leader.key_of(*_place(message), on)
+                key = on.image.share_key(*_place(message))
                 at = way.told.get(key, 0)
                 told = self._told.get(key, ())
                 loads = at < len(told) and isinstance(told[at].message, ReadShareGroupState)
