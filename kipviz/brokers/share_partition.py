@@ -44,10 +44,25 @@ ANOTHER_REFUSED = "another partition of the same request was refused"
 
 
 class Status(StrEnum):
-    """Whether the durable state has been read (SharePartitionState)."""
+    """Whether the durable state has been read, and whether the object is any good (SharePartitionState)."""
 
+    EMPTY = "EMPTY"
     INITIALIZING = "INITIALIZING"
     ACTIVE = "ACTIVE"
+    FAILED = "FAILED"
+    FENCED = "FENCED"
+
+
+# status -> statuses that follow. EMPTY ends in the step that makes the object, since its state is asked for
+# at once, and FAILED in the one that reaches it, since what cannot be loaded is dropped: FENCED. An
+# answer that comes after that moves the object on, as Kafka's does, which nobody sees: it is in no table.
+STATUSES: dict[Status, tuple[Status, ...]] = {
+    Status.EMPTY: (Status.INITIALIZING,),
+    Status.INITIALIZING: (Status.ACTIVE, Status.FAILED, Status.FENCED),
+    Status.ACTIVE: (Status.FENCED,),
+    Status.FAILED: (Status.FENCED,),
+    Status.FENCED: (Status.ACTIVE, Status.FAILED),
+}
 
 
 class Session(Value, frozen=True):
@@ -436,7 +451,7 @@ def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
         w for i, w in enumerate(me.writes) if w.purpose not in READS or (i == 0 and me.on_wire)
     )
     left = me.but(records=Table.of(), parked=(), writes=writes, dead_letters=())
-    return Effects(left, replies=replies, events=(gone,))
+    return Effects(left.but(status=Status.FENCED), replies=replies, events=(gone,))
 
 
 def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLeader:

@@ -128,6 +128,17 @@ KIP = Kip(
             page="30-kip-932-share-groups",
         ),
         Row(
+            "States of a share-partition",
+            "It is loaded, in use, or fenced: what was dropped learns its answers and serves nobody.",
+            MODELLED,
+            handler="brokers.share_partition.farewell",
+            scenario="kip-932-leader-change",
+            test="brokers/test_share_partition_leader.py::"
+            "test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer",
+            page="30-kip-932-share-groups",
+            note="EMPTY and FAILED begin and end in one step here, as nothing can come between",
+        ),
+        Row(
             "Share sessions: closing",
             "Epoch -1, or a broken connection, gives back what a member holds; a cut network does not.",
             MODELLED,

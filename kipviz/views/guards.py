@@ -356,6 +356,8 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
         share = role.shares.get(envelope.shard)
         if share is None or not share.writes:
             yield "who asked", "was dropped from memory"
+            left = (s for (key, _), s in role.leaving.items() if key == envelope.shard)
+            yield from (("share-partition", each.status.value) for each in left)
             return
         first = share.writes[0]
         yield "asked to", first.purpose

@@ -90,6 +90,15 @@ def test_the_state_of_a_topic_s_share_partitions_is_deleted_whichever_group_they
     assert desk.events.count(ShareStateReset(ONE, -1, -1)) == 1
 
 
+def test_a_log_that_takes_nothing_keeps_the_state_and_tells_of_no_reset():
+    desk = State(ONE, TWO)
+    desk.image = {"min_insync_replicas": (("__share_group_state", 2),), "offline": (99,)}
+    before = desk.events[:]
+    desk.do(upkeep.on_topic_deleted(desk.role, TOPIC_IDS["src"], desk.on))
+    assert desk.role.states.keys() == (ONE, TWO)
+    assert desk.events == before
+
+
 def test_a_loading_coordinator_is_not_told_and_keeps_what_it_finds():
     spec = small_spec("share", budget=FaultBudget(move_leader=9)).but(deletable_topics=("src",))
     model = model_of(spec)

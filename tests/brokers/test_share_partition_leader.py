@@ -13,6 +13,7 @@ from kipviz.brokers import share_sessions
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_partition import STATUSES, SharePartition, Status
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.share_groups import (
@@ -588,10 +589,19 @@ def test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_an
     place.acknowledge("M1", said(1, 1))
     answered = len(place.replies)
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
+    (dropped,) = place.role.leaving.values()
+    assert dropped.status is Status.FENCED
     place.coordinator()
     place.coordinator()
     assert [m.error for _, m in place.replies[answered:]] == [Errors.NONE] * 2
     assert not len(place.role.leaving)
+
+
+def test_every_status_of_kafka_has_its_place_and_what_is_in_use_becomes_nothing_but_fenced():
+    assert list(STATUSES) == list(Status)
+    assert {after for each in STATUSES.values() for after in each} == {*Status} - {Status.EMPTY}
+    assert STATUSES[Status.ACTIVE] == (Status.FENCED,)
+    assert SharePartition("k", "g1", "src-0", 0).status is Status.INITIALIZING
 
 
 def test_an_answer_for_a_share_partition_that_was_dropped_is_not_taken_for_its_successor_s():
