@@ -19,7 +19,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import TxnShareAcknowledge, parts_of
+from kipviz.messages.share_groups import ShareAcknowledge, TxnShareAcknowledge, parts_of
 from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
@@ -247,8 +247,9 @@ def needs_of(message: Message) -> tuple[Need, ...]:
 
 
 def _topics(m: Any) -> tuple[str, ...]:
-    if getattr(m, "of_session", None) is not None:
-        return ()  # the session knows its partitions: its leader asks for each of them
+    several = isinstance(m, ShareAcknowledge) and bool(m.others)
+    if several or getattr(m, "of_session", None) is not None:
+        return ()  # of a share session: the leader asks for each of its partitions
     if hasattr(m, "offsets"):
         return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
     if hasattr(m, "starts"):

@@ -30,7 +30,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     FetchedPartition,
-    OfSession,
+    PartitionAcknowledgements,
+    ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
@@ -68,11 +69,34 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if error is not Errors.NONE:
         return refuse(error)
     call = SessionCall(reply_to, request)
-    taken = _acknowledged(me, call, asked, on)
-    begun = _begun(taken, on)
+    taken = _acknowledged(me, call, asked.acknowledgements, on)
+    begun = _begun(taken, request, on)
     if request.session_epoch != FINAL_EPOCH:
         return begun
     return share_partition_leader.closed(begun, request, reply_to, on)
+
+
+def on_share_acknowledge(
+    me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take acknowledgements of several partitions, each of them by itself.
+
+    WHEN: commitSync() of who reads by session. CHECKS: the session's epoch, then each partition. DOES: all
+    that is said of one partition or none. ANSWERS: when each partition has its result.
+    Clause: KIP-932 "ShareAcknowledge"; SharePartitionManager.acknowledge.
+    """
+    if not request.others:
+        return share_partition_leader.on_share_acknowledge(me, request, reply_to, on)
+    error = Errors.INVALID_SHARE_SESSION_EPOCH
+    if request.session_epoch != OPENS:
+        me, error = share_sessions.after(me, request, reply_to, on)
+    if error is not Errors.NONE:
+        answer = ShareAcknowledgeResponse(error, request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+    done = _acknowledged(me, SessionCall(reply_to, request, fetched=()), request.parts, on)
+    if request.session_epoch != FINAL_EPOCH:
+        return done
+    return share_partition_leader.closed(done, request, reply_to, on)
 
 
 def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
@@ -114,11 +138,16 @@ def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
     return me if len(left) == len(me.waiting) else me.but(waiting=left)
 
 
-def _acknowledged(me: ShareLeader, call: SessionCall, asked: OfSession, on: Context) -> Effects:
+def _acknowledged(
+    me: ShareLeader,
+    call: SessionCall,
+    every: tuple[PartitionAcknowledgements, ...],
+    on: Context,
+) -> Effects:
     """Take what is said of each partition, all of a partition's or none; the call goes on waiting."""
     parts: list[Effects] = []
     member_id, to = call.request.member_id, call.reply_to
-    for said in asked.acknowledgements:
+    for said in every:
         key = on.image.share_key(call.request.group_id, said.partition)
         share = me.shares.get(key)
         error = _refused(said.partition, call, on)
@@ -137,11 +166,10 @@ def _acknowledged(me: ShareLeader, call: SessionCall, asked: OfSession, on: Cont
     return with_effects(me.but(waiting=(*me.waiting, call)), *parts)
 
 
-def _begun(done: Effects, on: Context) -> Effects:
+def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
     """Say of each partition of the last call whether it can be read here, and load what is not loaded."""
     me: ShareLeader = done.state
     call = me.waiting[-1]
-    request = call.request
     session = me.sessions[request.group_id, request.member_id]
     wanted = session.partitions if request.session_epoch != FINAL_EPOCH else ()
     if not wanted or request.max_records <= 0:
@@ -178,33 +206,33 @@ def _refused(partition: str, call: SessionCall, on: Context) -> Errors:
 def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
     """Acquire records if there are some, and answer once every acknowledgement has its result."""
     done = Effects(me)
-    if call.fetched is None and _ready(me, call, on):
-        done = _fetched(me, call, on)
+    asked = call.request
+    if call.fetched is None and isinstance(asked, ShareFetch) and _ready(me, call, asked, on):
+        done = _fetched(me, call, asked, on)
         me = done.state
         call = next(c for c in me.waiting if c.reply_to == call.reply_to)
     if call.fetched is None or call.owed:
         return done
     others = tuple(c for c in me.waiting if c is not call)
-    answer = Reply(call.reply_to, _answer(call))
+    answer = Reply(call.reply_to, _answer(call, asked))
     return done.but(state=me.but(waiting=others), replies=(answer,))
 
 
-def _ready(me: ShareLeader, call: SessionCall, on: Context) -> bool:
+def _ready(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> bool:
     """Say whether the fetch has something, or need not wait for it any longer."""
     keys = tuple(_key(call, partition, on) for partition in _readable(call))
     shares = tuple(me.shares[key] for key in keys if key in me.shares)
     loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
-    catches = tuple(share_acquiring.caught(share, call.request, on) for share in loaded)
+    catches = tuple(share_acquiring.caught(share, request, on) for share in loaded)
     if any(catch.too_early or not catch.nothing for catch in catches):
         return True
     if len(loaded) < len(shares):
         return False
-    return not call.request.wait or bool(call.refused) or len(shares) < len(keys)
+    return not request.wait or bool(call.refused) or len(shares) < len(keys)
 
 
-def _fetched(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
+def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> Effects:
     """Acquire from one partition after the other as many records as are left of what was asked for."""
-    request = call.request
     left = request.max_records
     found: list[FetchedPartition] = []
     events: list[Event] = []
@@ -238,13 +266,18 @@ def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> 
     return me.but(sessions=me.sessions.set(who, session.but(partitions=(*kept, *behind))))
 
 
-def _answer(call: SessionCall) -> ShareFetchResponse:
+def _answer(
+    call: SessionCall, request: ShareFetch | ShareAcknowledge
+) -> ShareFetchResponse | ShareAcknowledgeResponse:
     """Put what was acquired and what was acknowledged together, partition by partition.
 
     A partition without anything new is left out, unless the session has it since this request.
     """
-    fresh = call.request.of_session.added if call.request.of_session is not None else ()
     results = dict(call.acknowledged)
+    if isinstance(request, ShareAcknowledge):
+        (partition, error), *others = ((p.partition, results[p.partition]) for p in request.parts)
+        return ShareAcknowledgeResponse(error, partition, tuple(others))
+    fresh = request.of_session.added if request.of_session is not None else ()
     named = (*fresh, *results)
     each = []
     for part in call.fetched or ():

@@ -26,6 +26,7 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
     FetchedPartition,
+    ShareAcknowledge,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
@@ -178,7 +179,7 @@ class SessionCall(Value, frozen=True):
     """
 
     reply_to: ReplyTo
-    request: ShareFetch
+    request: ShareFetch | ShareAcknowledge
     partitions: tuple[str, ...] = ()
     refused: tuple[tuple[str, Errors], ...] = ()
     owed: tuple[str, ...] = ()

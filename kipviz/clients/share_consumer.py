@@ -27,6 +27,7 @@ from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
@@ -90,7 +91,14 @@ def acknowledge(
 
 
 def commit_sync(me: ShareConsumer) -> ShareConsumer:
-    """Send what acknowledge() said and wait until it is durable. Its errors are a result."""
+    """Send what acknowledge() said and wait until it is durable. Its errors are a result.
+
+    Who reads by session accepts what is in hand, in one request to each broker that delivered some.
+    """
+    if me.by_session:
+        said_of_each = tuple(batches_of(h.batch, AcknowledgeType.ACCEPT) for h in me.beside)
+        owed = share_holding.owed(me.beside, said_of_each)
+        return _commit_next(me.but(owed=owed, beside=(), acknowledge_error=Errors.NONE))
     me, said = _taken(me)
     me = me.but(acknowledge_error=Errors.NONE)
     if not said:
@@ -98,6 +106,29 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
     if not me.session_epoch:
         return me.but(done=True, acknowledge_error=Errors.NETWORK_EXCEPTION)
     return me.but(to_send=_acknowledging(me, said), done=False)
+
+
+def _commit_next(me: ShareConsumer) -> ShareConsumer:
+    """Send what is owed to one broker; the call has ended when nothing is owed to any.
+
+    Where the session is lost, or another broker leads the partition, there is nobody to say it to.
+    """
+    if not me.owed:
+        return me.but(done=True)
+    broker = me.owed[0].broker
+    mine = tuple(each for each in me.owed if each.broker == broker)
+    me = me.but(owed=tuple(each for each in me.owed if each.broker != broker))
+    here = broker == me.session_broker
+    epoch = me.session_epoch if here else next((e for b, e, _ in me.sessions if b == broker), 0)
+    if not epoch:
+        for each in mine:
+            said, error = each.acknowledgements, Errors.NETWORK_EXCEPTION
+            me = _completed(me, said, error, each.partition)
+        return _commit_next(me)
+    (first, batches), *others = ((each.partition, each.acknowledgements) for each in mine)
+    request = ShareAcknowledge(me.group_id, me.member_id, epoch, first, batches, broker)
+    several = tuple(PartitionAcknowledgements(p, said) for p, said in others)
+    return me.but(to_send=request.but(others=several), done=False)
 
 
 def commit_async(me: ShareConsumer) -> ShareConsumer:
@@ -276,8 +307,10 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         return me.but(vote_error=answer.error, dropped=refused)
     if isinstance(answer, ShareAcknowledgeResponse):
         lost = answer.error in SESSION_ERRORS or me.closed
-        me = _acknowledged(me, request, answer.error)
+        me = _acknowledged(me, request, answer.error, answer)
         me = me.but(session_epoch=0 if lost else me.session_epoch + 1)
+        if me.by_session and not me.closed:
+            return _commit_next(me)
         if lost:
             me = _without_commit(me)
         if me.in_background:
@@ -422,7 +455,7 @@ def _acknowledged(
     me: ShareConsumer,
     request: Message | None,
     error: Errors,
-    answer: ShareFetchResponse | None = None,
+    answer: ShareFetchResponse | ShareAcknowledgeResponse | None = None,
 ) -> ShareConsumer:
     """Note what the acknowledgements of a request came to; what was renewed comes back by poll().
 
@@ -431,12 +464,26 @@ def _acknowledged(
     assert isinstance(request, ShareFetch | ShareAcknowledge), type(request)
     if me.renewing:
         me = me.but(renewing=(), renewed=me.renewing if error is Errors.NONE else ())
-    if isinstance(request, ShareFetch) and request.of_session is not None:
-        results = {p.partition: p.acknowledge_error for p in answer.fetched} if answer else {}
-        for said in request.of_session.acknowledgements:
+    if me.by_session:
+        results = _results(answer)
+        for said in _said_of_each(request):
             came_to = results.get(said.partition, error)
             me = _completed(me, said.acknowledgements, came_to, said.partition)
+        return me
     return _completed(me, request.acknowledgements, error)
+
+
+def _said_of_each(request: ShareFetch | ShareAcknowledge) -> tuple[PartitionAcknowledgements, ...]:
+    if isinstance(request, ShareAcknowledge):
+        return request.parts
+    return request.of_session.acknowledgements if request.of_session is not None else ()
+
+
+def _results(answer: ShareFetchResponse | ShareAcknowledgeResponse | None) -> dict[str, Errors]:
+    """Give what the acknowledgements of each partition came to, as far as an answer says it."""
+    if isinstance(answer, ShareFetchResponse):
+        return {part.partition: part.acknowledge_error for part in answer.fetched}
+    return dict(answer.of_each) if answer is not None and answer.others else {}
 
 
 def _completed(
@@ -462,6 +509,8 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
         if fetching:
             return _reopen(me)
         me = _without_commit(me)
+        if me.by_session and not me.closed:
+            return _commit_next(me.but(session_epoch=0))
         if me.in_background:
             return me.but(session_epoch=0, in_background=False)
         return me.but(session_epoch=0, acknowledge_error=Errors.NETWORK_EXCEPTION, done=True)

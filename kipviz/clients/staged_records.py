@@ -47,9 +47,14 @@ def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
     )
 
 
-def why_no_gathering(program: tuple[Line, ...]) -> str:
-    """Say which call of a program is about one partition, or nothing: who gathers has several in hand."""
-    one = (line.call.value for line in program if line.call in OF_ONE_PARTITION)
+def why_no_gathering(program: tuple[Line, ...], *, by_session: bool) -> str:
+    """Say which call of a program is about one partition, or nothing: who gathers has several in hand.
+
+    Who reads by session commits all that it has in hand.
+    """
+    allowed = (Call.COMMIT_SYNC,) if by_session else ()
+    calls = (line.call for line in program if line.call not in allowed)
+    one = (call.value for call in calls if call in OF_ONE_PARTITION)
     return next(
         (f"{name}() is about records of one partition: gathers has to be off" for name in one), ""
     )

@@ -153,7 +153,7 @@ HANDLERS: dict[type[Message], Handler] = {
     Heartbeat: classic_membership.on_heartbeat,
     LeaveGroup: classic_membership.on_leave_group,
     ShareFetch: share_fetching.on_share_fetch,
-    ShareAcknowledge: share_partition_leader.on_share_acknowledge,
+    ShareAcknowledge: share_fetching.on_share_acknowledge,
     TxnShareAcknowledge: share_calls.on_txn_share_acknowledge,
     ReadShareGroupState: share_coordinator.on_read,
     InitializeShareGroupState: share_coordinator.on_initialize,

@@ -465,7 +465,8 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
-    wrong = why_no_gathering(application.program) if application.gathers else ""
+    program, whole = application.program, application.by_session
+    wrong = why_no_gathering(program, by_session=whole) if application.gathers else ""
     if wrong or (application.gathers and (application.explicit or not application.further_sources)):
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     if application.by_session and not application.gathers:

@@ -385,6 +385,17 @@ KIP = Kip(
             note="where a spec says by_session; sizes in bytes and how they are shared out are not there",
         ),
         Row(
+            "Several partitions in one ShareAcknowledge",
+            "commitSync() says in one request what became of records of every partition of a broker.",
+            MODELLED,
+            handler="brokers.share_fetching.on_share_acknowledge",
+            test="cluster/test_session_fetches.py::"
+            "test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker",
+            scenario="kip-932-several-partitions",
+            page="30-kip-932-share-groups",
+            note="where a spec says by_session, and in implicit mode; the story has one partition in each",
+        ),
+        Row(
             "ErrorCode and AcknowledgeErrorCode of a partition",
             "What one partition is refused, its fetch or its acknowledgements, does not touch the others.",
             MODELLED,

@@ -134,27 +134,42 @@ class ShareAcknowledge(Message, frozen=True):
     """A share consumer acknowledges records it holds, without fetching more.
 
     Epoch -1 closes the share session, with or without acknowledgements. It goes to the `broker` that
-    delivered the records, whoever leads the partition now; that is not in its bytes.
+    delivered the records, whoever leads the partition now; that is not in its bytes. `others` are more
+    partitions that it delivered records of.
     """
 
     API_KEY: ClassVar[int] = 79
     VERSION: ClassVar[int] = 2
+    IF_USED: ClassVar[tuple[str, ...]] = ("others",)
     group_id: str
     member_id: str
     session_epoch: int
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
     broker: int = -1
+    others: tuple[PartitionAcknowledgements, ...] = ()
+
+    @property
+    def parts(self) -> tuple[PartitionAcknowledgements, ...]:
+        """What it says of each partition."""
+        return (PartitionAcknowledgements(self.partition, self.acknowledgements), *self.others)
 
 
 class ShareAcknowledgeResponse(Message, frozen=True):
-    """Whether the acknowledgements are durable."""
+    """Whether the acknowledgements are durable; of several partitions `others` are those behind the first."""
 
     API_KEY: ClassVar[int] = 79
     VERSION: ClassVar[int] = 2
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("others",)
     error: Errors
     partition: str
+    others: tuple[tuple[str, Errors], ...] = ()
+
+    @property
+    def of_each(self) -> tuple[tuple[str, Errors], ...]:
+        """What became of what was said of each partition."""
+        return ((self.partition, self.error), *self.others)
 
 
 class TxnShareAcknowledge(Message, frozen=True):

@@ -19,6 +19,8 @@ from kipviz.messages.share_groups import (
     FetchedPartition,
     OfSession,
     PartitionAcknowledgements,
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
 )
@@ -114,6 +116,24 @@ class Place:
         self.desk.logs |= held
         return self
 
+    def acknowledge(
+        self, *said: tuple[str, AcknowledgementBatch], epoch: int | None = None
+    ) -> ShareAcknowledgeResponse | None:
+        """Send one ShareAcknowledge for several partitions, and give its answer if it is there."""
+        epoch = self.epoch if epoch is None else epoch
+        self.epoch = epoch + 1
+        (first, batch), *others = said
+        more = tuple(PartitionAcknowledgements(p, (b,)) for p, b in others)
+        request = ShareAcknowledge("g1", "M1", epoch, first, (batch,)).but(others=more)
+
+        def handed(role: ShareLeader, *rest: object) -> Effects:
+            done = share_fetching.on_share_acknowledge(role, *rest)  # type: ignore[arg-type]
+            return share_fetching.gathered(done, self.desk.on)
+
+        answer = self.desk.ask(handed, request, "M1/consumer")
+        assert answer is None or isinstance(answer, ShareAcknowledgeResponse)
+        return answer
+
     @property
     def order(self) -> tuple[str, ...]:
         return self.desk.role.sessions["g1", "M1"].partitions
@@ -190,6 +210,41 @@ def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
         FetchedPartition("src-0"),
         FetchedPartition("src-1", acknowledge_error=Errors.NOT_LEADER_OR_FOLLOWER),
     )
+
+
+def test_a_share_acknowledge_has_a_result_for_each_of_its_partitions() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.acknowledge(("src-0", said(7, 7)), ("src-1", said(100, 101))) is None
+    key = KEYS["src-1"]
+    done = WriteShareGroupStateResponse(Errors.NONE, key)
+    place.do(spl.on_state_answered(place.desk.role, key, "0", done, place.desk.on))
+    told = (("src-0", Errors.INVALID_REQUEST), ("src-1", Errors.NONE))
+    assert place.desk.last == ShareAcknowledgeResponse(*told[0][::-1], (told[1],))
+    assert isinstance(place.desk.last, ShareAcknowledgeResponse)
+    assert place.desk.last.of_each == told
+
+
+@pytest.mark.parametrize("epoch", [0, 9])
+def test_a_share_acknowledge_outside_its_session_is_refused_as_a_whole(epoch: int) -> None:
+    place = Place().loaded()
+    both = (("src-0", said(0, 0)), ("src-1", said(100, 100)))
+    answer = place.acknowledge(*both, epoch=epoch)
+    assert answer == ShareAcknowledgeResponse(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0")
+
+
+def test_the_last_acknowledgements_of_a_session_close_it() -> None:
+    place = Place().loaded()
+    place.fetch()
+    answer = place.acknowledge(("src-0", said(7, 7)), ("src-1", said(7, 7)), epoch=-1)
+    assert answer is not None
+    assert not place.desk.role.sessions
+
+
+def test_a_share_acknowledge_of_one_partition_goes_the_old_way() -> None:
+    place = Place().loaded()
+    answer = place.acknowledge(("src-0", said(7, 7)))
+    assert answer == ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0")
 
 
 def test_records_are_acquired_while_acknowledgements_are_made_durable() -> None:

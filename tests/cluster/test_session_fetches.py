@@ -7,6 +7,8 @@ from itertools import pairwise
 import pytest
 
 from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.clients.application import Call, Line
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.core.model import Event
@@ -14,7 +16,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
-from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.stories.kip_932_sessions import ONE_ANSWER
 from kipviz.views.guards import guards
@@ -108,6 +110,71 @@ def test_with_two_brokers_each_is_asked_for_its_own_and_none_waits() -> None:
     consumer = trace.world.applications["app-1"].consumer
     assert consumer is not None
     assert consumer.resting
+
+
+COMMITS = (
+    Line("records = shareConsumer.poll();", Call.POLL),
+    Line("shareConsumer.commitSync();", Call.COMMIT_SYNC),
+    Line("records = shareConsumer.poll();", Call.POLL, then=1),
+)
+
+
+def at_two_brokers() -> ClusterSpec:
+    """src-0 and src-1 are led by Broker 5, src-2 by Broker 3, and all is committed by commitSync()."""
+    cluster = ONE_ANSWER.spec.but(
+        placements=(*ONE_ANSWER.spec.placements, Placement("src-2", 3, (5,))),
+        records=(*ONE_ANSWER.spec.records, ("src-2", 300, ("g", "h", "i", "j"))),
+    )
+    (app,) = cluster.applications
+    changed = app.but(further_sources=("src-1", "src-2"), program=COMMITS)
+    check(cluster.but(applications=(changed,)))
+    return cluster.but(applications=(changed,))
+
+
+READ = ("app-1 goes on", "quiet", "app-1 goes on")
+
+
+def test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker() -> None:
+    trace, events = run(at_two_brokers(), *READ, *READ, *READ, *READ)
+    asked = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
+    assert [(m.broker, [p.partition for p in m.parts]) for m in asked] == [
+        *((5, ["src-0"]), (3, ["src-2"]), (5, ["src-0", "src-1"]), (3, ["src-2"]))
+    ]
+    consumer = trace.world.applications["app-1"].consumer
+    assert isinstance(consumer, ShareConsumer)
+    assert consumer.acknowledge_error is Errors.NONE
+
+
+def test_commit_sync_hears_of_the_broker_whose_connection_broke_and_asks_the_other_one() -> None:
+    lost = ("app-1 goes on", "app-1/consumer sends ShareAcknowledge", "app-1/consumer loses B5")
+    trace, events = run(at_two_brokers(), *READ, *lost, "quiet")
+    consumer = trace.world.applications["app-1"].consumer
+    assert isinstance(consumer, ShareConsumer)
+    assert consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
+    told = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
+    assert [m.broker for m in told] == [5, 3]
+
+
+def test_commit_sync_that_is_sent_into_a_session_that_is_gone_goes_on_with_the_other_broker() -> (
+    None
+):
+    lost = ("app-1 goes on", "app-1/consumer loses B5", "quiet")
+    trace, events = run(at_two_brokers(), *READ, *lost)
+    consumer = trace.world.applications["app-1"].consumer
+    assert isinstance(consumer, ShareConsumer)
+    assert consumer.acknowledge_error is Errors.SHARE_SESSION_NOT_FOUND
+    told = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
+    assert [m.broker for m in told] == [5, 3]
+
+
+def test_commit_sync_has_nobody_to_tell_where_the_session_is_gone() -> None:
+    gone = ("app-1/consumer loses B5", "app-1 goes on", "quiet")
+    trace, events = run(at_two_brokers(), *READ, *gone)
+    asked = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
+    assert [m.broker for m in asked] == [3]
+    consumer = trace.world.applications["app-1"].consumer
+    assert isinstance(consumer, ShareConsumer)
+    assert consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
 
 
 def test_a_topic_that_may_not_be_read_is_thrown_by_poll() -> None:

@@ -41,6 +41,8 @@ from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGrou
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    FetchedPartition,
+    OfSession,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -256,6 +258,35 @@ def test_a_renewal_is_announced() -> None:
     for kind in (AcknowledgeType.RENEW, AcknowledgeType.ACCEPT):
         message = ShareAcknowledge("g", "m", 1, "src-0", (AcknowledgementBatch(1, 1, kind),))
         assert body(message)["IsRenewAck"] == (kind is AcknowledgeType.RENEW)
+
+
+def test_a_fetch_of_a_session_names_what_changes_and_what_is_acknowledged() -> None:
+    renewed = (AcknowledgementBatch(7, 8, AcknowledgeType.RENEW),)
+    said = OfSession(("src-2",), ("src-1",), (PartitionAcknowledgements("src-0", renewed),))
+    asked = body(ShareFetch("g", "m", 3, "src-0", 0, of_session=said))
+    (topic,) = asked["Topics"]
+    assert [p["PartitionIndex"] for p in topic["Partitions"]] == [2, 0]
+    assert [len(p["AcknowledgementBatches"]) for p in topic["Partitions"]] == [0, 1]
+    assert asked["ForgottenTopicsData"][0]["Partitions"] == (1,)
+    assert asked["IsRenewAck"]
+
+
+def test_each_partition_of_a_share_answer_has_its_own_errors() -> None:
+    refused = Errors.NOT_LEADER_OR_FOLLOWER
+    gone = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    each = (FetchedPartition("src-0", refused, gone), FetchedPartition("src-1"))
+    (topic,) = body(ShareFetchResponse(Errors.NONE, "", each=each))["Responses"]
+    errors = [(p["ErrorCode"], p["AcknowledgeErrorCode"]) for p in topic["Partitions"]]
+    assert errors == [(refused, gone), (Errors.NONE, Errors.NONE)]
+    whole = body(ShareFetchResponse(Errors.INVALID_REQUEST, ""))
+    assert (whole["ErrorCode"], whole["Responses"]) == (Errors.INVALID_REQUEST, ())
+    accepted = (AcknowledgementBatch(1, 1, AcknowledgeType.ACCEPT),)
+    others = (PartitionAcknowledgements("src-1", accepted),)
+    asked = body(ShareAcknowledge("g", "m", 1, "src-0", accepted, others=others))
+    assert len(asked["Topics"][0]["Partitions"]) == 2
+    answer = ShareAcknowledgeResponse(refused, "src-0", (("src-1", Errors.NONE),))
+    (topic,) = body(answer)["Responses"]
+    assert [p["ErrorCode"] for p in topic["Partitions"]] == [refused, Errors.NONE]
 
 
 def test_a_topic_without_an_id_gets_the_id_of_zeros() -> None:

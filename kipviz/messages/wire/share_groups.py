@@ -307,7 +307,31 @@ def _batches(batches: tuple[model.AcknowledgementBatch, ...]) -> tuple[Struct, .
     )
 
 
-def _asked(m: model.ShareFetch | model.ShareAcknowledge, around: Around) -> Struct:
+def _acknowledge(m: model.ShareAcknowledge, around: Around) -> Struct:
+    batches = tuple(b for part in m.parts for b in part.acknowledgements)
+    told = topics(
+        ((part.partition, part) for part in m.parts),
+        lambda topic, each: {
+            "TopicId": around.topic_id(topic),
+            "Partitions": tuple(
+                {
+                    "PartitionIndex": index_of(part.partition),
+                    "AcknowledgementBatches": _batches(part.acknowledgements),
+                }
+                for part in each
+            ),
+        },
+    )
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "ShareSessionEpoch": m.session_epoch,
+        "IsRenewAck": model.AcknowledgeType.RENEW in {b.type for b in batches},
+        "Topics": told,
+    }
+
+
+def _asked(m: model.ShareFetch, around: Around) -> Struct:
     renews = any(b.type is model.AcknowledgeType.RENEW for b in m.acknowledgements)
     partition = {
         "PartitionIndex": index_of(m.partition),
@@ -410,11 +434,11 @@ def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
     if m.error in OF_THE_REQUEST:
         return {"ErrorCode": m.error, "Responses": ()}
-    partition = {"PartitionIndex": index_of(m.partition), "ErrorCode": m.error}
-    return {
-        "ErrorCode": Errors.NONE,
-        "Responses": around.by_topic_id(m.partition, "Partitions", **partition),
-    }
+    told = topics(
+        ((p, {"PartitionIndex": index_of(p), "ErrorCode": error}) for p, error in m.of_each),
+        lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
+    )
+    return {"ErrorCode": Errors.NONE, "Responses": told}
 
 
 def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
@@ -474,7 +498,7 @@ KINDS: dict[type[Message], Kind] = {
         _share_fetched,
         {"ShareFetchResponse.AcquisitionLockTimeoutMs": LOCK},
     ),
-    model.ShareAcknowledge: Kind(SHARE_ACKNOWLEDGE_REQUEST, _asked),
+    model.ShareAcknowledge: Kind(SHARE_ACKNOWLEDGE_REQUEST, _acknowledge),
     model.ShareAcknowledgeResponse: Kind(
         SHARE_ACKNOWLEDGE_RESPONSE,
         _share_acknowledged,
