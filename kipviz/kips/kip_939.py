@@ -29,6 +29,8 @@ KIP = Kip(
             MODELLED,
             "brokers.two_phase.why_refused",
             test=BROKER + "a_broker_allows_two_phase_commit_only_if_its_operator_does",
+            scenario="kip-939-not-allowed",
+            page=PAGE,
         ),
         Row(
             "No transaction time-out",
@@ -106,6 +108,8 @@ KIP = Kip(
             test=BROKER
             + "a_late_copy_of_that_end_cannot_touch_the_next_transaction_unless_the_epoch_is_not_bumped",
             note="draft (pull request 21735)",
+            scenario="kip-939-late-end",
+            page=PAGE,
         ),
         Row(
             "Epoch overflow of a kept transaction",
@@ -114,6 +118,8 @@ KIP = Kip(
             "designs.two_phase_options.next_epoch",
             test=BROKER + "at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id",
             note="draft (pull request 21735)",
+            scenario="kip-939-last-epoch",
+            page=PAGE,
         ),
         Row(
             "Dual write",
@@ -162,6 +168,8 @@ KIP = Kip(
             test=BROKER + "a_release_asks_for_no_transaction_version_and_keeps_in_none",
             note="4.4.0 keeps in no version, whatever else is wrong with the request; that the draft keeps under "
             "version 2 only is our inference",
+            scenario="kip-939-version-1",
+            page=PAGE,
         ),
         Row(
             "Several transactions of a database at once, several writers",
@@ -171,6 +179,7 @@ KIP = Kip(
             "kip-939-two-at-once",
             "clients/test_shared_database.py::test_two_transactions_of_one_database_have_a_state_each",
             note="a place for each transactional id is our inference",
+            page=PAGE,
         ),
         Row(
             "A writer that the database has to refuse",
