@@ -26,6 +26,8 @@ KIP = Kip(
             MODELLED,
             handler="recordings.admission.Admission",
             test="recordings/test_admission.py::test_every_acl_is_needed_for_the_answers",
+            scenario="pain-refused-at-start",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "Heartbeats that name topics",
@@ -34,6 +36,8 @@ KIP = Kip(
             handler="brokers.authorizer.refusal",
             test="recordings/test_faults_are_seen.py::test_a_model_with_a_fault_is_refused",
             note="found by the recording acls-clients",
+            scenario="kip-11-heartbeat",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "A right that is taken away",
@@ -46,11 +50,21 @@ KIP = Kip(
             note="all brokers learn of it at once",
         ),
         Row(
+            "A topic that is taken away",
+            "An offset of it is refused, which is fatal for the producer; the name aborts all the same.",
+            MODELLED,
+            handler="clients.producer.on_response",
+            scenario="kip-11-source-lost",
+            test="scenarios/test_kip_11.py::"
+            "test_who_loses_its_source_ends_the_transaction_by_its_name_and_reads_nothing",
+            page="65-operators-and-symptoms",
+        ),
+        Row(
             "Several topics, some of them refused",
             "The others are served, and the refused ones have an error of their own.",
             MODELLED,
             handler="cluster.partly.told",
-            scenario="kip-11-source-lost",
+            scenario="kip-11-one-of-two-topics",
             test="cluster/test_rights.py::test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged",
             page="65-operators-and-symptoms",
         ),

@@ -381,7 +381,7 @@ KIP = Kip(
             scenario="kip-1289-corner-8-snapshot",
             test="scenarios/test_kip_1289_members.py::test_a_snapshot_is_whole_at_every_moment_and_changes_nothing_in_the_consumer",
             note="elsewhere it is an argument of the staging call; a second thread has no program of its own: it is looked at between any two steps",
-            page="40-kip-1289",
+            page="45-kip-1289-review",
         ),
         Row(
             "Follow-up KIP: persistent TX_PENDING",
@@ -411,6 +411,7 @@ KIP = Kip(
             scenario="kip-1289-database",
             test="studies/test_databases.py::test_no_crash_at_any_step_tears_the_three_apart",
             note="the text has the title alone: KIP-939's dual write with a staging in it is our inference",
+            page="45-kip-1289-review",
         ),
         Row(
             "Follow-up KIP: prepareTransaction() and a staging under way",
@@ -429,7 +430,7 @@ KIP = Kip(
             handler="brokers.share_staging.refused_at_once",
             scenario="kip-1289-small-members",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned",
-            page="30-kip-932-share-groups",
+            page="45-kip-1289-review",
         ),
         Row(
             "Not mentioned: a reset while a vote is pending",
@@ -447,7 +448,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_state_answered",
             scenario="kip-1289-small-reset-together",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned",
-            page="30-kip-932-share-groups",
+            page="45-kip-1289-review",
         ),
         Row(
             "WriteTxnMarkers: an operator's marker",
@@ -456,7 +457,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_marker",
             scenario="kip-1289-small-by-hand",
             test="studies/test_findings.py::test_the_shortest_run_of_a_finding_is_as_long_as_pinned",
-            page="30-kip-932-share-groups",
+            page="45-kip-1289-review",
         ),
         Row(
             "Follow-up KIP: what is pruned",
@@ -474,7 +475,7 @@ KIP = Kip(
             handler="brokers.share_partition.log_start_moved",
             scenario="kip-1289-small-deleted",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned",
-            page="30-kip-932-share-groups",
+            page="45-kip-1289-review",
         ),
         Row(
             "Motivation, 3: REJECT and the dead-letter queue",
@@ -483,7 +484,7 @@ KIP = Kip(
             handler="brokers.share_dead_letters.enqueue",
             scenario="kip-1289-small-letter",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned",
-            page="30-kip-932-share-groups",
+            page="45-kip-1289-review",
         ),
     ),
 )

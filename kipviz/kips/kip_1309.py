@@ -58,8 +58,10 @@ KIP = Kip(
             "ACL",
             "TxnHeartbeat needs WRITE on the transactional id.",
             MODELLED,
-            "brokers.authorizer.NEEDS",
+            "brokers.authorizer.needs_of",
             test=BROKER + "a_heartbeat_needs_what_the_page_says",
+            scenario="kip-1309-right-lost",
+            page=PAGE,
         ),
         Row(
             "Prepared transactions (KIP-939)",

@@ -81,6 +81,8 @@ KIP = Kip(
             test="views/test_late_transactions.py::"
             "test_a_partition_is_late_when_its_oldest_transaction_is_open_too_long",
             note="on a timed clock; of all brokers together",
+            scenario="kip-664-late",
+            page="65-operators-and-symptoms",
         ),
     ),
 )

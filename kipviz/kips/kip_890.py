@@ -64,6 +64,8 @@ KIP = Kip(
             test="brokers/test_older_transaction_versions.py::"
             "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
             note="until a batch of the producer or a marker is appended; it does not expire",
+            scenario="kip-890-in-vain",
+            page="20-kip-890",
         ),
         Row(
             "VerifyOnly: an answer for each partition",
@@ -136,7 +138,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.is_end_txn_retry",
             scenario="kip-890-too-late",
             test="scenarios/test_kip_890.py::test_a_commit_after_the_time_out_is_never_a_success",
-            page="20-kip-890",
+            page="10-kip-98-transactions",
         ),
         Row(
             "Upgrade and downgrade of clients",
@@ -164,6 +166,7 @@ KIP = Kip(
             handler="cluster.operating.why_not_registered",
             scenario="kip-890-rolling-to-2",
             test="scenarios/test_rolling.py::test_a_transaction_ends_in_the_version_it_began_in_though_every_broker_is_new",
+            page="20-kip-890",
         ),
         Row(
             "Motivation: a marker that comes late",

@@ -299,8 +299,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_administration.on_delete_share_group_offsets",
             test="brokers/test_share_administration.py::test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone",
-            page="30-kip-932-share-groups",
-            scenario="kip-932-delete-group",
+            page="35-share-groups-in-operation",
+            scenario="kip-932-forget-topic",
         ),
         Row(
             "DeleteGroups, DeleteShareGroupState",

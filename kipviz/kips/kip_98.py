@@ -64,9 +64,11 @@ KIP = Kip(
             "A coordinator without enough replicas takes nothing and says COORDINATOR_NOT_AVAILABLE at once; "
             "a marker is sent again.",
             SIMPLIFIED,
-            handler="brokers.replication.unappended",
+            handler="brokers.replication.marker_refused",
             test="brokers/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
             note="the generation of a classic group waits until the replicas are back; Kafka rebalances again",
+            scenario="kip-98-offsets-without-replicas",
+            page="15-kip-98-identities",
         ),
         Row(
             "AddPartitionsToTxnRequest",
@@ -94,6 +96,8 @@ KIP = Kip(
             handler="clients.producer.on_response",
             test="clients/test_older_transaction_versions.py::"
             "test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it",
+            scenario="kip-98-topic-deleted-tv1",
+            page="65-operators-and-symptoms",
         ),
         Row(
             "retry.backoff.ms of producers",
@@ -115,6 +119,8 @@ KIP = Kip(
             test="cluster/test_pipelined_producers.py::"
             "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
             note="on a timed clock with max_in_flight, without the jitter of 20 %",
+            scenario="kip-98-batch-backs-off",
+            page="15-kip-98-identities",
         ),
         Row(
             "The sender's order of requests",
@@ -150,7 +156,8 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_markers_answered",
             test="brokers/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
-            page="10-kip-98-transactions",
+            page="15-kip-98-identities",
+            scenario="kip-98-offsets-without-replicas",
         ),
         Row(
             "WriteTxnMarkerRequest: several transactions in one",
@@ -447,10 +454,10 @@ KIP = Kip(
             "transaction.",
             MODELLED,
             handler="clients.thread.timed_out",
-            scenario="kip-1319-remade",
+            scenario="kip-98-offsets-timed-out",
             test="clients/test_max_block.py::"
             "test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same",
-            page="25-kip-447-and-1319",
+            page="15-kip-98-identities",
         ),
         Row(
             "max.block.ms: another call",

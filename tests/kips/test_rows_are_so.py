@@ -8,7 +8,9 @@ runs from outside, and a table of data is not called: of those the row's test ha
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import sys
 from functools import cache
 from inspect import isclass, isfunction, unwrap
@@ -27,14 +29,8 @@ from kipviz.scenarios.library import scenario
 from tests.kips.test_kips import ROOT, resolved
 
 RUN = ("brokers", "clients", "cluster", "designs")
-# Rows whose story does not get as far as their handler: each needs another story.
-NOT_YET = (
-    "Several topics, some of them refused",
-    "max.block.ms: sendOffsetsToTransaction()",
-    "DeleteShareGroupOffsets",
-)
 TOLD = [(known.name, row) for known in KIPS for row in known.rows if row.how != OPEN]
-WITH_A_STORY = [(n, row) for n, row in TOLD if row.scenario and row.clause not in NOT_YET]
+WITH_A_STORY = [(name, row) for name, row in TOLD if row.scenario]
 # How many runs of a small cluster, of how many steps, may be needed until one comes through a handler.
 RUNS, STEPS = 30, 150
 
@@ -112,3 +108,26 @@ def test_a_run_of_a_rows_story_comes_through_its_handler(name: str, row: Row) ->
     else:
         test = (ROOT / "tests" / row.test.partition("::")[0]).read_text(encoding="utf-8")
         assert row.handler.rpartition(".")[2] in test
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+STORY = re.compile(r"(?:kip-\d+|pain)(?:-[a-z0-9]+)+")
+
+
+@cache
+def named(page: str) -> frozenset[str]:
+    """The stories that a notebook names: in its words and cells, or in what those print."""
+    cells = json.loads((ROOT / "notebooks" / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    parts = [part for cell in cells for part in (cell, *cell.get("outputs", ()))]
+    texts = ("".join(part.get("source", part.get("text", ""))) for part in parts)
+    return frozenset(name for text in texts for name in STORY.findall(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [(name, row) for name, row in WITH_A_STORY if row.page],
+    ids=[f"{name}-{row.clause}" for name, row in WITH_A_STORY if row.page],
+)
+def test_the_page_of_a_row_names_its_story(name: str, row: Row) -> None:
+    assert row.scenario in named(row.page)

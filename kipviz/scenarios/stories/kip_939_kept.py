@@ -8,7 +8,13 @@ from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_LSO, Checkpoint, Watch
+from kipviz.scenarios.material import (
+    SAW_COMPLETE_EVERYWHERE,
+    SAW_FATAL,
+    SAW_LATE_REQUEST,
+    SAW_LSO,
+    Watch,
+)
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.beats import CALL, of
@@ -24,7 +30,7 @@ from kipviz.scenarios.stories.kip_939 import (
     START,
     WRITE,
 )
-from kipviz.scenarios.stories.kip_939_database import COMPLETE, KEPT, PREPARED
+from kipviz.scenarios.stories.kip_939_database import KEPT, PREPARED
 from kipviz.scenarios.stories.setting import TRANSACTIONAL_ID, home
 
 GO = "app-1 goes on"
@@ -100,8 +106,8 @@ LATE_END = Scenario(
     ),
     checkpoints=(
         KEPT,
-        Checkpoint("saw a request arrive after its client had given it up", "arrived late"),
-        COMPLETE,
+        SAW_LATE_REQUEST,
+        SAW_COMPLETE_EVERYWHERE,
     ),
 )
 
@@ -163,7 +169,7 @@ LAST_EPOCH = Scenario(
         ),
         Watch(2, "Compare the identities of EndTxn, of the marker, and of the data."),
     ),
-    checkpoints=(KEPT, SAW_LSO, COMPLETE),
+    checkpoints=(KEPT, SAW_LSO, SAW_COMPLETE_EVERYWHERE),
 )
 
 # -- where it is allowed ---------------------------------------------------------------------------
@@ -235,8 +241,8 @@ NOT_ALLOWED = Scenario(
         ),
     ),
     checkpoints=(
-        Checkpoint("saw a producer that can only be closed", "producer ended"),
-        COMPLETE,
+        SAW_FATAL,
+        SAW_COMPLETE_EVERYWHERE,
     ),
 )
 
@@ -296,7 +302,7 @@ VERSION_1 = Scenario(
         Watch(0, "The client asks and is refused before anything of my-txn-2 is looked up."),
         Watch(4, "Compare the epoch of the marker with that of the data: they are the same here."),
     ),
-    checkpoints=(PREPARED, COMPLETE),
+    checkpoints=(PREPARED, SAW_COMPLETE_EVERYWHERE),
 )
 
 STORIES: tuple[Scenario, ...] = (LATE_END, LAST_EPOCH, NOT_ALLOWED, VERSION_1)
