@@ -42,7 +42,7 @@ RESETS = Line(
 ONE_OF_TWO = Scenario(
     "kip-11-one-of-two-topics",
     "One request for two topics, and a right for one of them",
-    "An operator resets a group in two topics and may read only one. Is that half a reset, or none?",
+    "An operator resets a group in two topics and may read only one of them. It may be half a reset, or none.",
     "KIP-11, KIP-932 AlterShareGroupOffsets; AuthHelper.partitionSeqByAuthorized",
     operated(
         worker("app-1", protocol="share", max_records=2),

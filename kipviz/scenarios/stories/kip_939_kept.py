@@ -76,8 +76,8 @@ LATE_END = Scenario(
         ),
         Beat(
             "app-1 dies before database.commit()",
-            "The next process asks the database, which does not know the transaction, so it is to be aborted. Can "
-            "it be?",
+            "The next process asks the database, which does not know the transaction, so it is to be aborted, if that "
+            "can still be done.",
             ("app-1 crashes", "quiet", "app-1 starts", *CALL, GO, "quiet", "maybe app-1 goes on"),
         ),
     ),
