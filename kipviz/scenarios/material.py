@@ -85,3 +85,5 @@ TOOK_ANY_TIME_OUT = Checkpoint("took a branch in which a transaction times out",
 TOOK_CLIENT_CRASH = Checkpoint("took a branch in which an application crashes", "client crashed")
 TOOK_MEMBER_CRASH = Checkpoint("took a branch in which a member crashes", "client crashed")
 TOOK_TIME_OUT = Checkpoint("took a branch in which the transaction times out", "timed out")
+SAW_ACQUISITION_LOCK_END = Checkpoint("saw an acquisition lock run out", "lock ran out")
+TOOK_APP_1_CRASH = Checkpoint("took a branch in which app-1 crashes", "client crashed")

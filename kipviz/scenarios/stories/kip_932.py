@@ -9,6 +9,7 @@ from kipviz.scenarios.material import (
     SAW_ACKNOWLEDGEMENT_REFUSED,
     SAW_LOADED_AGAIN,
     SAW_RELEASED_BY_CLOSE,
+    TOOK_APP_1_CRASH,
     TOOK_CRASH,
     TOOK_MEMBER_CRASH,
     Checkpoint,
@@ -237,7 +238,7 @@ RENEWED = Scenario(
     checkpoints=(
         Checkpoint("saw a lock renewed", "lock renewed"),
         MOVED_ON,
-        Checkpoint("took a branch in which app-1 crashes", "client crashed"),
+        TOOK_APP_1_CRASH,
     ),
 )
 

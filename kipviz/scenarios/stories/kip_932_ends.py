@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.clients.application import Call, Line
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_ACQUISITION_LOCK_END, TOOK_CRASH, Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import KAFKA, commits, polls, worker
@@ -20,8 +20,6 @@ IN_BACKGROUND: tuple[Line, ...] = (
     Line("shareConsumer.close();", Call.CLOSE_CONSUMER),
 )
 REFUSED = Checkpoint("saw an acknowledgement refused", "acknowledgement refused")
-RAN_OUT = Checkpoint("saw an acquisition lock run out", "lock ran out")
-CRASH = Checkpoint("took a branch in which a broker crashes", "broker crashed")
 
 ASYNC = Scenario(
     "kip-932-commit-async",
@@ -85,7 +83,7 @@ ASYNC = Scenario(
         Watch(3, "In which call does app-1 hear of 100 and 101?"),
         Watch(4, "Look at the session epoch of the last ShareAcknowledge."),
     ),
-    checkpoints=(REFUSED, RAN_OUT),
+    checkpoints=(REFUSED, SAW_ACQUISITION_LOCK_END),
 )
 
 GONE = Scenario(
@@ -143,7 +141,7 @@ GONE = Scenario(
         Watch(2, "Open the tombstone in __share_group_state: what is its key?"),
         Watch(3, "Who told app-1, and when could it have known?"),
     ),
-    checkpoints=(REFUSED, CRASH),
+    checkpoints=(REFUSED, TOOK_CRASH),
 )
 
 STORIES: tuple[Scenario, ...] = (ASYNC, GONE)

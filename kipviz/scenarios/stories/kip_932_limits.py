@@ -7,7 +7,7 @@ from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, PlainSp
 from kipviz.messages.share_groups import RECORD_LIMIT, AcknowledgeType
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.material import SAW_ACQUISITION_LOCK_END, TOOK_CRASH, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import KAFKA, MOVED_ON, commits, polls, worker
@@ -23,8 +23,6 @@ from kipviz.scenarios.stories.setting import (
 )
 
 ACCEPT = AcknowledgeType.ACCEPT
-CRASH = Checkpoint("took a branch in which a broker crashes", "broker crashed")
-RAN_OUT = Checkpoint("saw an acquisition lock run out", "lock ran out")
 WRITES = ("app-3 goes on", "quiet", "app-3 goes on", "app-3 goes on", "quiet")
 
 WINDOW = Scenario(
@@ -92,7 +90,7 @@ WINDOW = Scenario(
         Watch(1, "What in the log could app-2 be given?"),
         Watch(3, "Why 100, and not 102, which has waited longer?"),
     ),
-    checkpoints=(MOVED_ON, RAN_OUT),
+    checkpoints=(MOVED_ON, SAW_ACQUISITION_LOCK_END),
 )
 
 _source = ClusterSpec(
@@ -178,7 +176,7 @@ LATEST_SKIPS = Scenario(
         Watch(0, "Which start offset has Broker 5, and which one has Broker 7?"),
         Watch(4, "Run it with earliest instead: change the group's reset, and look for c."),
     ),
-    checkpoints=(CRASH, MOVED_ON),
+    checkpoints=(TOOK_CRASH, MOVED_ON),
 )
 
 TAKES = Scenario(
@@ -236,7 +234,7 @@ TAKES = Scenario(
         Watch(1, "Compare max_records of the request with the acquired records of the answer."),
         Watch(3, "Which state have 104 and 105, and how often were they delivered?"),
     ),
-    checkpoints=(MOVED_ON, RAN_OUT),
+    checkpoints=(MOVED_ON, SAW_ACQUISITION_LOCK_END),
 )
 
 STORIES: tuple[Scenario, ...] = (WINDOW, LATEST_SKIPS, TAKES)

@@ -9,6 +9,7 @@ from kipviz.scenarios.material import (
     SAW_APPEND_REFUSED,
     SAW_IN_FLIGHT,
     SAW_OUT_OF_ORDER,
+    TOOK_APP_1_CRASH,
     TOOK_CRASH,
     Checkpoint,
     Watch,
@@ -233,7 +234,7 @@ LOST_ANSWER = Scenario(
     checkpoints=(
         Checkpoint("saw the same batch arrive a second time", "batch repeated"),
         TOOK_CRASH,
-        Checkpoint("took a branch in which app-1 crashes", "client crashed"),
+        TOOK_APP_1_CRASH,
     ),
 )
 
