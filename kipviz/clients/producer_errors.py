@@ -60,6 +60,7 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     ),
     "AddOffsetsToTxn": (Errors.TRANSACTION_ABORTABLE, Errors.GROUP_AUTHORIZATION_FAILED),
     "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "FindCoordinator": (Errors.TRANSACTION_ABORTABLE,),
     "InitProducerId": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
     "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
     # KIP-447, first draft: whoever comes too late joins its group again (our inference).
@@ -101,9 +102,14 @@ def ends_the_transaction(request: str, error: Errors) -> bool:
     return error in ABORTABLE.get(request, ())
 
 
+def is_retried(request: str, error: Errors) -> bool:
+    """Say whether the client asks again by itself after this error, whoever asked."""
+    return error in RETRIABLE and error not in ABORTABLE.get(request, ())
+
+
 def may_be_asked_again(request: Message, error: Errors) -> bool:
     """Say whether a transactional request goes out again after this error."""
-    return error in RETRIABLE and error not in ABORTABLE.get(type(request).__name__, ())
+    return is_retried(type(request).__name__, error)
 
 
 # What a batch fails with whose delivery.timeout.ms is over (TimeoutException).

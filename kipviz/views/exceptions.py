@@ -7,7 +7,7 @@ producer.
 
 from __future__ import annotations
 
-from kipviz.clients.producer_errors import ABORTABLE, FATAL_OF_PRODUCE
+from kipviz.clients.producer_errors import FATAL_OF_PRODUCE, ends_the_transaction, is_retried
 from kipviz.core.values import Value
 from kipviz.messages.errors import RETRIABLE, Errors
 
@@ -18,6 +18,35 @@ CLASSES = {
     Errors.DUPLICATE_SEQUENCE_NUMBER: "DuplicateSequenceException",
     Errors.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMappingException",
     Errors.INVALID_TRANSACTION_TIMEOUT: "InvalidTxnTimeoutException",
+    Errors.REQUEST_TIMED_OUT: "TimeoutException",
+    Errors.NETWORK_EXCEPTION: "NetworkException",
+    Errors.TOPIC_AUTHORIZATION_FAILED: "TopicAuthorizationException",
+    Errors.GROUP_AUTHORIZATION_FAILED: "GroupAuthorizationException",
+    Errors.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorizationException",
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorizationException",
+    Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",
+    Errors.KAFKA_STORAGE_ERROR: "KafkaStorageException",
+    Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
+    Errors.INVALID_REGULAR_EXPRESSION: "InvalidRegularExpression",
+}
+# What a handler of TransactionManager throws under its own class; of all else that is not asked again
+# it makes a KafkaException with the error's message. Requests of drafts have no such handler.
+STATE = (Errors.INVALID_TXN_STATE, Errors.INVALID_PRODUCER_ID_MAPPING)
+ALLOWED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+ABORTS_IT = Errors.TRANSACTION_ABORTABLE
+BY_CLASS: dict[str, tuple[Errors, ...]] = {
+    "InitProducerId": (ALLOWED, Errors.CLUSTER_AUTHORIZATION_FAILED, ABORTS_IT),
+    "FindCoordinator": (ALLOWED, ABORTS_IT),
+    "AddPartitionsToTxn": (*STATE, ALLOWED, Errors.TOPIC_AUTHORIZATION_FAILED, ABORTS_IT),
+    "AddOffsetsToTxn": (*STATE, ALLOWED, Errors.GROUP_AUTHORIZATION_FAILED, ABORTS_IT),
+    "EndTxn": (*STATE, ALLOWED, ABORTS_IT),
+    "TxnOffsetCommit": (
+        ALLOWED,
+        Errors.GROUP_AUTHORIZATION_FAILED,
+        Errors.FENCED_INSTANCE_ID,
+        Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ABORTS_IT,
+    ),
 }
 # sendOffsetsToTransaction() reports a group that has moved on in the words of commitSync().
 COMMIT_FAILED = (
@@ -55,15 +84,16 @@ def thrown(request: str, error: Errors) -> Thrown:
             kind = RETRIES if error in RETRIABLE else ABORTS
             return Thrown("TransactionAbortableException", kind)
         return Thrown(class_of(error), ENDS if fatal else ABORTS)
-    if error in ABORTABLE.get(request, ()):
-        failed = request == "TxnOffsetCommit" and error in COMMIT_FAILED
-        return Thrown("CommitFailedException" if failed else class_of(error), ABORTS)
-    if error in RETRIABLE:
+    if is_retried(request, error):
         return Thrown(class_of(error), RETRIES)
-    if error is Errors.INVALID_PRODUCER_EPOCH:
-        # Handlers of transactional requests treat it as PRODUCER_FENCED.
-        return Thrown("ProducerFencedException", ENDS)
-    return Thrown(class_of(error), ENDS)
+    kind = ABORTS if ends_the_transaction(request, error) else ENDS
+    if request == "TxnOffsetCommit" and error in COMMIT_FAILED:
+        return Thrown("CommitFailedException", kind)
+    if error in (Errors.INVALID_PRODUCER_EPOCH, Errors.PRODUCER_FENCED):
+        # Handlers of transactional requests take the one for the other.
+        return Thrown("ProducerFencedException", kind)
+    known = error in BY_CLASS.get(request, (error,))
+    return Thrown(class_of(error) if known else "KafkaException", kind)
 
 
 def class_of(error: Errors) -> str:

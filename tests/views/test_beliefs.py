@@ -6,14 +6,14 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.clients.producer import ProducerState
-from kipviz.clients.producer_errors import ABORTABLE
+from kipviz.clients.producer_errors import ends_the_transaction
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
 from kipviz.core.trace import Trace
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import quiet
 from kipviz.views.beliefs import Beliefs, Heard, Row, beliefs, hear
-from kipviz.views.exceptions import thrown
+from kipviz.views.exceptions import class_of, thrown
 from tests.scenarios.story import after
 
 COMMIT = "kip-1289-share-commit"
@@ -166,16 +166,50 @@ def test_an_error_is_thrown_as_kafkas_client_throws_it(request_name, error, word
     assert thrown(request_name, error).words.startswith(words)
 
 
-def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters():
-    for request_name, abortable in ABORTABLE.items():
-        for error in Errors:
-            if error is Errors.NONE:
-                continue
-            kind = thrown(request_name, error).kind
-            if error in abortable:
-                assert kind == "abortable"
-            else:
-                assert kind == ("retriable" if error in RETRIABLE else "fatal")
+TRANSACTIONAL = ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
+
+
+@pytest.mark.parametrize("request_name", [*TRANSACTIONAL, "InitProducerId", "FindCoordinator"])
+def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters(request_name):
+    for error in (each for each in Errors if each is not Errors.NONE):
+        kind = thrown(request_name, error).kind
+        if kind == "retriable":
+            assert error in RETRIABLE
+        else:
+            assert (kind == "abortable") == ends_the_transaction(request_name, error), error
+
+
+@pytest.mark.parametrize(
+    ("request_name", "error", "words"),
+    [
+        ("AddPartitionsToTxn", Errors.OPERATION_NOT_ATTEMPTED, "KafkaException: abortable"),
+        ("AddPartitionsToTxn", Errors.TOPIC_AUTHORIZATION_FAILED, "TopicAuthorizationException: a"),
+        ("AddOffsetsToTxn", Errors.GROUP_AUTHORIZATION_FAILED, "GroupAuthorizationException: ab"),
+        ("TxnOffsetCommit", Errors.TOPIC_AUTHORIZATION_FAILED, "KafkaException: fatal"),
+        ("TxnOffsetCommit", Errors.INVALID_TXN_STATE, "KafkaException: fatal"),
+        ("InitProducerId", Errors.INVALID_TRANSACTION_TIMEOUT, "KafkaException: fatal"),
+        ("FindCoordinator", Errors.TRANSACTION_ABORTABLE, "TransactionAbortableException: abor"),
+    ],
+)
+def test_what_a_handler_does_not_know_is_a_kafka_exception(request_name, error, words):
+    """The last branch of each handler of TransactionManager."""
+    assert thrown(request_name, error).words.startswith(words)
+
+
+def test_an_exception_has_the_name_that_it_has_in_java():
+    """org.apache.kafka.common.protocol.Errors: the classes of which the code does not give the name."""
+    told = {
+        Errors.REQUEST_TIMED_OUT: "TimeoutException",
+        Errors.NETWORK_EXCEPTION: "NetworkException",
+        Errors.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorizationException",
+        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorizationException",
+        Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",
+        Errors.KAFKA_STORAGE_ERROR: "KafkaStorageException",
+        Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
+        Errors.INVALID_REGULAR_EXPRESSION: "InvalidRegularExpression",
+        Errors.UNKNOWN_TOPIC_ID: "UnknownTopicIdException",
+    }
+    assert {error: class_of(error) for error in told} == told
 
 
 def test_who_holds_records_of_several_partitions_has_a_row_for_each() -> None:
