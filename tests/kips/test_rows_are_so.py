@@ -143,19 +143,10 @@ NEVER_RUN = {
 }
 # What could be, and is shown by its test alone: no story or no page has been written.
 NOT_WRITTEN = {
-    "KIP-98 WriteTxnMarkerRequest: several transactions in one",
     "KIP-447 Offsets beside the transaction",
     "KIP-848 Static members and their offsets",
     "KIP-848 group.consumer.max.size",
     "KIP-890 AddPartitionsToTxn 4+: several transactions in one request",
-    "KIP-890 VerifyOnly: an answer for each partition",
-    "KIP-932 In-flight limit",
-    "KIP-932 share.auto.offset.reset",
-    "KIP-932 KIP-1206: share.acquire.mode",
-    "KIP-932 commitAsync(), acknowledgement callback, close()",
-    "KIP-932 A topic that is deleted",
-    "KIP-1191 Failures",
-    "KIP-1191 Failures: what is tried again",
     "KIP-1319 Broker-Side: error mapping",
 }
 
