@@ -2,8 +2,8 @@
 
 Shrinking is delta debugging over the actions: leave some out, take what is still possible of the
 rest, and keep what still breaks the same promise. In the end no single action can be left out.
-Then steps of one host are moved together where the story stays broken, because a reader follows
-one host more easily than five. Nothing is drawn by lot: the same run gives the same story.
+A cut between sets of hosts loses every host that it does not take. Then steps of one host are moved
+together where the story stays broken, because a reader follows one host more easily than five. Nothing is drawn by lot: the same run gives the same story.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 from kipviz.checking.liveness import settle
 from kipviz.checking.verdicts import property_named
-from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
+from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Send, Step
+from kipviz.cluster.cutting import narrowed
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import NotEnabled
@@ -65,7 +66,7 @@ def shrink(
     story = judge.must_be_broken_by(tuple(actions))
     while go_on():
         shorter = _left_out(judge, story, go_on)
-        tidier = _moved_together(judge, shorter, go_on)
+        tidier = _moved_together(judge, _narrowed(judge, shorter, go_on), go_on)
         if tidier == story:
             break
         story = tidier
@@ -190,6 +191,29 @@ def _left_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actio
             break
         story, size = shorter, max(min(size // 2, len(shorter)), 1)
     return story
+
+
+def _narrowed(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+    """Take hosts out of the cuts, one by one, where the story stays broken without."""
+    at = 0
+    while at < len(story) and go_on():
+        action = story[at]
+        for cut in narrowed(action) if isinstance(action, Cut) else ():
+            smaller = tuple(_instead(a, action, cut) for a in story)
+            if judge.broken_by(smaller) == smaller:
+                story = smaller
+                break
+        else:
+            at += 1
+    return story
+
+
+def _instead(action: ClusterAction, cut: ClusterAction, narrower: Cut) -> ClusterAction:
+    """Give an action with another cut in place of one, and with its repair."""
+    if action == cut:
+        return narrower
+    heals = isinstance(action, Heal) and Cut(action.one, action.other) == cut
+    return Heal(narrower.one, narrower.other) if heals else action
 
 
 def _moved_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:

@@ -23,6 +23,7 @@ from msgspec.structs import astuple
 
 from kipviz.clients.application import Application
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.sides import hosts_in, hosts_on, ordered
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.log import Log
@@ -79,7 +80,7 @@ class Renaming:
         rest = (world.up, world.budget, world.cuts, world.next_producer_id)
         mark = self._rest.get(rest)
         if mark is None:
-            cuts = sorted([self.word(one), self.word(other)] for one, other in world.cuts)
+            cuts = sorted(_renamed(self, cut) for cut in world.cuts)
             shape = [*map(self._shape, (world.up, world.budget, world.next_producer_id)), cuts]
             mark = self._rest[rest] = digest_of(_encode(shape))
         # The image names partitions and brokers only.
@@ -142,7 +143,8 @@ def renamed(value: Any, renaming: Renaming) -> Any:
     if isinstance(value, World):
         parts = {f: renamed(getattr(value, f), renaming) for f in value.__struct_fields__}
         due = sorted(parts["deadlines"], key=lambda d: (d.kind, d.place))
-        return World(**(parts | {"cuts": tuple(sorted(parts["cuts"])), "deadlines": tuple(due)}))
+        cuts = sorted(_renamed(renaming, cut) for cut in value.cuts)
+        return World(**(parts | {"cuts": tuple(cuts), "deadlines": tuple(due)}))
     if isinstance(value, Log):
         return Log.of(renamed(each, renaming) for each in value)
     if isinstance(value, tuple):
@@ -152,6 +154,12 @@ def renamed(value: Any, renaming: Renaming) -> Any:
     if isinstance(value, Value):
         return type(value)(*(renamed(each, renaming) for each in astuple(value)))
     return value
+
+
+def _renamed(renaming: Renaming, cut: tuple[str, str]) -> tuple[str, str]:
+    """Give a cut with the new names in it, its hosts in order."""
+    one, other = ([renaming.word(host) for host in hosts_on(side)] for side in cut)
+    return ordered(one, other)
 
 
 class Symmetry:
@@ -262,4 +270,7 @@ def interchangeable(spec: ClusterSpec) -> tuple[tuple[Names, ...], ...]:
 
 def _likeness(app: ApplicationSpec, spec: ClusterSpec) -> ApplicationSpec:
     home = partition_for(app.transactional_id, spec.internal_partitions)
-    return app.but(name="", transactional_id=f"{TRANSACTION_STATE}-{home}", member_id="")
+    alike = app.but(name="", transactional_id=f"{TRANSACTION_STATE}-{home}", member_id="")
+    # A cut that the spec names may tell it from the others: then it keeps its name.
+    named = any(app.name in hosts_in(text.replace("|", " ")) for text in spec.splits)
+    return alike.but(name=app.name) if named else alike

@@ -260,7 +260,10 @@ class DeleteAcls(Action, frozen=True):
 
 
 class Cut(Action, frozen=True):
-    """No message passes between two hosts until the cut is healed."""
+    """No message passes between any host of one side and any of the other until the cut is healed.
+
+    A side is one host, or several as `sides` writes them: "B1/B3".
+    """
 
     KIND: ClassVar[str] = "fault"
     one: str
@@ -268,7 +271,7 @@ class Cut(Action, frozen=True):
 
 
 class Heal(Action, frozen=True):
-    """Messages pass again."""
+    """A cut is healed, whole: messages pass again, but where another cut holds two hosts apart."""
 
     KIND: ClassVar[str] = "repair"
     one: str

@@ -49,6 +49,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.sides import both
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.message import Message
 
@@ -169,9 +170,9 @@ def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
         case Resume(host=host):
             return f"{host} wakes up"
         case Cut(one=one, other=other):
-            return f"{one} and {other} are cut apart"
+            return f"{both(one, other)} are cut apart"
         case Heal(one=one, other=other):
-            return f"{one} and {other} are joined"
+            return f"{both(one, other)} are joined"
         case _:
             assert_never(action)
 

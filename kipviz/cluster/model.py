@@ -61,6 +61,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.coming_topics import creatable, removable
+from kipviz.cluster.cutting import is_cut, offered
 from kipviz.cluster.doing import DO
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.operating import acl_changes, installations, upgrades, why_not_registered
@@ -69,7 +70,7 @@ from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.stamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.why_not import WHY_NOT, cuttable, deletable, is_cut
+from kipviz.cluster.why_not import WHY_NOT, deletable
 from kipviz.cluster.world import (
     Connection,
     RoleKey,
@@ -441,7 +442,7 @@ class ClusterModel:
         if budget.acls:
             found += list(acl_changes(self.spec, world))
         if budget.cut:
-            found += [Cut(one, other) for one, other in cuttable(world)]
+            found += list(offered(self.spec, world))
         if budget.crash_client:
             found += [CrashClient(n) for n, a in _pairs(world.applications) if a.alive]
         if len(up) < len(self.spec.brokers):

@@ -23,6 +23,7 @@ from kipviz.cluster import spec_limits
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
+from kipviz.cluster.sides import in_order, why_no_splits
 from kipviz.cluster.threads import ThreadSpec, why_no_threads
 from kipviz.cluster.topic_lists import why_no_coming_topics
 from kipviz.core.values import Value
@@ -230,6 +231,8 @@ class ClusterSpec(Value, frozen=True):
     `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes them.
     `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
+    `splits` are cuts between sets of hosts that searches and dice try besides those of two hosts, each as
+    "B1 B3 | B5 app-1".
     """
 
     brokers: tuple[int, ...]
@@ -265,6 +268,7 @@ class ClusterSpec(Value, frozen=True):
     deletable_topics: tuple[str, ...] = ()
     later_topics: tuple[str, ...] = ()
     topic_ids_from: int = 6
+    splits: tuple[str, ...] = ()
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -274,6 +278,11 @@ class ClusterSpec(Value, frozen=True):
 
 class BadSpec(ValueError):
     """A cluster that cannot be."""
+
+
+def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
+    """Give all hosts of a cluster: its brokers by number, then its applications by name."""
+    return in_order((*(f"B{b}" for b in spec.brokers), *(a.name for a in spec.applications)))
 
 
 def check(spec: ClusterSpec) -> None:
@@ -320,6 +329,7 @@ def check(spec: ClusterSpec) -> None:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
     settings = spec_limits.why_no_settings(spec.settings)
     wrong = why_no_clock(spec.clock) or settings or why_no_durations(spec.durations) or ""
+    wrong = wrong or why_no_splits(spec.splits, hosts_of(spec))
     if wrong:
         raise BadSpec(wrong)
     _check_acls(spec)

@@ -52,6 +52,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.coming_topics import why_no_creation, why_no_removal
+from kipviz.cluster.cutting import is_cut, why_no_cut, why_no_heal
 from kipviz.cluster.labels import label
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.operating import (
@@ -62,7 +63,7 @@ from kipviz.cluster.operating import (
 )
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
 from kipviz.cluster.spec import ClusterSpec
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.world import World, host_of
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 
@@ -73,21 +74,6 @@ class Knows(Protocol):
 
     def context(self, world: World, broker: int) -> Context:
         """Give what a role on a broker may look at."""
-
-
-def cuttable(world: World) -> Iterator[tuple[str, str]]:
-    """Give the pairs of hosts that can be cut apart, each in one order: brokers, then clients."""
-    hosts = [*map(broker_host, world.up), *world.applications]
-    for i, one in enumerate(hosts):
-        for other in hosts[i + 1 :]:
-            if (one, other) not in world.cuts and one not in world.applications:
-                yield one, other
-
-
-def is_cut(world: World, source: str, broker: int) -> bool:
-    """Say whether no message passes between a source and a broker."""
-    one, other = host_of(source), broker_host(broker)
-    return (one, other) in world.cuts or (other, one) in world.cuts
 
 
 def _no_step(model: Knows, world: World, a: Step) -> str | None:
@@ -324,20 +310,6 @@ def _no_missed_poll(model: Knows, world: World, a: MissPoll) -> str | None:
     return None if client.in_group else f"{a.source} is in no group: {client.state.value}"
 
 
-def _no_cut(model: Knows, world: World, a: Cut) -> str | None:
-    if (a.one, a.other) in world.cuts:
-        return f"{a.one} and {a.other} are cut apart already"
-    if (a.one, a.other) in cuttable(world):
-        return None
-    hosts = [*map(broker_host, world.up), *world.applications]
-    return f"it takes a broker and a host behind it in {', '.join(hosts)}, two that talk"
-
-
-def _no_heal(model: Knows, world: World, a: Heal) -> str | None:
-    cut = a.one != a.other and (a.one, a.other) in world.cuts
-    return None if cut else f"{a.one} and {a.other} are not cut apart"
-
-
 def _no_client_crash(model: Knows, world: World, a: CrashClient) -> str | None:
     app = world.applications.get(a.application)
     if app is None:
@@ -399,8 +371,8 @@ WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     InstallRelease: lambda model, world, a: why_no_installation(model.spec, world, a),
     CreateAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),
     DeleteAcls: lambda model, world, a: why_no_acl_change(model.spec, world, a),
-    Cut: _no_cut,
-    Heal: _no_heal,
+    Cut: lambda model, world, a: why_no_cut(model.spec, world, a),
+    Heal: lambda _, world, a: why_no_heal(world, a),
     Pause: lambda _, world, a: why_no_pause(world, a),
     Resume: lambda _, world, a: why_no_resume(world, a),
     CrashClient: _no_client_crash,

@@ -30,6 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="crash_broker=1,expire_lock=1, or a profile; none if left out",
     )
     parser.add_argument(
+        "--cut",
+        action="append",
+        default=[],
+        metavar="SIDES",
+        help="also try this cut between sets of hosts, such as 'B1 B3 | B5 app-1' or 'B1 | *'; may "
+        "be repeated, and takes cut=1 or more in --faults",
+    )
+    parser.add_argument(
         "--clock",
         metavar="CLOCK",
         help="untimed (a timer may run out at any moment) or timed (when it is due)",
@@ -109,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings = _settings(arguments)
         spec, under = changed(scenario.spec, design, settings)
         model = scenario.but(spec=spec).model(under, budget)
+    if spec.splits and not budget.cut:
+        raise Refused("a search that tries a cut between sets of hosts takes --faults cut=1 or more")
     bounds = Bounds(states_max=arguments.states_max)
     if arguments.depth_max is not None:
         bounds = bounds.but(depth_max=arguments.depth_max)
@@ -162,8 +172,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Give what is changed in the cluster before it is searched."""
+    from kipviz.scenarios.changes import SPLITS
+
     clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
-    return (*clock, *arguments.set)
+    splits = (f"{SPLITS}={'; '.join(arguments.cut)}",) if arguments.cut else ()
+    return (*clock, *splits, *arguments.set)
 
 
 def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:

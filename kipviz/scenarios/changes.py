@@ -7,6 +7,7 @@
 "clock=timed"                       whether a timer has to be due before it runs out
 "consumer_session_timeout_ms=45000" how long a timer takes, or Kafka's own name for it
 "crash_broker=5"                    how often something may go wrong
+"splits=B1 B3 | B5; app-1 | *"      which cuts between sets of hosts searches and dice try
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
 # What comes up only where a group of the classic protocol is.
 OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms", "group_max_size")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
+# Nothing to choose from: a page asks for the two sides where it cuts.
+SPLITS = "splits"
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
@@ -230,6 +233,8 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         if value not in REPLICATION:
             raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
         return spec.but(replication=value), design
+    if name == SPLITS:
+        return spec.but(splits=tuple(text.strip() for text in value.split(";"))), design
     if name in OF_DURATIONS:
         fresh = spec.durations.but(**{name: _number(name, value, 1)})
         return spec.but(durations=fresh), design

@@ -8,8 +8,8 @@ An instruction is a line of text:
     "quiet but * arrives at B7"     the same, holding back what matches
     "until EndTxn arrives at B1"    the same, until an action matches, and take that one
     "maybe B5 refreshes src-0"      take it if it is possible, go on if it is not
-    "B1 B3 | B4 app-1 are cut apart"  cut every host of the one side from every one of the other,
-                                    and the same with "are joined"
+    "B1 B3 | B4 app-1 are cut apart"  cut every host of the one side from every one of the other, or
+                                    "B1 | *" one from all others; "are joined" heals that cut
 
 A script that asks for something impossible stops with what is possible instead.
 """
@@ -20,10 +20,13 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.actions import ClusterAction, Heal
+from kipviz.cluster.cutting import cut_of
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.sides import BadSides
 from kipviz.cluster.world import World
+from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 
@@ -32,7 +35,7 @@ from kipviz.core.values import Value
 # again at once would keep it waiting for ever.
 ORDER = ("load", "deliver", "replicate", "sender")
 QUIET_MAX = 5_000
-HOSTS = re.compile(r"(.+) \| (.+) (are cut apart|are joined)")
+HOSTS = re.compile(r"([^|]*\|[^|]*) (are cut apart|are joined)")
 
 
 class Beat(Value, frozen=True):
@@ -92,27 +95,16 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
         pattern = instruction.removeprefix("until ")
         trace = quiet(trace, model, pattern)
         return trace.take(pick(model, trace.world, pattern, where))
-    for pattern in _pairs(instruction):
-        trace = trace.take(pick(model, trace.world, pattern, where))
-    return trace
-
-
-def _pairs(instruction: str) -> tuple[str, ...]:
-    """Give the instructions of which one about two sides consists: one for each pair of hosts.
-
-    In a pair a broker stands first, and the lower number of two.
-    """
-    sides = HOSTS.fullmatch(instruction)
-    if sides is None:
-        return (instruction,)
-    one, other, what = sides.groups()
-    pairs = (sorted((a, b), key=_host_order) for a in one.split() for b in other.split())
-    return tuple(f"{a} and {b} {what}" for a, b in pairs)
-
-
-def _host_order(host: str) -> tuple[bool, int, str]:
-    is_broker = host[:1] == "B" and host[1:].isdecimal()
-    return (not is_broker, int(host[1:]) if is_broker else 0, host)
+    asked = HOSTS.fullmatch(instruction)
+    if asked is None:
+        return trace.take(pick(model, trace.world, instruction, where))
+    try:
+        cut = cut_of(model.spec, asked[1])
+        return trace.take(cut if asked[2] == "are cut apart" else Heal(cut.one, cut.other))
+    except BadSides as wrong:
+        raise ScriptError(f"{where}: {instruction!r} is no cut: {wrong}") from wrong
+    except NotEnabled as wrong:
+        raise ScriptError(f"{where}: {instruction!r} is not possible now: {wrong.why}") from wrong
 
 
 def pick(model: ClusterModel, world: World, pattern: str, where: str) -> ClusterAction:

@@ -75,12 +75,13 @@ from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
 from kipviz.views import due, membership, share_guards
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
+from kipviz.views.cut_words import guards_of_cut, guards_of_heal
 from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
 from kipviz.views.several_guards import of_produce, opened, waiting_for
-from kipviz.views.traffic import between, towards
+from kipviz.views.traffic import towards
 
 Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
@@ -462,10 +463,8 @@ def _accident(
             connection = world.connections.get((source, broker))
             yield from _lost([connection] if connection is not None else [])
             yield "losses left", str(world.budget.lose_connection)
-        case Cut(one=one, other=other):
-            yield "messages held up", between(world, one, other)
-            yield "other cuts", listed(tuple(f"{a} and {b}" for a, b in world.cuts if a != b))
-            yield "cuts left", str(world.budget.cut)
+        case Cut():
+            yield from guards_of_cut(world, action)
         case Pause(host=host):
             yield "messages on their way to it", towards(world, host)
             yield "pauses left", str(world.budget.pause)
@@ -492,9 +491,8 @@ def _repair(world: World, action: StartBroker | Heal | StartClient | Resume) -> 
             yield "brokers up", listed(world.up)
         case Resume(host=host):
             yield "messages that it reads now", towards(world, host)
-        case Heal(one=one, other=other):
-            yield "messages that go on", between(world, one, other)
-            yield "cut apart", f"{one} and {other}"
+        case Heal():
+            yield from guards_of_heal(world, action)
         case StartClient(application=name):
             app = world.applications[name]
             yield "life", f"{app.life + 1}: it remembers nothing but names"

@@ -32,6 +32,7 @@ from kipviz.views.beliefs import Beliefs
 from kipviz.views.cards import CardHead, Cards
 from kipviz.views.causes import Causes, is_accident
 from kipviz.views.choices import action_of, choices
+from kipviz.views.cut_words import notes_of_hosts
 from kipviz.views.facts import NAMELESS, short_name
 from kipviz.views.guards import why
 from kipviz.views.holding import findings
@@ -122,6 +123,7 @@ class Telling:
         self._causes.add(k, before, world, events)
         self._messages(k, events)
         self._notes(k, actor(action, before), events)
+        self.notes += [{**note, "step": k} for note in notes_of_hosts(before, action)]
         self._downs(k, before, world)
 
     def _told(

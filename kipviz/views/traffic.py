@@ -15,14 +15,14 @@ def towards(world: World, host: str) -> str:
     return listed(tuple(type(e.message).__name__ for e in (*asked, *told)))
 
 
-def between(world: World, one: str, other: str) -> str:
-    """Name the messages on the connections between two hosts."""
-    pairs = ((host_of(source), broker_host(to), c) for (source, to), c in world.connections.items())
+def between(world: World, pairs: tuple[tuple[str, str], ...]) -> str:
+    """Name the messages on the connections between the two hosts of some pairs."""
+    ends = ((host_of(source), broker_host(to), c) for (source, to), c in world.connections.items())
     return listed(
         tuple(
             type(e.message).__name__
-            for source, to, c in pairs
-            if (source, to) in ((one, other), (other, one))
+            for source, to, c in ends
+            if (source, to) in pairs or (to, source) in pairs
             for e in (*c.requests, *c.responses)
         )
     )

@@ -11,6 +11,7 @@ from typing import Any
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.cluster import dispatch
+from kipviz.cluster.cutting import are_apart
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
@@ -125,6 +126,4 @@ def start_of(world: World, partition: str) -> str:
 
 def _cut(world: World, source: str, broker: int) -> str:
     one, other = host_of(source), broker_host(broker)
-    if (one, other) in world.cuts or (other, one) in world.cuts:
-        return f"{one} and {other}"
-    return ""
+    return f"{one} and {other}" if are_apart(world, one, other) else ""

@@ -49,6 +49,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.clock import ms
 from kipviz.cluster.deadlines import scanned
 from kipviz.cluster.labels import label, on_wire, partition_of, thread_of
+from kipviz.cluster.sides import hosts_on
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -94,6 +95,7 @@ from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.arrows import ARROW_WORDS
+from kipviz.views.cut_words import told_of_hosts
 from kipviz.views.upkeep_words import told_of_upkeep
 
 CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
@@ -257,7 +259,7 @@ def _opening(before: World, action: ClusterAction) -> str:
         ):
             return _operated(action)
         case Cut() | Heal() | Pause() | Resume():
-            return _of_hosts(action)
+            return told_of_hosts(before, action)
         case CrashClient(application=name):
             operator = name in before.applications and before.applications[name].others.get("admin")
             return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
@@ -314,18 +316,6 @@ def _limit(
             return f"Broker {broker} takes {name} from a connection that {who} gave up long ago."
         case ExpireBatch(source=source):
             return f"delivery.timeout.ms is over for a batch of {_who(source)}, which gives it up."
-
-
-def _of_hosts(action: Cut | Heal | Pause | Resume) -> str:
-    match action:
-        case Pause(host=host):
-            return f"{host} stands still: nothing runs on it, nothing on its way to it is read."
-        case Resume(host=host):
-            return f"{host} wakes up, and knows what it knew before."
-        case Cut(one=one, other=other):
-            return f"{one} and {other} are cut apart: nothing passes between them."
-        case Heal(one=one, other=other):
-            return f"{one} and {other} can talk again."
 
 
 def _application(before: World, action: Step) -> str:
@@ -568,7 +558,9 @@ def actor(action: ClusterAction, world: World) -> str:
             return ""
         case ReadLog(leader=leader):
             return f"B{leader}"
-        case Cut(one=one) | Heal(one=one) | Pause(host=one) | Resume(host=one):
-            return one
+        case Cut(one=one) | Heal(one=one):
+            return hosts_on(one)[0]
+        case Pause(host=host) | Resume(host=host):
+            return host
         case _:
             return f"B{action.broker}"

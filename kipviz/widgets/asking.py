@@ -14,12 +14,16 @@ what there is to say of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from kipviz.views.moments import points
 
 Part = Mapping[str, Any]
+
+# A cut between two sets of hosts, as the faults are named.
+CUT = re.compile(r"\s*([^|]*)\|([^|]*) are cut apart")
 
 
 class Asking:
@@ -61,13 +65,16 @@ class Asking:
     def take(self, choice: str) -> Self:
         """Take a choice at the cursor, as a click does, and follow it.
 
-        The choice is named by its id or by its words, as `possible` gives them.
+        The choice is named by its id or by its words, as `possible` gives them; a cut between sets of
+        hosts, which are too many to be listed, as "B1 B3 | B5 app-1 are cut apart".
 
         Raises:
             ValueError: when the choice is not possible here, with the reason.
         """
         items = self._line.choices_at(self.step)
         item = next((i for i in items if choice in (i["id"], i["text"])), None)
+        if item is None and (asked := CUT.fullmatch(choice)):
+            return self.cut(asked[1], asked[2])
         if item is None:
             known = "; ".join(self.possible()) or "none"
             raise ValueError(
@@ -151,7 +158,8 @@ class Asking:
         """Let a fault happen at a named moment of the protocol, and follow it.
 
         The words are one of `points`, or enough of it that only one fault is meant, at the first
-        moment that fits: "transaction coordinator crashes after PREPARE_COMMIT before marker".
+        moment that fits: "transaction coordinator crashes after PREPARE_COMMIT before marker". A cut
+        between sets of hosts is written out: "B1 app-1 | B3 are cut apart after PREPARE_COMMIT".
 
         Raises:
             ValueError: when nothing is meant by the words, several faults are, or it is not
@@ -173,15 +181,30 @@ class Asking:
             raise ValueError(f"{words!r} may mean several faults: {'; '.join(names[:8])}.")
         _can(able[0])
         self.step = self._line.moments[able[0]["moment"]]["step"]
+        if "cut" in able[0]:
+            return self.cut(*able[0]["cut"])
         return self.ask("take", choice=able[0]["id"])
+
+    def cut(self, one: str | Sequence[str], other: str | Sequence[str] = "*") -> Self:
+        """Cut every host of one set off from every host of the other at the cursor, and follow it.
+
+        The hosts of a set are named as on the lanes, "B1 B3 app-1" or a list; "*" is all the others.
+        It is one fault, and heals as one: `take("B1 B3 | B5 app-1 are joined")`.
+
+        Raises:
+            ValueError: when a set is empty, names no host, or a host stands in both, or no cut is left.
+        """
+        return self.ask("cut", one=one, other=other)
 
     def _points(self, words: str) -> list[Part]:
         line = self._line
+        asked = CUT.match(words)
+        wide = [{"text": asked[0], "cut": asked.groups()}] if asked else []
         faults = [
             {**item, "moment": number}
             for number, moment in enumerate(line.moments)
-            for item in line.choices_at(moment["step"])
-            if item["group"] == "fault"
+            for item in wide or line.choices_at(moment["step"])
+            if wide or item["group"] == "fault"
         ]
         return points(words, faults, line.moments)
 

@@ -23,6 +23,7 @@ Work: TypeAlias = Generator[str, None, Answer]
 
 WISHES: dict[str, Callable[[Standing, Mapping[str, Any]], Told]] = {
     "take": whatif.take,
+    "cut": whatif.cut,
     "hold": whatif.hold,
     "lose": whatif.lose,
     "release": whatif.release,

@@ -15,7 +15,9 @@ import msgspec
 from kipviz.checking.course import Again, Course, Held, Missing, Wire, name_of, rest_of
 from kipviz.checking.faults import faults as faults_named
 from kipviz.checking.runs import Run, again
-from kipviz.cluster.actions import Deliver, LoseConnection
+from kipviz.cluster.actions import Cut, Deliver, LoseConnection
+from kipviz.cluster.sides import BadSides, hosts_in, sides
+from kipviz.cluster.spec import hosts_of
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
@@ -102,6 +104,29 @@ def take(here: Standing, command: Command) -> Told:
         raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
     course.go_on()
     return _told(here.run, course, "")
+
+
+def cut(here: Standing, command: Command) -> Told:
+    """Cut every host of one set off from every host of another, and let the cluster come to rest."""
+    one, other = (_hosts(command.get(side)) for side in ("one", "other"))
+    course = here.course()
+    try:
+        course.take(Cut(*sides(one, other, hosts_of(here.run.model.spec))))
+    except BadSides as wrong:
+        raise ValueError(f"That is no cut: {wrong}.") from wrong
+    except NotEnabled as wrong:
+        raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
+    course.go_on()
+    return _told(here.run, course, "")
+
+
+def _hosts(side: Any) -> tuple[str, ...]:
+    names = hosts_in(side) if isinstance(side, str) else side
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError(
+            f"A side of a cut is the names of its hosts, such as 'B1 B3', not {side!r}."
+        )
+    return tuple(names)
 
 
 def hold(here: Standing, command: Command) -> Told:

@@ -8,9 +8,10 @@ import pytest
 
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import explore
-from kipviz.checking.shrink import NotBroken, saving, savings, shrink
+from kipviz.checking.shrink import NotBroken, _narrowed, saving, savings, shrink
 from kipviz.checking.task import Task, model_of, moments, run
-from kipviz.cluster.actions import ExpireLock
+from kipviz.cluster.actions import Cut, ExpireLock, Heal
+from kipviz.cluster.cutting import across
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
@@ -106,3 +107,22 @@ def test_every_saving_step_saves() -> None:
     assert found
     for each in found:
         assert not breaks(model, known.actions[: each.at] + known.actions[each.at + 1 :])
+
+
+class BrokenWhileApart:
+    """Judges a run as broken where some hosts are cut apart in it, whatever else happens."""
+
+    def __init__(self, *pairs: tuple[str, str]) -> None:
+        self._pairs = pairs
+
+    def broken_by(self, actions: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        held = [pair for a in actions if isinstance(a, Cut) for pair in across(a.one, a.other)]
+        return actions if all(pair in held for pair in self._pairs) else None
+
+
+def test_a_cut_keeps_no_host_that_it_does_not_take() -> None:
+    wide = (Cut("B1/B3/app-2", "B5/app-1"), ExpireLock(1, "", 0), Heal("B1/B3/app-2", "B5/app-1"))
+    judge: Any = BrokenWhileApart(("B1", "app-1"), ("B3", "app-1"))
+    least = (Cut("B1/B3", "app-1"), ExpireLock(1, "", 0), Heal("B1/B3", "app-1"))
+    assert _narrowed(judge, wide, lambda: True) == least
+    assert _narrowed(judge, wide, lambda: False) == wide

@@ -134,12 +134,20 @@ def test_a_beat_that_cannot_be_played_is_named() -> None:
         play(start(), MODEL, (Beat("The end of the world", "", ("B1 starts",)),))
 
 
-def test_two_sides_are_cut_apart_and_joined_host_by_host():
+def test_two_sides_are_cut_apart_and_joined_in_one_step_each() -> None:
     story = scenario("kip-1289-group-commit")
-    model = story.model(design("kafka"), FaultBudget(cut=6))
+    model = story.model(design("kafka"), FaultBudget(cut=2))
     trace = follow(Trace.start(model), model, "app-1 B5 | B1 B3 are cut apart", "here")
-    assert trace.world.cuts == (("B1", "B5"), ("B1", "app-1"), ("B3", "B5"), ("B3", "app-1"))
+    assert trace.world.cuts == (("B1/B3", "B5/app-1"),)
     trace = follow(trace, model, "B1 B3 | B5 app-1 are joined", "here")
-    assert trace.world.cuts == ()
-    with pytest.raises(ScriptError, match="'B1 and B9 are cut apart' is not possible now"):
+    assert (trace.world.cuts, trace.depth) == ((), 2)
+    trace = follow(trace, model, "app-1 | * are cut apart", "here")
+    assert trace.world.cuts == (("B1/B3/B4/B5", "app-1"),)
+    with pytest.raises(
+        ScriptError, match=r"^here: 'B1 \| B9 are cut apart' is no cut: there is no"
+    ):
         follow(trace, model, "B1 | B9 are cut apart", "here")
+    with pytest.raises(
+        ScriptError, match=r"'B1 \| B3 are joined' is not possible now: B1 and B3 are"
+    ):
+        follow(trace, model, "B1 | B3 are joined", "here")

@@ -347,7 +347,11 @@ ZOMBIE_COORDINATOR = Scenario(
             "Broker 5 takes over",
             "The network between Broker 1 and the partitions' leaders fails, and the controller gives the "
             "office away. Broker 5 finds PREPARE_COMMIT in the log.",
-            ("B1 | B3 B4 are cut apart", "__transaction_state-45 moves to B5"),
+            (
+                "B1 and B3 are cut apart",
+                "B1 and B4 are cut apart",
+                "__transaction_state-45 moves to B5",
+            ),
         ),
         Beat(
             "The markers of Broker 5",
@@ -358,7 +362,7 @@ ZOMBIE_COORDINATOR = Scenario(
             "The markers of Broker 1 arrive",
             "Coordinator epoch 0: TRANSACTION_COORDINATOR_FENCED. Without that they would end whatever "
             "the producer has open by now.",
-            ("B1 | B3 B4 are joined", "quiet"),
+            ("B1 and B3 are joined", "B1 and B4 are joined", "quiet"),
         ),
     ),
     ("app-1", "B1", "B3", "B5"),

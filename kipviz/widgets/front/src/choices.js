@@ -2,6 +2,7 @@
 // why, and the faults in a menu of their own. The digit on a button is its key.
 
 import { Keyed, aria, attr, h, heard, press, show, text } from "./dom.js";
+import { cutForm } from "./cut.js";
 import { Story, pointsOf } from "./whatif.js";
 
 const IMPOSSIBLE_MAX = 4;
@@ -24,7 +25,7 @@ export class Choices {
     this.story = new Story();
     this.find = h("input.kv-fault-find", { type: "search", placeholder: "B1 crashes after PREPARE_COMMIT", label: "faults at any moment, by words", oninput: () => this.search() });
     this.count = h("p.kv-quiet", { role: "status" });
-    this.menu = h("div.kv-fault-menu", this.find, this.count, this.faults);
+    this.menu = h("div.kv-fault-menu", this.find, this.count, cutForm(app), this.faults);
     this.more = h("button.kv-link", { onclick: () => this.toggleCannot() });
     this.faultButton = h(
       "button.kv-fault-button",
