@@ -6,7 +6,8 @@ both. What is on the wire stays there, and arrives when the cut is healed: TCP s
 fault, whatever its size, and one repair heals it. Two cuts may hold the same two hosts apart; they talk again
 when the last of these cuts is healed.
 
-NOT MODELLED: a cut in one direction only; the controller, which has no host here: it reaches every broker
+NOT MODELLED: a cut in one direction only; replication across a cut: a follower stays in sync as long as its
+broker runs (in Kafka it would leave the ISR after replica.lag.time.max.ms); the controller, which has no host here: it reaches every broker
 through every cut, so that a leader's move is an action of its own, and nobody is fenced for being
 silent; an external database, whose calls never leave its application's host.
 """

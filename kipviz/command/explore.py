@@ -117,8 +117,10 @@ def run(arguments: argparse.Namespace) -> int:
         settings = _settings(arguments)
         spec, under = changed(scenario.spec, design, settings)
         model = scenario.but(spec=spec).model(under, budget)
-    if spec.splits and not budget.cut:
-        raise Refused("a search that tries a cut between sets of hosts takes --faults cut=1 or more")
+    if arguments.cut and not budget.cut:
+        raise Refused(
+            "a search that tries a cut between sets of hosts takes --faults cut=1 or more"
+        )
     bounds = Bounds(states_max=arguments.states_max)
     if arguments.depth_max is not None:
         bounds = bounds.but(depth_max=arguments.depth_max)

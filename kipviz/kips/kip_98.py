@@ -429,6 +429,18 @@ KIP = Kip(
             note="where a spec lets them (producer_ids_expire); brokers of 4.4 never say UNKNOWN_PRODUCER_ID",
         ),
         Row(
+            "Data Flow: 5.2: while the network is split",
+            "A decision needs its log alone; markers wait until the sides are joined, whoever sends them then.",
+            SIMPLIFIED,
+            handler="brokers.transaction_coordinator.on_end_txn",
+            scenario="kip-98-split-network",
+            test="scenarios/test_split_network.py::"
+            "test_a_decision_on_one_side_of_a_cut_is_carried_out_when_it_is_healed",
+            page="65-operators-and-symptoms",
+            note="a cut lies between two sets of hosts and holds up messages alone: followers stay in sync "
+            "across it, and the controller, which has no host, reaches every broker",
+        ),
+        Row(
             "max.block.ms",
             "A blocking call comes back after a time, and only the same call may be made again.",
             MODELLED,

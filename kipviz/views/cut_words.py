@@ -11,6 +11,8 @@ from kipviz.cluster.world import World
 from kipviz.views.facts import listed
 from kipviz.views.traffic import between
 
+NAMED_MAX = 4  # so many hosts a lane has room for
+
 
 def told_of_hosts(before: World, action: Cut | Heal | Pause | Resume) -> str:
     """Tell what happens to hosts in one sentence."""
@@ -46,7 +48,8 @@ def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[dict[str, s
     facing = [pair for pair in across(action.one, action.other) if pair not in apart]
     for host in dict.fromkeys(host for pair in facing for host in pair):
         far = [b if a == host else a for a, b in facing if host in (a, b)]
-        yield {"lane": host, "text": text, "sub": " ".join(far), "tone": tone}
+        names = " ".join(far) if len(far) <= NAMED_MAX else f"{len(far)} hosts"
+        yield {"lane": host, "text": text, "sub": names, "tone": tone}
 
 
 def guards_of_cut(world: World, action: Cut) -> Iterator[tuple[str, str]]:

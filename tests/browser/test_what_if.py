@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import wait_painted, write_page
@@ -112,3 +113,31 @@ def test_dice_go_on_and_the_branch_can_be_pruned_in_the_tree(show):
     both.press("really?")
     assert both.place()[0] == 0
     assert both.page.locator(".kv-branch option").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_two_sets_of_hosts_are_chosen_by_keyboard_and_cut_apart(show, width):
+    both = show(width=width)
+    page = both.page
+    page.keyboard.press("f")
+    page.get_by_text("Cut hosts apart").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("app-1", exact=True).focus()
+    page.keyboard.type("one")
+    page.keyboard.press("Tab")
+    page.keyboard.type("one")
+    page.get_by_role("button", name="all others there").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".kv-cut [role=status]")).to_have_text("app-1 B1 | B3 B4 B5 are cut apart")
+    both.press("cut apart")
+    expect(page.locator(".kv-note", has_text="cut off from").first).to_be_visible()
+    assert both.place() == [1, PREPARED + 1]
+
+
+def test_a_cut_without_hosts_on_a_side_is_answered_on_the_page(show):
+    both = show()
+    both.page.keyboard.press("f")
+    both.page.get_by_text("Cut hosts apart").click()
+    both.page.get_by_label("B1", exact=True).select_option("one side")
+    both.press("cut apart")
+    expect(both.page.locator(".kv-error")).to_contain_text("at least one host on either side")

@@ -20,6 +20,14 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         (("play", "kip-1289-small", "--text", "--json"), "not allowed with argument"),
         (("play", "kip-1289-small", "--colour"), "unrecognized arguments: --colour"),
         (("explore", "kip-0", "--design", "repaired"), "there is no scenario 'kip-0'"),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--cut", "B1 | *"),
+            "a search that tries a cut between sets of hosts takes --faults cut=1 or more",
+        ),
+        (
+            ("explore", "kip-1289-small", "--design", "repaired", "--cut", "B1 | B9"),
+            "there is no host B9; the hosts are B1, B3, B5, B7, app-1",
+        ),
         (("explore", "kip-1289-small"), "the following arguments are required: --design"),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--reduce", "magic"),

@@ -156,6 +156,15 @@ def test_a_search_that_is_cut_says_that_it_is_not_complete(kipviz):
     assert "not complete" in done.document["sentence"]
 
 
+def test_a_search_tries_a_cut_between_sets_of_hosts_that_is_named(kipviz):
+    words = ("explore", "kip-1289-small", "--design", "repaired", "--faults", "cut=1")
+    words = (*words, "--depth-max", 2, "--json")
+    pairs = kipviz(*words).document
+    named = kipviz(*words, "--cut", "B1 B3 | B5 app-1", "--cut", "app-1 | *").document
+    assert named["settings"] == ["splits=B1 B3 | B5 app-1; app-1 | *"]
+    assert named["states"] > pairs["states"]
+
+
 def test_a_saved_counterexample_breaks_the_same_promise_when_it_is_played(kipviz, tmp_path):
     file = tmp_path / "found.trace"
     words = ("explore", "kip-1289-small", "--design", "finding-D", "--faults", "expire_lock=1")

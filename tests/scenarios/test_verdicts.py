@@ -112,6 +112,7 @@ SHIPPED: dict[str, Row] = {
     "kip-98-commit-timed-out": FINE,
     "kip-98-commit-timed-out-then-abort": FINE,
     "kip-98-too-few-replicas": FINE,
+    "kip-98-split-network": LATE,
     "kip-98-given-up-decision": FINE,
     "kip-848-rebalance": FINE,
     "kip-848-no-listener": LOST,  # partitions come and go in the background

@@ -318,3 +318,45 @@ def test_nonsense_from_the_page_is_answered_with_one_sentence() -> None:
 def test_no_words_at_all_are_asked_to_say_which_fault():
     with pytest.raises(ValueError, match='Say which fault, such as "B1 crashes"'):
         open_run("kip-1289-group-commit").fault_at(" ")
+
+
+# -- a cut between sets of hosts ---------------------------------------------------------------------
+
+
+def test_two_sets_of_hosts_are_cut_apart_and_joined_at_the_cursor() -> None:
+    stepper = at(PREPARED).cut("B1 app-1", ["B3", "B5"])
+    assert titles(stepper)[stepper.step] == "B1 app-1 | B3 B5 are cut apart"
+    stepper.take("B1 app-1 | B3 B5 are joined")
+    assert titles(stepper)[stepper.step] == "B1 app-1 | B3 B5 are joined"
+    stepper.take("app-1 | * are cut apart")
+    assert titles(stepper)[stepper.step] == "B1 B3 B4 B5 | app-1 are cut apart"
+
+
+def test_sets_are_cut_apart_at_a_named_moment() -> None:
+    words = "B1 | B3 B4 are cut apart after PREPARE_COMMIT"
+    (first, *_) = at(0).points(words)
+    assert first.startswith("B1 | B3 B4 are cut apart after PREPARE_COMMIT of my-txn is durable")
+    stepper = at(0).fault_at(words)
+    assert titles(stepper)[PREPARED + 1] == "B1 | B3 B4 are cut apart"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sentence"),
+    [
+        ("B1", "B9", "That is no cut: there is no host B9; the hosts are B1, B3, B4, B5, app-1."),
+        ("", "B3", "That is no cut: a cut has at least one host on either side"),
+        ("B1 B3", "B3", "B3 stands on both sides of the cut"),
+        ("B1", [3], r"A side of a cut is the names of its hosts, such as 'B1 B3', not \[3\]"),
+    ],
+)
+def test_sets_that_are_none_are_refused_with_one_sentence(
+    one: Any, other: Any, sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        at(PREPARED).cut(one, other)
+
+
+def test_a_cut_that_the_budget_does_not_allow_names_the_setting() -> None:
+    stepper = at(0).change("cut=0")
+    with pytest.raises(ValueError, match=r"not possible here: cuts: .* \(setting cut\)"):
+        stepper.cut("B1")

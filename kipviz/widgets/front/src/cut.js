@@ -11,7 +11,7 @@ export function cutForm(app) {
   });
   const on = (value) => hosts.filter(({ side }) => side.value === value).map(({ id }) => id).join(" ");
   const words = h("p.kv-quiet", { role: "status" });
-  const say = () => text(words, on("1") && on("2") ? `${on("1")} | ${on("2")} are cut apart` : "Choose hosts for both sides.");
+  const say = () => text(words, on("1") && on("2") ? `${on("1")} | ${on("2")} are cut apart` : "Choose both sides.");
   const rest = press("all others there", () => {
     for (const { side } of hosts) if (side.value === "0") side.value = "2";
     say();

@@ -61,7 +61,7 @@ export function listen(app, root) {
     if (app.uncover(event.key)) return event.preventDefault();
     const { tagName } = event.target;
     if (event.key !== "Escape" && OWN.has(tagName) && !(event.shiftKey && event.key.startsWith("Arrow"))) return;
-    if (tagName === "BUTTON" && PRESS.has(event.key)) return;
+    if (/^[BS]U/.test(tagName) && PRESS.has(event.key)) return; // of a button, a summary
     if (tagName === "SECTION" && SCROLL.has(event.key)) return; // the browser scrolls it
     const act = acts.get(event.key);
     if (!act) return;
