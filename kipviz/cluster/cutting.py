@@ -23,13 +23,14 @@ from kipviz.cluster.sides import (
     BadSides,
     are_two,
     both,
+    hosts_of,
     hosts_on,
     is_broker,
     ordered,
     sides,
     two_sides,
 )
-from kipviz.cluster.spec import ClusterSpec, hosts_of
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World, broker_host, host_of
 
 

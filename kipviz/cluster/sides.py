@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kipviz.cluster.spec import ClusterSpec
 
 BETWEEN = "/"
 REST = "*"
@@ -79,12 +83,16 @@ def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -
     return ordered(left, right)
 
 
-def why_no_splits(texts: Iterable[str], hosts: Iterable[str]) -> str:
-    """Say which of some cuts in words is none, or nothing."""
-    known = tuple(hosts)
+def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
+    """Give all hosts of a cluster: its brokers by number, then its applications by name."""
+    return in_order((*(f"B{b}" for b in spec.brokers), *(a.name for a in spec.applications)))
+
+
+def why_no_splits(spec: ClusterSpec) -> str:
+    """Say which of the cuts that a spec names is none, or nothing."""
     try:
-        for text in texts:
-            sides(*two_sides(text), known)
+        for text in spec.splits:
+            sides(*two_sides(text), hosts_of(spec))
     except BadSides as wrong:
         return str(wrong)
     return ""

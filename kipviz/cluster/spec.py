@@ -23,7 +23,7 @@ from kipviz.cluster import spec_limits
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
-from kipviz.cluster.sides import in_order, why_no_splits
+from kipviz.cluster.sides import why_no_splits
 from kipviz.cluster.threads import ThreadSpec, why_no_threads
 from kipviz.cluster.topic_lists import why_no_coming_topics
 from kipviz.core.values import Value
@@ -280,11 +280,6 @@ class BadSpec(ValueError):
     """A cluster that cannot be."""
 
 
-def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
-    """Give all hosts of a cluster: its brokers by number, then its applications by name."""
-    return in_order((*(f"B{b}" for b in spec.brokers), *(a.name for a in spec.applications)))
-
-
 def check(spec: ClusterSpec) -> None:
     """Refuse a cluster that cannot be, with one sentence.
 
@@ -327,9 +322,8 @@ def check(spec: ClusterSpec) -> None:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
-    settings = spec_limits.why_no_settings(spec.settings)
+    settings = spec_limits.why_no_settings(spec.settings) or why_no_splits(spec)
     wrong = why_no_clock(spec.clock) or settings or why_no_durations(spec.durations) or ""
-    wrong = wrong or why_no_splits(spec.splits, hosts_of(spec))
     if wrong:
         raise BadSpec(wrong)
     _check_acls(spec)

@@ -16,8 +16,7 @@ from kipviz.checking.course import Again, Course, Held, Missing, Wire, name_of, 
 from kipviz.checking.faults import faults as faults_named
 from kipviz.checking.runs import Run, again
 from kipviz.cluster.actions import Cut, Deliver, LoseConnection
-from kipviz.cluster.sides import BadSides, hosts_in, sides
-from kipviz.cluster.spec import hosts_of
+from kipviz.cluster.sides import BadSides, hosts_in, hosts_of, sides
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
