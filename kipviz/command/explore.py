@@ -68,6 +68,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep up to 100,000 full states beside their digests and compare",
     )
+    _add_spark(parser)
+    parser.add_argument(
+        "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
+    )
+    parser.add_argument(
+        "--saves",
+        action="store_true",
+        help="say which single decision saves each counterexample, and what a search says of it",
+    )
+    parser.add_argument(
+        "--save", metavar="FILE", help="write the shortest counterexample to a trace file"
+    )
+    add_json(parser)
+
+
+def _add_spark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spark", action="store_true", help="search on Spark, level by level; equal counts"
     )
@@ -82,18 +98,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --folder: go on with the levels that an earlier search has left there",
     )
-    parser.add_argument(
-        "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
-    )
-    parser.add_argument(
-        "--saves",
-        action="store_true",
-        help="say which single decision saves each counterexample, and what a search says of it",
-    )
-    parser.add_argument(
-        "--save", metavar="FILE", help="write the shortest counterexample to a trace file"
-    )
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -156,14 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
         "reductions": list(found.reductions),
         "sentence": found.sentence,
         "counterexamples": [
-            {
-                "property": each.broken,
-                "reason": each.reason,
-                "steps": runs.labels(each.run),
-                "saving_step": None if each.saved is None else each.saved.at + 1,
-                "sentence": each.sentence,
-                "decisions": [_document(d) for d in tried],
-            }
+            _example(each, runs.labels(each.run), tried)
             for each, tried in zip(broken, decided, strict=True)
         ],
         "saved": saved,
@@ -257,6 +254,19 @@ def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[De
 
     with until_interrupted(progress.designs) as go_on:
         return decisions(broken, bounds, go_on)
+
+
+def _example(
+    broken: Breaking, steps: tuple[str, ...], tried: tuple[Decision, ...]
+) -> dict[str, object]:
+    return {
+        "property": broken.broken,
+        "reason": broken.reason,
+        "steps": steps,
+        "saving_step": None if broken.saved is None else broken.saved.at + 1,
+        "sentence": broken.sentence,
+        "decisions": [_document(d) for d in tried],
+    }
 
 
 def _document(decision: Decision) -> dict[str, object]:
