@@ -127,10 +127,10 @@ KIP = Kip(
             "A transactional request goes before a batch, and none goes while one is on the wire.",
             MODELLED,
             handler="clients.producer.next_request",
-            scenario="kip-98-next-transaction-waits",
+            scenario="kip-98-offsets-go-first",
             test="clients/test_sender.py::"
             "test_a_transactional_request_goes_before_a_batch_and_alone",
-            page="20-kip-890",
+            page="15-kip-98-identities",
         ),
         Row(
             "EndTxnRequest",
