@@ -109,7 +109,7 @@ KIP = Kip(
             test="clients/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
             note="on a timed clock that has rests (backs_off), and with max_in_flight",
-            page="20-kip-890",
+            page="15-kip-98-identities",
         ),
         Row(
             "retry.backoff.ms of batches (KIP-580)",
@@ -130,7 +130,7 @@ KIP = Kip(
             scenario="kip-98-offsets-go-first",
             test="clients/test_sender.py::"
             "test_a_transactional_request_goes_before_a_batch_and_alone",
-            page="15-kip-98-identities",
+            page="16-what-a-sender-sends",
         ),
         Row(
             "EndTxnRequest",
@@ -167,7 +167,7 @@ KIP = Kip(
             scenario="kip-98-markers-together",
             test="cluster/test_markers_together.py::"
             "test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request",
-            page="20-kip-890",
+            page="16-what-a-sender-sends",
             note="what one step of a coordinator ends on a broker goes together; in Kafka what waits between two "
             "rounds of the broker's thread, of all its coordinators",
         ),
@@ -324,7 +324,7 @@ KIP = Kip(
             scenario="kip-98-two-partitions",
             test="cluster/test_several_produced.py::"
             "test_one_request_is_appended_in_one_partition_and_refused_in_the_other",
-            page="20-kip-890",
+            page="16-what-a-sender-sends",
             note="whatever is ready goes, without max.request.size; a partition that has to wait does not end "
             "the broker's round, as in RecordAccumulator.drain",
         ),
@@ -336,7 +336,7 @@ KIP = Kip(
             scenario="kip-98-two-partitions-forbidden",
             test="cluster/test_several_produced.py::"
             "test_a_forbidden_topic_is_taken_out_of_a_request_and_stands_in_its_answer",
-            page="20-kip-890",
+            page="16-what-a-sender-sends",
         ),
         Row(
             "max.in.flight.requests.per.connection",
