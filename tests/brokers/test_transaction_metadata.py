@@ -17,6 +17,7 @@ from kipviz.brokers.transaction_metadata import (
     is_end_txn_retry,
     metadata_of,
     next_identity,
+    why_not_timed_out,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
@@ -245,3 +246,13 @@ def test_every_transition_remembers_the_producer_id_from_before_it():
     for state, committed in product((S.ONGOING, S.EMPTY), (True, False)):
         decided = decision_of(metadata(state), FRESH, committed=committed)
         assert decided.previous_producer_id == PID
+
+
+@pytest.mark.parametrize("state", [*TransactionState])
+def test_only_an_ongoing_transaction_of_which_no_step_is_being_logged_can_time_out(state):
+    """TransactionStateManager.timedOutTransactions."""
+    known = TransactionMetadata("t", 9, 0, state)
+    due = state is TransactionState.ONGOING
+    assert (why_not_timed_out(known) is None) == due
+    assert why_not_timed_out(known.but(pending_state=TransactionState.PREPARE_COMMIT))
+    assert why_not_timed_out(known.but(timeout_ms=2_147_483_647))

@@ -166,9 +166,12 @@ def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
     assert me.acknowledge_error is Errors.INVALID_RECORD_STATE
 
 
-def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it():
+@pytest.mark.parametrize(
+    "error", [Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH]
+)
+def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
     _, me = committing()
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
+    me = sc.on_response(me, ShareAcknowledgeResponse(error, "src-0"))
     assert (me.done, me.session_epoch) == (True, 0)
 
 
