@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kipviz.clients.admin import Admin
+from kipviz.clients.admin import Admin, ask
 from kipviz.clients.application import Call
 from kipviz.messages.acls import (
     PATTERNS,
@@ -16,7 +16,6 @@ from kipviz.messages.acls import (
     DescribeAcls,
     pattern_of,
 )
-from kipviz.messages.message import Message
 
 PERMISSIONS = {"ALLOW": True, "DENY": False}
 FILTERS = ("resource", "name", "pattern", "principal", "operation", "permission")
@@ -74,23 +73,19 @@ def entries_of(text: str) -> tuple[AclEntry, ...]:
     return tuple(map(entry_of, text.split(";")))
 
 
-def _asking(request: Message, me: Admin) -> Admin:
-    return me.but(queue=(request,), done=False, error="", finding=False, removing=False)
-
-
 def describe_acls(me: Admin, target: str) -> Admin:
     """Ask for the ACLs that a filter means. Blocks."""
-    return _asking(DescribeAcls(filter_of(target)), me).but(acls=())
+    return ask(me, DescribeAcls(filter_of(target))).but(acls=())
 
 
 def create_acls(me: Admin, target: str) -> Admin:
     """Have ACLs created. Blocks."""
-    return _asking(CreateAcls(entries_of(target)), me)
+    return ask(me, CreateAcls(entries_of(target)))
 
 
 def delete_acls(me: Admin, target: str) -> Admin:
     """Have all ACLs deleted that some filters mean. Blocks."""
-    return _asking(DeleteAcls(filters_of(target)), me).but(acls=())
+    return ask(me, DeleteAcls(filters_of(target))).but(acls=())
 
 
 OF_ACLS: dict[Call, Callable[[Admin, str], Admin]] = {

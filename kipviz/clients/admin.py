@@ -265,17 +265,17 @@ def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:
 
 def list_transactions(me: Admin, filters: Filters) -> Admin:
     """Ask every broker for its transactional ids. Blocks."""
-    return _ask(me, *_to_every_broker(me, filters)).but(listings=())
+    return ask(me, *_to_every_broker(me, filters)).but(listings=())
 
 
 def describe_transactions(me: Admin, transactional_id: str) -> Admin:
     """Ask the coordinator of a transactional id what it knows. Blocks."""
-    return _ask(me, DescribeTransactions(transactional_id)).but(descriptions=())
+    return ask(me, DescribeTransactions(transactional_id)).but(descriptions=())
 
 
 def describe_producers(me: Admin, partition: str) -> Admin:
     """Ask the leader of a partition which producers its log knows. Blocks."""
-    asked = _ask(me, DescribeProducers(partition))
+    asked = ask(me, DescribeProducers(partition))
     return asked.but(partition=partition, producers=(), candidates=())
 
 
@@ -337,7 +337,7 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
         max(oldest.coordinator_epoch, 0),
         0,
     )
-    return _ask(me, marker)
+    return ask(me, marker)
 
 
 def fence_producers(me: Admin, transactional_id: str) -> Admin:
@@ -345,38 +345,38 @@ def fence_producers(me: Admin, transactional_id: str) -> Admin:
 
     An open transaction of it is aborted first: the coordinator says to come back until then.
     """
-    return _ask(me, InitProducerId(transactional_id))
+    return ask(me, InitProducerId(transactional_id))
 
 
 def describe_share_group(me: Admin, group_id: str) -> Admin:
     """Ask the coordinator of a share group who is in it. Blocks."""
-    return _ask(me, ShareGroupDescribe(group_id)).but(share_group=None)
+    return ask(me, ShareGroupDescribe(group_id)).but(share_group=None)
 
 
 def list_share_group_offsets(me: Admin, group_id: str) -> Admin:
     """Ask where a share group stands, in every partition that it has state of. Blocks."""
-    return _ask(me, DescribeShareGroupOffsets(group_id)).but(share_offsets=())
+    return ask(me, DescribeShareGroupOffsets(group_id)).but(share_offsets=())
 
 
 def alter_share_group_offsets(me: Admin, starts: str) -> Admin:
     """Have a share group begin elsewhere: "g1 src-0=100". Nobody may be in it. Blocks."""
-    return _ask(me, starts_of(starts))
+    return ask(me, starts_of(starts))
 
 
 def delete_share_group_offsets(me: Admin, topic: str) -> Admin:
     """Have a share group forget where it stands in a topic: "g1 src". Blocks."""
-    return _ask(me, topic_offsets_of(topic))
+    return ask(me, topic_offsets_of(topic))
 
 
 def delete_share_group(me: Admin, group_id: str) -> Admin:
     """Delete a share group and what is durable of it. Nobody may be in it. Blocks."""
-    return _ask(me, DeleteGroups(group_id))
+    return ask(me, DeleteGroups(group_id))
 
 
 def list_groups(me: Admin, filters: str) -> Admin:
     """Ask every broker for its groups: "state=Empty type=share", or all of them. Blocks."""
     wanted = group_filters_of(filters)
-    return _ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
+    return ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
 
 
 def describe_consumer_group(me: Admin, group_id: str) -> Admin:
@@ -384,17 +384,17 @@ def describe_consumer_group(me: Admin, group_id: str) -> Admin:
 
     First as a group of KIP-848; a coordinator that has none of that kind is asked for a classic one.
     """
-    return _ask(me, ConsumerGroupDescribe(group_id)).but(group=None)
+    return ask(me, ConsumerGroupDescribe(group_id)).but(group=None)
 
 
 def delete_consumer_group(me: Admin, group_id: str) -> Admin:
     """Delete a regular group with all its offsets. Nobody may be in it. Blocks."""
-    return _ask(me, DeleteGroups(group_id))
+    return ask(me, DeleteGroups(group_id))
 
 
 def delete_consumer_group_offsets(me: Admin, partitions: str) -> Admin:
     """Have a group forget its offsets: "g1 src-0". Nobody in it may read that topic. Blocks."""
-    return _ask(me, group_offsets_of(partitions))
+    return ask(me, group_offsets_of(partitions))
 
 
 def remove_members(me: Admin, members: str) -> Admin:
@@ -406,7 +406,7 @@ def remove_members(me: Admin, members: str) -> Admin:
     group_id, leavers = members_of(members)
     if not leavers:
         return describe_consumer_group(me, group_id).but(removing=True)
-    return _ask(me, _leave(group_id, leavers))
+    return ask(me, _leave(group_id, leavers))
 
 
 # -- the network thread -------------------------------------------------------------------------
@@ -497,7 +497,8 @@ def restarted(me: Admin, life: int) -> Admin:
 # -- pieces -------------------------------------------------------------------------------------
 
 
-def _ask(me: Admin, *requests: Message) -> Admin:
+def ask(me: Admin, *requests: Message) -> Admin:
+    """Begin a call: these requests go out one after the other."""
     return me.but(queue=requests, done=False, error="", finding=False, removing=False)
 
 

@@ -248,8 +248,8 @@ def _commit_transaction(me: Application, line: Line, rules: ClientRules) -> Appl
 
 
 def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    if isinstance(me.consumer, Consumer):
-        for each in (c for c in me.clients if isinstance(c, Consumer)):
+    for each in me.clients:
+        if isinstance(each, Consumer):
             me = me.with_client(regular.forget_position(each))
     if isinstance(me.consumer, GroupConsumer):
         me = me.but(consumer=member.forget_positions(me.consumer))

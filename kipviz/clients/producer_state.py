@@ -32,8 +32,8 @@ S = ProducerState
 TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.UNINITIALIZED: (S.INITIALIZING, S.FATAL_ERROR),
     S.INITIALIZING: (S.READY, S.PREPARED_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
-    # To UNINITIALIZED only without a transactional id: such a producer is a kind of its own here.
-    S.READY: (S.IN_TRANSACTION, S.FATAL_ERROR),
+    # To UNINITIALIZED only without a transactional id (resetIdempotentProducerId), when its epochs are used up.
+    S.READY: (S.UNINITIALIZED, S.IN_TRANSACTION, S.FATAL_ERROR),
     S.IN_TRANSACTION: (
         S.PREPARED_TRANSACTION,
         S.COMMITTING_TRANSACTION,

@@ -29,7 +29,7 @@ ON_GIVEN = (
     Call.COMMIT_TRANSACTION,
     Call.ABORT_TRANSACTION,
 )
-# What a bound producer calls its session.
+# What the TransactionSession of an application is called among its clients, and a bound producer calls it.
 NAME_OF_SESSION = "session"
 
 

@@ -316,7 +316,8 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         if app.alive and pause >= 0:
             for client in app.clients:
                 request = next_request(client)
-                if request is not None and has_room(client, destination(request, world.image)):
+                broker = NOBODY if request is None else destination(request, world.image)
+                if broker != NOBODY and has_room(client, broker):
                     yield Deadline(SENT, (client.source,), 0, pause)
 
 

@@ -142,6 +142,9 @@ class RebuiltModel(ClusterModel):
         self.entries = entries
         self.skipped = skipped
         self.elections = elections
+        self._elected_after: dict[int, list[Election]] = {}
+        for each in elections:
+            self._elected_after.setdefault(each.after, []).append(each)
 
     def __reduce__(self) -> tuple[Any, ...]:
         rules = (self._brokers, self._clients)
@@ -237,11 +240,10 @@ class RebuiltModel(ClusterModel):
     def _elected(self, world: World, position: int) -> tuple[World, tuple[Event, ...]]:
         """Seat the leaders that were elected before a batch was written."""
         events: list[Event] = []
-        for each in self.elections:
-            if each.after == position:
-                before = world.image.leader_of(each.partition)
-                world = seated(world, each.partition, each.leader, each.epoch, each.replicas)
-                events.append(LeaderMoved(each.partition, before, each.leader, each.epoch))
+        for each in self._elected_after.get(position, ()):
+            before = world.image.leader_of(each.partition)
+            world = seated(world, each.partition, each.leader, each.epoch, each.replicas)
+            events.append(LeaderMoved(each.partition, before, each.leader, each.epoch))
         return world, tuple(events)
 
     def _read(self, world: World, entry: Entry) -> tuple[World, tuple[Event, ...]]:

@@ -17,7 +17,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.cluster.clock import NEVER, Deadline
 from kipviz.cluster.durations import offsets_retention_ms
 from kipviz.cluster.spec import ClusterSpec
-from kipviz.cluster.world import World, role_key
+from kipviz.cluster.world import World, in_office
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # What is due of an offset, of all offsets of a group, and how old an offset is, which has no action.
@@ -64,7 +64,7 @@ def deadlines(
                 left = 0  # There is nothing to keep it for: it goes with the next check.
             yield Deadline(*due, left, left + check)
     for (kind, place), deadline in known.items():
-        if kind in (OFFSET, GROUP, OFFSET_AGE) and not _in_office(world, home(world, place)):
+        if kind in (OFFSET, GROUP, OFFSET_AGE) and not in_office(world, home(world, place)):
             yield deadline
 
 
@@ -84,8 +84,3 @@ def committed_again(before: World, world: World) -> Iterator[Place]:
 
 def _has_offsets(role: GroupCoordinator, group_id: object) -> bool:
     return any(known == group_id for known, _ in role.offsets)
-
-
-def _in_office(world: World, shard: str) -> bool:
-    role = world.roles.get(role_key(world.image.leader_of(shard), shard))
-    return isinstance(role, GroupCoordinator) and not role.loading

@@ -16,14 +16,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kipviz.clients.application import Call
-from kipviz.clients.session_calls import GIVEN, ON_GIVEN
+from kipviz.clients.session_calls import GIVEN, NAME_OF_SESSION, ON_GIVEN
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
     from kipviz.cluster.spec import ApplicationSpec
 
-# What the TransactionSession of an application is called among its clients.
-SESSION = "session"
+SESSION = NAME_OF_SESSION
 # What a cluster must have for the question to come up which of two identities a producer has.
 BOTH = "both"
 EXISTING, NEW = "existing producer config", "new (KAFKA-20381)"

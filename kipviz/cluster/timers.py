@@ -22,7 +22,7 @@ from typing import Any
 
 from kipviz.brokers import transaction_liveness
 from kipviz.brokers.classic_membership import FIRST_GENERATION
-from kipviz.brokers.context import NOBODY, Context
+from kipviz.brokers.context import Context
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import REBALANCE, SESSION, SYNC, session_of
 from kipviz.brokers.share_partition import ShareLeader
@@ -59,7 +59,7 @@ from kipviz.cluster.durations import (
 )
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
-from kipviz.cluster.world import World, host_of, role_key
+from kipviz.cluster.world import World, host_of, in_office
 from kipviz.core.model import Event
 from kipviz.messages.classic_groups import Heartbeat
 from kipviz.messages.errors import Errors
@@ -254,7 +254,7 @@ def _of_roles(
     if forgets_offsets(spec):
         yield from retention.deadlines(spec, world, known, context)
     for (kind, place), deadline in known.items():
-        if kind == EXPIRY and not _in_office(world, str(place[0])):
+        if kind == EXPIRY and not in_office(world, world.image.home_of_transactions(str(place[0]))):
             yield deadline
 
 
@@ -279,19 +279,12 @@ def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) ->
                     for duration in asked:
                         yield Deadline(AGE, (name, duration), duration, NEVER)
     for (kind, place), deadline in known.items():
-        if kind == AGE and not _in_office(world, str(place[0])):
+        if kind == AGE and not in_office(world, world.image.home_of_transactions(str(place[0]))):
             yield deadline
 
 
 def _is_ongoing(transaction: TransactionMetadata) -> bool:
     return TransactionState.ONGOING in (transaction.state, transaction.pending_state)
-
-
-def _in_office(world: World, transactional_id: str) -> bool:
-    home = world.image.home_of_transactions(transactional_id)
-    broker = world.image.leader_of(home)
-    role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
-    return isinstance(role, TransactionCoordinator) and not role.loading
 
 
 def _left(spec: ClusterSpec, role: Any, timer: str, on: Context) -> int | None:

@@ -478,10 +478,16 @@ class Turn:
             self.roles = self.roles.set(
                 role_key(to, partition), new_role(partition, fresh, loading=loading)
             )
-            for key in self.roles:
-                role = self.roles[key]
-                if dispatch.heeds_image(role, partition, was_leaderless=held.leader == NOBODY):
-                    self.carry_out(key, dispatch.image_changed(role, self.context(key[0])))
+            self._image_changed((partition,), was_leaderless=held.leader == NOBODY)
+
+    def _image_changed(self, partitions: tuple[str, ...], *, was_leaderless: bool) -> None:
+        """Let every role that heeds it learn what has become of some partitions."""
+        for key in self.roles:
+            role = self.roles[key]
+            if any(
+                dispatch.heeds_image(role, p, was_leaderless=was_leaderless) for p in partitions
+            ):
+                self.carry_out(key, dispatch.image_changed(role, self.context(key[0])))
 
     def _resign(self, broker: int, partition: str) -> None:
         key = role_key(broker, partition)
@@ -559,10 +565,7 @@ class Turn:
         for partition, held in gone.items():
             self._resign(held.leader, partition)
         self._tell_of_deletion(topic, topic_id)
-        for key in self.roles:
-            role = self.roles[key]
-            if any(dispatch.heeds_image(role, p, was_leaderless=True) for p in gone):
-                self.carry_out(key, dispatch.image_changed(role, self.context(key[0])))
+        self._image_changed(tuple(gone), was_leaderless=True)
 
     def _tell_of_deletion(self, topic: str, topic_id: str) -> None:
         for key in self.roles:

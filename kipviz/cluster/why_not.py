@@ -101,10 +101,10 @@ def _no_send(model: Knows, world: World, a: Send) -> str | None:
     request = next_request(client)
     if request is None:
         return f"{a.source} has nothing to send"
-    if dispatch.destination(request, world.image) == NOBODY:
+    broker = dispatch.destination(request, world.image)
+    if broker == NOBODY:
         partition = dispatch.addressee(request, world.image)
         return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
-    broker = dispatch.destination(request, world.image)
     if not has_room(client, broker):
         return (
             f"as many requests of {a.source} are on the wire to broker {broker} as "

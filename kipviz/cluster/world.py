@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from kipviz.brokers import kafka_apis, share_partition_leader
-from kipviz.brokers.context import Image, Leadership
+from kipviz.brokers.context import NOBODY, Image, Leadership
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.partition_leader import PartitionLeader
@@ -518,3 +518,10 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
         else:
             others[name] = bound
     return made.but(producer=producer, others=Table.of(others))
+
+
+def in_office(world: World, home: str) -> bool:
+    """Say whether a partition of an internal topic has a coordinator that has read it."""
+    broker = world.image.leader_of(home)
+    role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
+    return role is not None and not role.loading

@@ -7,6 +7,8 @@ from typing import NoReturn
 
 from kipviz.command.refused import Refused
 
+SEED_MAX = 2**63 - 1
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises instead of printing its usage and leaving."""
@@ -17,13 +19,16 @@ class Parser(argparse.ArgumentParser):
 
 
 def seed(text: str) -> int:
-    """Read a seed."""
+    """Read a seed: one that a table of a campaign has room for."""
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"a seed is a whole number, such as 7, not {text!r}"
         ) from None
+    if not -SEED_MAX <= number <= SEED_MAX:
+        raise argparse.ArgumentTypeError(f"a seed has at most 63 bits, not {text}")
+    return number
 
 
 def count(text: str) -> int:

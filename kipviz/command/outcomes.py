@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
                     found = of_seeds(*names, arguments.faults or "calm", seeds, go_on)
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
+    if (arguments.save is not None or arguments.row > 1) and arguments.row > len(found.groups):
+        raise Refused(f"there are {len(found.groups)} rows, and no row {arguments.row}")
     if arguments.save is not None:
-        if arguments.row > len(found.groups):
-            raise Refused(f"there are {len(found.groups)} rows, and no row {arguments.row}")
         telling.save(found.run(found.groups[arguments.row - 1]), arguments.save)
     document = {
         "scenario": found.scenario,

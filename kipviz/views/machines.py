@@ -52,7 +52,8 @@ def pairs(table: Mapping[Any, Iterable[Any]]) -> tuple[Pair, ...]:
 FATAL = "FATAL_ERROR"
 PREPARED = "PREPARED_TRANSACTION"
 EVERYWHERE = "any state"
-_producer = pairs(producer.TRANSITIONS)
+# Only a producer without a transactional id goes back from READY, and it has no such card.
+_producer = tuple(p for p in pairs(producer.TRANSITIONS) if p != ("READY", "UNINITIALIZED"))
 # The client's own bump of the epoch at the end of a transaction (versions 0 and 1): drawn if taken.
 _bumps = tuple(
     pair for pair in _producer if pair[1] == "INITIALIZING" and pair[0] != "UNINITIALIZED"

@@ -151,8 +151,14 @@ class Asking:
         """Give the faults of this line at named moments of the protocol, those that the words mean.
 
         Each reads "a fault after what is done, before what is not"; `fault_at` takes any of them.
+
+        Raises:
+            ValueError: when the words mean no fault of this line.
         """
-        return tuple(item["point"] for item in self._points(words))
+        found = self._points(words)
+        if words.strip() and not found:
+            raise self._unknown(words)
+        return tuple(item["point"] for item in found)
 
     def fault_at(self, words: str) -> Self:
         """Let a fault happen at a named moment of the protocol, and follow it.
@@ -170,11 +176,7 @@ class Asking:
         found = self._points(words)
         found = [item for item in found if item["point"] == words] or found
         if not found:
-            known = "; ".join(dict.fromkeys(item["text"] for item in self._points("")))
-            raise ValueError(
-                f"No fault of this line is called {words!r}; the faults are: {known}. "
-                "points(words) gives the moments."
-            )
+            raise self._unknown(words)
         able = [item for item in found if item.get("enabled", True)] or found
         names = list(dict.fromkeys(item["text"] for item in able))
         if len(names) > 1:
@@ -184,6 +186,13 @@ class Asking:
         if "cut" in able[0]:
             return self.cut(*able[0]["cut"])
         return self.ask("take", choice=able[0]["id"])
+
+    def _unknown(self, words: str) -> ValueError:
+        known = "; ".join(dict.fromkeys(item["text"] for item in self._points("")))
+        return ValueError(
+            f"No fault of this line is called {words!r}; the faults are: {known}. "
+            "points(words) gives the moments."
+        )
 
     def cut(self, one: str | Sequence[str], other: str | Sequence[str] = "*") -> Self:
         """Cut every host of one set off from every host of the other at the cursor, and follow it.

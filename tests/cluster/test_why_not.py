@@ -22,6 +22,8 @@ from kipviz.cluster.actions import (
     Send,
     UpgradeFeature,
 )
+from kipviz.cluster.clock import Clock
+from kipviz.cluster.deadlines import SENT
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
@@ -61,6 +63,16 @@ def test_nothing_is_sent_to_a_partition_that_nobody_leads() -> None:
     assert model.why_not(world, Send(PRODUCER)) == (
         f"nobody leads {home}, whose leader InitProducerId is for"
     )
+
+
+def test_a_request_that_nobody_leads_for_has_no_time_by_which_it_is_sent() -> None:
+    clock = Clock("timed", pause_max_ms=1_000)
+    model = group(clock=clock)
+    world = take(model, model.initial(), ASKS[0])
+    assert SENT in [deadline.kind for deadline in world.deadlines]
+    for broker in world.image.leaders[home_of(world)].replicas:
+        world = model.step(world, CrashBroker(broker)).world
+    assert SENT not in [deadline.kind for deadline in world.deadlines]
 
 
 def test_no_message_passes_between_hosts_that_are_cut_apart() -> None:

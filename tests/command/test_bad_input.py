@@ -72,6 +72,14 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         (("compare", "kip-1289-small", "--left", "x", "--right", "y"), "there is no design 'x'"),
         (("compare", "kip-1289-small"), "it takes two designs, --left and --right, or a second"),
         (
+            (*SEEDED, "--design", "repaired", "--seed", str(2**64)),
+            "a seed has at most 63 bits, not 18446744073709551616",
+        ),
+        (
+            ("outcomes", "kip-1289-small", "--design", "repaired", "--seeds", "1", "--row", "99"),
+            "there are 1 rows, and no row 99",
+        ),
+        (
             (*SEEDED, "--design", "repaired", "--seed", "7.5"),
             "a seed is a whole number, such as 7, not '7.5'",
         ),

@@ -47,6 +47,10 @@ def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> No
     stepper = open_run(GROUP)
     with pytest.raises(ValueError, match=r"No fault of this line is called 'B9 melts'"):
         stepper.fault_at("B9 melts")
+    with pytest.raises(
+        ValueError, match=r"No fault of this line is called 'zzz'; the faults are: B1"
+    ):
+        stepper.points("zzz")
     with pytest.raises(ValueError, match="may mean several faults"):
         stepper.fault_at("crashes after PREPARE_COMMIT")
 
