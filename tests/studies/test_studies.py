@@ -139,9 +139,11 @@ def test_an_unknown_study_is_refused_with_those_there_are() -> None:
 def test_a_rejected_record_is_copied_after_its_commit_and_not_after_an_abort() -> None:
     rows = [[int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B30")).rows]
     logged, broken, memory, aborted, output, output_broken = rows
-    for _, ends, one, two, _ in (logged, memory, output, output_broken):
+    for _, ends, one, two, _ in (logged, memory, output):
         assert ends == one > 0
         assert two == 0
+    # Staged before the copy is sent, and refused: the record is free again, and there is no copy.
+    assert output_broken[1:] == [52, 51, 0, 0]
     assert broken[3] > 0  # at least once: a copy whose confirmation was lost is made again
     assert aborted[2:4] == [0, 0]
     assert not any(row[4] for row in rows)
