@@ -279,9 +279,9 @@ CLAUSES: dict[str, Clause] = {
     ),
     "DelayOver": Clause(
         "on_delay",
-        "KIP-134 group.initial.rebalance.delay.ms",
+        "KIP-134 group.initial.rebalance.delay.ms; KIP-1263",
         SHIPPED,
-        "GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule",
+        "GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule, canComputeNextTargetAssignment",
     ),
     "ClientTimer": Clause(
         "on_timer",

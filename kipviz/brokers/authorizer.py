@@ -255,7 +255,7 @@ def _topics(m: Any) -> tuple[str, ...]:
     if hasattr(m, "starts"):
         return tuple(dict.fromkeys(topic_of(partition) for partition, _ in m.starts))
     if hasattr(m, "topics"):
-        return tuple(name for each in m.topics or () for name in each.split(","))
+        return tuple(m.topics or ())
     if hasattr(m, "topic"):
         return tuple(filter(None, m.topic.split(",")))
     if hasattr(m, "partitions"):

@@ -3,7 +3,7 @@
 WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, UniformHomogeneous- and
   UniformHeterogeneousAssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: racks, members
+NOT MODELLED: a new epoch when replicas move to other racks (KIP-1101), members
   of the classic protocol in such a group, that a target may be made in the background (KIP-1263:
   here it is made in the heartbeat that needs it, or it waits: `targets_wait`).
 """
@@ -38,6 +38,7 @@ class GroupMember(Value, frozen=True):
     `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 is
     that of a member which has just joined, an epoch of -2 that of a static member which is away.
     `topic`, "" for none, and `further_topics` are the topics that it names, `regex` stands for more of them.
+    `rack` is where it says that it is: no assignor of 4.4 asks for that.
     """
 
     topic: str
@@ -50,6 +51,7 @@ class GroupMember(Value, frozen=True):
     instance_id: str = ""
     further_topics: tuple[str, ...] = ()
     regex: str = ""
+    rack: str = ""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -104,6 +106,7 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
                 instance_id=record.instance_id,
                 further_topics=record.further_topics,
                 regex=record.regex,
+                rack=record.rack,
             )
         case TargetRecord():
             known = known.but(target=record.partitions)

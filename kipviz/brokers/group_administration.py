@@ -4,8 +4,8 @@ A part of the group coordinator's role (`group_coordinator`), with the same stat
 listed and deleted here, too, and the rest of them is in `share_administration`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.deleteOffsets.
 KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups).
-NOT MODELLED: several groups in one request; the client's host; that what is described is what is
-  replicated already; what members that were there before the run have.
+A request about several groups comes here group by group (`several_groups`).
+NOT MODELLED: the client's host; what members that were there before the run have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.group_kinds import kind_of
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.group_state import GroupCoordinator, as_replicated
 from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.core.values import Value
@@ -59,7 +59,7 @@ UNIFORM = "uniform"
 def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
     """Tell the front desk of this broker which groups are coordinated here."""
     assert isinstance(call.request, ListGroups)
-    told = ListedHere(call.ticket, listing(me, call.request))
+    told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
     return Effects(me, local=(LocalCall("kafka_apis", "", told),))
 
 
@@ -127,15 +127,15 @@ def on_consumer_group_describe(
 
     WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that
     whoever asks may describe every topic that its members have.
-    ANSWERS: the group's epoch, that of its target, and the members.
+    ANSWERS: the group's epoch, that of its target, and the members, as they are replicated already.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
     if me.loading:
         return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    group_id = request.group_id
-    if kind_of(me, group_id) != CONSUMER:
+    group_id, seen = request.group_id, as_replicated(me, on)
+    if kind_of(seen, group_id) != CONSUMER:
         return _answered(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
-    group = me.groups.get(group_id)
+    group = seen.groups.get(group_id)
     if group is None:
         given = ((name, epoch) for (known, name), epoch in me.members.items() if known == group_id)
         members = tuple(
@@ -153,6 +153,7 @@ def on_consumer_group_describe(
             target=m.target,
             further_topics=m.further_topics,
             regex=m.regex,
+            rack=m.rack,
         )
         for name, m in group.members.items()
     )

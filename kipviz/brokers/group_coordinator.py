@@ -16,6 +16,7 @@ NOT MODELLED: offset metadata; a fetch that does not
 from __future__ import annotations
 
 from kipviz.brokers import (
+    assignment_interval,
     classic_group,
     classic_membership,
     consumer_group,
@@ -84,11 +85,15 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
 
 
 def delays(me: GroupCoordinator) -> tuple[str, ...]:
-    """Give the delays before the first generation of a group; they cost nothing."""
-    return classic_membership.delays(me)
+    """Give the delays before a group's first generation, or its next target; they cost nothing."""
+    return (*classic_membership.delays(me), *assignment_interval.delays(me))
 
 
-on_delay = classic_membership.on_delay
+def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+    """Begin a generation, or let a target be made."""
+    if delay.startswith(assignment_interval.INTERVAL):
+        return assignment_interval.on_delay(me, delay, on)
+    return classic_membership.on_delay(me, delay, on)
 
 
 # Answers of share coordinators, for share groups whose partitions are new.
@@ -150,18 +155,9 @@ def on_offset_commit(
     )
     if error is not Errors.NONE:
         return _said(me, reply_to, error, lost)
-    if not on.image.has_enough_replicas(me.shard):
-        return _said(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE, lost)
-    log = on.log(me.shard)
-    records = _records(request.group_id, offsets, on)
-    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
-    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
     committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
-    return Effects(
-        replay(me, batch).but(waiting=(*me.waiting, WaitingForReplicas(batch.last_offset, answer))),
-        appends=((me.shard, batch),),
-        events=(appended(me.shard, batch), *committed),
-    )
+    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
+    return written(me, _records(request.group_id, offsets, on), committed, answer, on)
 
 
 def on_txn_offset_commit(

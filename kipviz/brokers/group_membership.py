@@ -8,7 +8,13 @@ NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
 
 from __future__ import annotations
 
-from kipviz.brokers import consumer_group, group_kinds, static_members, subscriptions
+from kipviz.brokers import (
+    assignment_interval,
+    consumer_group,
+    group_kinds,
+    static_members,
+    subscriptions,
+)
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -84,7 +90,7 @@ def on_consumer_group_heartbeat(
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
     before = known or GroupMember("")
-    subscribed = _subscribed(request, group, known, on)
+    subscribed = _subscribed(me, request, group, known, on)
     after, moved = _reconciled(_after(group, subscribed), request)
     records = (*taken, *subscribed, *moved)
     member = after.members[request.member_id]
@@ -100,7 +106,8 @@ def on_consumer_group_heartbeat(
     if taken:
         because = f"it takes the place of {request.instance_id}"
     event = _moved(request.group_id, request.member_id, before, member, because)
-    return written(me, records, event, Reply(reply_to, answer), on)
+    done = written(me, records, event, Reply(reply_to, answer), on)
+    return assignment_interval.begun(done, records, request.group_id, on)
 
 
 def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:
@@ -193,7 +200,11 @@ def _leave(
 
 
 def _subscribed(
-    request: ConsumerGroupHeartbeat, group: ConsumerGroup, known: GroupMember | None, on: Context
+    me: GroupCoordinator,
+    request: ConsumerGroupHeartbeat,
+    group: ConsumerGroup,
+    known: GroupMember | None,
+    on: Context,
 ) -> tuple[Value, ...]:
     """Give the records of a new member or subscription, and of the target that follows from it."""
     records: tuple[Value, ...] = ()
@@ -206,11 +217,14 @@ def _subscribed(
         )
         group = _after(group, records)
     else:
+        assert known is not None, "who is not known brings a subscription"
+        records = subscriptions.moved(request, known)
         found = subscriptions.found_anew(group_id, group, on)
         if found or _topic_changed(group, on):
-            records = (*found, GroupEpochRecord(group_id, group.epoch + 1))
-            group = _after(group, records)
-    if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
+            records = (*records, *found, GroupEpochRecord(group_id, group.epoch + 1))
+        group = _after(group, records)
+    waits = group_id in me.fresh or target_waits(group.members.values(), on)
+    if group.epoch == group.target_epoch or waits:
         return records
     topics = dict.fromkeys(consumer_group.subscribed(group), True)
     partitions = tuple(p for p in on.image.leaders if topic_of(p) in topics)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kipviz.brokers import classic_group, consumer_group, share_group
 from kipviz.brokers.classic_group import ClassicGroup
 from kipviz.brokers.consumer_group import ConsumerGroup
-from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.context import Context, ReplyTo
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.replication import WaitingForReplicas
 from kipviz.brokers.share_group import ShareGroup
@@ -75,7 +75,7 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     the run, with the epochs they have for ever; `groups` are the groups whose members come and go,
     `classic_groups` those of the classic protocol, whose members are called by a number: `named` is the
     last one that this coordinator has given out. `operating` are operators' requests that wait for
-    share coordinators.
+    share coordinators, `fresh` the groups whose target is younger than the assignment interval.
     """
 
     shard: str
@@ -90,6 +90,7 @@ class GroupCoordinator(Part, frozen=True, dict=True):
     classic_groups: Table[str, ClassicGroup] = Table.of()
     named: int = 0
     operating: tuple[Operating, ...] = ()
+    fresh: tuple[str, ...] = ()
 
 
 def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
@@ -176,3 +177,17 @@ def _replay_offset(
     )
     staged = PendingOffset(record.group_id, record.partition, record.offset, at, record.topic_id)
     return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))
+
+
+def as_replicated(me: GroupCoordinator, on: Context) -> GroupCoordinator:
+    """Give what an operator gets to see: groups with epochs as their records are replicated.
+
+    A classic group's state is in memory and has no older version. Source: CoordinatorRuntime.scheduleReadOperation.
+    """
+    log = on.log(me.shard)
+    if log.high_watermark >= log.end_offset:
+        return me
+    seen = GroupCoordinator(me.shard)
+    for batch in log.batches:
+        seen = replay(seen, batch) if batch.last_offset < log.high_watermark else seen
+    return me.but(groups=seen.groups, share_groups=seen.share_groups)

@@ -11,6 +11,8 @@ NOT MODELLED: quotas. Kafka's trunk appends a marker for `__share_group_state`
 
 from __future__ import annotations
 
+from typing import Any
+
 from kipviz.brokers.authorizer import Resource, seen
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.local import (
@@ -78,15 +80,25 @@ class AskedTogether(Value, frozen=True):
     question: tuple[str, ...]
 
 
+class PendingGroups(Value, frozen=True):
+    """One request about several groups: which were asked for, and what is known of them so far."""
+
+    reply_to: ReplyTo
+    asked: tuple[str, ...]
+    answers: tuple[Any, ...] = ()
+
+
 class KafkaApis(Part, frozen=True, dict=True):
     """The requests of several roles that a broker is working on, by the connection they came on.
 
     `asking` are Produce requests of several partitions that wait for the transaction coordinator.
+    `groups` are those about several groups (`several_groups`).
     """
 
     pending: Table[str, PendingMarkers] = Table.of()
     listing: Table[str, PendingListing] = Table.of()
     asking: tuple[AskedTogether, ...] = ()
+    groups: Table[str, PendingGroups] = Table.of()
 
 
 def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:

@@ -10,6 +10,7 @@ from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
+from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetch
 
@@ -69,6 +70,13 @@ class ListedHere(Value, frozen=True):
 
     ticket: ReplyTo
     answer: Listed
+
+
+class AskedOfGroup(Value, frozen=True):
+    """Answer what a request about several groups asks of this one."""
+
+    ticket: ReplyTo
+    request: Message
 
 
 class GroupStored(Value, frozen=True):

@@ -34,6 +34,8 @@ class BrokerSettings(Value, frozen=True):
     without a limit unless one is set.
     `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies;
     `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
+    `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a time that passes (Kafka: 1 s); 0 makes
+    every target at once.
     """
 
     delivery_count_limit: int = 5
@@ -56,6 +58,7 @@ class BrokerSettings(Value, frozen=True):
     consumer_group_max_size: int = 2**31 - 1
     group_max_size: int = 2**31 - 1
     dead_letter_auto_create: bool = False
+    consumer_assignment_interval_ms: int = 0
 
     @property
     def why_not(self) -> str | None:

@@ -7,7 +7,7 @@ KIPS: KIP-932, KIP-1226 (lag).
 What is durable of a share-partition lies at its share coordinator; so a request waits here until
 every share coordinator that it concerns has answered. No share-partition leader is told: one that
 has the old state in memory learns of it when a write of its own is refused.
-NOT MODELLED: several groups, or topics to delete, in one request; the persister's limit of five
+NOT MODELLED: several topics to delete in one request, or several groups where it is about offsets; the persister's limit of five
   attempts (it asks until it is answered); that a share coordinator is asked only once the group's
   own record is replicated; ListOffsets, with which the end of a partition is looked up.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from kipviz.brokers.authorizer import Resource, seen, topics_seen
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
-from kipviz.brokers.group_state import GroupCoordinator, Operating
+from kipviz.brokers.group_state import GroupCoordinator, Operating, as_replicated
 from kipviz.brokers.group_writes import written
 from kipviz.brokers.share_group import ShareGroup
 from kipviz.brokers.share_membership import CHANNEL, ROLE
@@ -85,11 +85,11 @@ def on_share_group_describe(
     """Say who is in a share group, and at which epochs.
 
     WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that whoever asks may
-    describe every topic that its members have. ANSWERS: what is in the log, replicated or not.
+    describe every topic that its members have. ANSWERS: what is replicated.
     Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager.
     shareGroupDescribe.
     """
-    group = me.share_groups.get(request.group_id)
+    group = as_replicated(me, on).share_groups.get(request.group_id)
     error = _unavailable(me, request.group_id)
     if error is Errors.NONE and group is None:
         error = Errors.GROUP_ID_NOT_FOUND

@@ -61,7 +61,7 @@ def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[V
     return (
         *(MemberTombstone(group_id, before, of) for of in MEMBER_RECORDS),
         SubscriptionRecord(
-            group_id, name, old.topic, old.instance_id, old.further_topics, old.regex
+            group_id, name, old.topic, old.instance_id, old.further_topics, old.regex, old.rack
         ),
         TargetRecord(group_id, name, old.target),
         MemberRecord(group_id, name, JOINING, JOINING, old.state, old.assigned, old.revoking),

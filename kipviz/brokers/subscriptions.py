@@ -52,7 +52,19 @@ def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> Sub
         request.instance_id,
         request.further_topics,
         _regex(request, known),
+        request.rack or (known.rack if known is not None else ""),
     )
+
+
+def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[SubscriptionRecord, ...]:
+    """Give the record of a member that is in another rack now: that is no other subscription.
+
+    It can only be one that joins again, so a static one. Source: GroupMetadataManager.hasMemberSubscriptionChanged.
+    """
+    if request.rack in ("", known.rack):
+        return ()
+    said = (request.group_id, request.member_id, known.topic, known.instance_id)
+    return (SubscriptionRecord(*said, known.further_topics, known.regex, request.rack),)
 
 
 def resolved(

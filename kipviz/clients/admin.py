@@ -13,8 +13,9 @@ NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), th
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from kipviz.clients import group_targets, several_groups
 from kipviz.core.values import Part, Value
 from kipviz.messages.acls import (
     AclEntry,
@@ -35,7 +36,6 @@ from kipviz.messages.admin import (
 from kipviz.messages.classic_groups import NO_MEMBER, LeaveGroup, LeaveGroupResponse, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
-    GROUP_TYPES,
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
     DescribeGroups,
@@ -43,7 +43,6 @@ from kipviz.messages.group_admin import (
     GroupListing,
     ListGroups,
     ListGroupsResponse,
-    OffsetDelete,
     OffsetDeleteResponse,
 )
 from kipviz.messages.message import Message
@@ -115,6 +114,8 @@ class Admin(Part, frozen=True, dict=True):
     `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
     `groups` are those of the last list, `group` is the regular group that was described last; `removing`
     says that all of its members are to be taken out. `acls` are those that were listed or deleted last.
+    `several` says that the call is about several groups, of which one may fail and not the others;
+    `described` are what coordinators said of those.
     """
 
     source: str
@@ -138,6 +139,8 @@ class Admin(Part, frozen=True, dict=True):
     removing: bool = False
     silent_for_ms: int = -1
     acls: tuple[AclEntry, ...] = ()
+    several: bool = False
+    described: tuple[GroupDescription | ShareGroupDescribeResponse, ...] = ()
 
 
 class Filters(Value, frozen=True):
@@ -206,58 +209,6 @@ def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
     if len(words) != len(("group", "topic")):
         raise ValueError(f"{text!r} is no group and topic: 'g1 src' is")
     return DeleteShareGroupOffsets(*words)
-
-
-def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Read filters of a list of groups: "state=Stable type=classic" gives (states, types).
-
-    Raises:
-        ValueError: a word that is no filter.
-    """
-    states: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    for word in text.split():
-        name, _, value = word.partition("=")
-        if name == "state" and value:
-            states = (*states, value)
-        elif name == "type" and value.lower() in GROUP_TYPES:
-            types = (*types, value)
-        else:
-            known = ", ".join(GROUP_TYPES)
-            raise ValueError(
-                f"{word!r} is no filter: state=Stable or type= one of {known} are some"
-            )
-    return states, types
-
-
-def group_offsets_of(text: str) -> OffsetDelete:
-    """Read a group and the partitions of which it is to forget its offsets: "g1 src-0 src-1".
-
-    Raises:
-        ValueError: there is no group or no partition.
-    """
-    group_id, *partitions = text.split() or [""]
-    if not partitions:
-        raise ValueError(f"{text!r} is no group and its partitions: 'g1 src-0 src-1' is")
-    return OffsetDelete(group_id, tuple(partitions))
-
-
-def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:
-    """Read a group and the members that are to go: "g1 C1.1 instance=i2"; without any it is all.
-
-    Raises:
-        ValueError: there is no group, or an instance without a name.
-    """
-    group_id, *words = text.split() or [""]
-    leavers: tuple[Leaver, ...] = ()
-    for word in words:
-        name, is_static, instance = word.partition("=")
-        if is_static and (name != "instance" or not instance):
-            raise ValueError(f"{word!r} is no member: C1.1 is one, and so is instance=i1")
-        leavers = (*leavers, Leaver(NO_MEMBER, instance) if is_static else Leaver(word))
-    if not group_id:
-        raise ValueError("members are taken out of a group: 'g1' means all of g1, 'g1 C1.1' one")
-    return group_id, leavers
 
 
 # -- calls of the operator ----------------------------------------------------------------------
@@ -348,9 +299,9 @@ def fence_producers(me: Admin, transactional_id: str) -> Admin:
     return ask(me, InitProducerId(transactional_id))
 
 
-def describe_share_group(me: Admin, group_id: str) -> Admin:
-    """Ask the coordinator of a share group who is in it. Blocks."""
-    return ask(me, ShareGroupDescribe(group_id)).but(share_group=None)
+def describe_share_group(me: Admin, groups: str) -> Admin:
+    """Ask the coordinator of a share group, or of each of several, who is in it: "g1 g2". Blocks."""
+    return _of_groups(me, ShareGroupDescribe, groups).but(share_group=None)
 
 
 def list_share_group_offsets(me: Admin, group_id: str) -> Admin:
@@ -368,33 +319,33 @@ def delete_share_group_offsets(me: Admin, topic: str) -> Admin:
     return ask(me, topic_offsets_of(topic))
 
 
-def delete_share_group(me: Admin, group_id: str) -> Admin:
-    """Delete a share group and what is durable of it. Nobody may be in it. Blocks."""
-    return ask(me, DeleteGroups(group_id))
+def delete_share_group(me: Admin, groups: str) -> Admin:
+    """Delete share groups and what is durable of them: "g1 g2". Nobody may be in them. Blocks."""
+    return _of_groups(me, DeleteGroups, groups)
 
 
 def list_groups(me: Admin, filters: str) -> Admin:
     """Ask every broker for its groups: "state=Empty type=share", or all of them. Blocks."""
-    wanted = group_filters_of(filters)
+    wanted = group_targets.group_filters_of(filters)
     return ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
 
 
-def describe_consumer_group(me: Admin, group_id: str) -> Admin:
-    """Ask the coordinator who is in a regular group, by whichever protocol. Blocks.
+def describe_consumer_group(me: Admin, groups: str) -> Admin:
+    """Ask the coordinator who is in a regular group, by whichever protocol, or in each of several. Blocks.
 
     First as a group of KIP-848; a coordinator that has none of that kind is asked for a classic one.
     """
-    return ask(me, ConsumerGroupDescribe(group_id)).but(group=None)
+    return _of_groups(me, ConsumerGroupDescribe, groups).but(group=None)
 
 
-def delete_consumer_group(me: Admin, group_id: str) -> Admin:
-    """Delete a regular group with all its offsets. Nobody may be in it. Blocks."""
-    return ask(me, DeleteGroups(group_id))
+def delete_consumer_group(me: Admin, groups: str) -> Admin:
+    """Delete regular groups with all their offsets: "g1 g2". Nobody may be in them. Blocks."""
+    return _of_groups(me, DeleteGroups, groups)
 
 
 def delete_consumer_group_offsets(me: Admin, partitions: str) -> Admin:
     """Have a group forget its offsets: "g1 src-0". Nobody in it may read that topic. Blocks."""
-    return ask(me, group_offsets_of(partitions))
+    return ask(me, group_targets.group_offsets_of(partitions))
 
 
 def remove_members(me: Admin, members: str) -> Admin:
@@ -403,7 +354,7 @@ def remove_members(me: Admin, members: str) -> Admin:
     For all of them it asks first who they are. Source: RemoveMembersFromConsumerGroupHandler,
     KafkaAdminClient.getMembersFromGroup.
     """
-    group_id, leavers = members_of(members)
+    group_id, leavers = group_targets.members_of(members)
     if not leavers:
         return describe_consumer_group(me, group_id).but(removing=True)
     return ask(me, _leave(group_id, leavers))
@@ -419,7 +370,8 @@ def next_request(me: Admin) -> Message | None:
 
 def sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
     """Note that a request is on the wire."""
-    return me.but(queue=me.queue[1:], on_wire=request, on_wire_broker=broker), request
+    rest = several_groups.left_over(me.queue[0], request)
+    return me.but(queue=(*rest, *me.queue[1:]), on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: Admin, answer: Message) -> Admin:
@@ -428,6 +380,8 @@ def on_response(me: Admin, answer: Message) -> Admin:
     if request is None:
         return me
     me = me.but(on_wire=None, on_wire_broker=-1)
+    if me.several:
+        return _heard(me, request, answer)
     error = _error_of(answer)
     name = type(request).__name__
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
@@ -499,7 +453,26 @@ def restarted(me: Admin, life: int) -> Admin:
 
 def ask(me: Admin, *requests: Message) -> Admin:
     """Begin a call: these requests go out one after the other."""
-    return me.but(queue=requests, done=False, error="", finding=False, removing=False)
+    me = me.but(queue=requests, done=False, error="", finding=False, removing=False)
+    return me.but(several=False, described=())
+
+
+def _of_groups(me: Admin, kind: type[Any], target: str) -> Admin:
+    """Ask about one group, or about several."""
+    first, *further = several_groups.named(target)
+    return ask(me, kind(first, tuple(further))).but(several=bool(further))
+
+
+def _heard(me: Admin, request: Message, answer: Message) -> Admin:
+    """Keep what is said of each of several groups; the call is over when nothing is left to ask."""
+    heard = several_groups.heard(request, answer, AGAIN[type(request).__name__])
+    told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
+    me = me.but(
+        queue=(*heard.asks, *me.queue),
+        described=(*me.described, *told),
+        error=me.error or heard.error,
+    )
+    return me if me.queue else me.but(done=True)
 
 
 def _failed(me: Admin, error: str) -> Admin:

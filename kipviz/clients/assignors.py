@@ -41,7 +41,8 @@ def ranges_of_topics(
     So with several topics the first members have one partition more of each of them, not of one.
     Source: RangeAssignor.assignPartitions.
     """
-    given: dict[str, tuple[str, ...]] = {m.member_id: () for m in _in_order(members)}
+    in_order = sorted(members, key=lambda m: _rank(m.member_id, m.instance_id))
+    given: dict[str, tuple[str, ...]] = {m.member_id: () for m in in_order}
     for topic in dict.fromkeys(topic_of(p) for p in topic_partitions):
         partitions = tuple(p for p in topic_partitions if topic_of(p) == topic)
         readers = tuple(
@@ -52,9 +53,9 @@ def ranges_of_topics(
     return tuple(Assigned(name, mine) for name, mine in given.items())
 
 
-def _in_order(members: tuple[Subscribed, ...]) -> list[Subscribed]:
-    """Give members in the order of their instance ids or ids, static ones first."""
-    return sorted(members, key=lambda m: (0, m.instance_id) if m.instance_id else (1, m.member_id))
+def _rank(member_id: str, instance_id: str) -> tuple[int, str]:
+    """Give where a member stands: in the order of their instance ids or ids, static ones first."""
+    return (0, instance_id) if instance_id else (1, member_id)
 
 
 def ranges(
@@ -65,7 +66,7 @@ def ranges(
     `members` are (member id, group.instance.id); they stand in the order of their instance ids or
     ids, static ones first. Source: RangeAssignor, AbstractPartitionAssignor.MemberInfo.compareTo.
     """
-    in_order = sorted(members, key=lambda m: (0, m[1]) if m[1] else (1, m[0]))
+    in_order = sorted(members, key=lambda m: _rank(*m))
     each, more = divmod(len(topic_partitions), len(in_order))
     given, start = [], 0
     for at, (name, _) in enumerate(in_order):
@@ -102,23 +103,20 @@ def sticky(
     do not all subscribe to the same topics.
     """
     topics = {m.member_id: m.subscription.topics for m in members}
+    newest = max(m.subscription.generation for m in members)
+    had = {
+        m.member_id: m.subscription.owned for m in members if m.subscription.generation == newest
+    }
     if len({tuple(sorted(mine)) for mine in topics.values()}) > 1:
-        latest = max(m.subscription.generation for m in members)
-        had = {
-            m.member_id: m.subscription.owned
-            for m in members
-            if m.subscription.generation == latest
-        }
         return balanced(topic_partitions, topics, had)
     topic_partitions = tuple(
         p for p in topic_partitions if topic_of(p) in members[0].subscription.topics
     )
     least, more = divmod(len(topic_partitions), len(members))
-    newest = max(m.subscription.generation for m in members)
     kept: dict[str, tuple[str, ...]] = {}
     taken: tuple[str, ...] = ()
     for member in sorted(members, key=lambda m: (-len(m.subscription.owned), m.member_id)):
-        claimed = member.subscription.owned if member.subscription.generation == newest else ()
+        claimed = had.get(member.member_id, ())
         mine = tuple(p for p in topic_partitions if p in claimed and p not in taken)
         kept[member.member_id] = mine[: least + 1] if more else mine[:least]
         more -= len(kept[member.member_id]) > least

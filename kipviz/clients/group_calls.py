@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kipviz.clients import admin
+from kipviz.clients import admin, group_targets
 from kipviz.clients.admin import Admin
-from kipviz.clients.application import Call
+from kipviz.clients.application import Call, Line
+from kipviz.clients.several_groups import named
 
 # The calls of an operator that are about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (
@@ -26,6 +27,14 @@ OF_REGULAR_GROUPS = (
     Call.REMOVE_MEMBERS,
 )
 
+# Those of both that take several groups at once.
+OF_SEVERAL_GROUPS = (
+    Call.DESCRIBE_SHARE_GROUPS,
+    Call.DELETE_SHARE_GROUPS,
+    Call.DESCRIBE_CONSUMER_GROUPS,
+    Call.DELETE_CONSUMER_GROUPS,
+)
+
 # What the admin client does in those about groups of any kind, or about regular ones.
 OF_ANY_GROUP: dict[Call, Callable[[Admin, str], Admin]] = {
     Call.LIST_GROUPS: admin.list_groups,
@@ -34,12 +43,23 @@ OF_ANY_GROUP: dict[Call, Callable[[Admin, str], Admin]] = {
     Call.DELETE_CONSUMER_GROUP_OFFSETS: admin.delete_consumer_group_offsets,
     Call.REMOVE_MEMBERS: admin.remove_members,
 }
+
+
+def groups_of(line: Line) -> tuple[str, ...]:
+    """Give the groups that a line of an operator's program is about: the first word, or all of them."""
+    if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
+        return ()
+    names = named(line.target)
+    return names if line.call in OF_SEVERAL_GROUPS else names[:1]
+
+
 # How the target of an operator's call is read, where it is more than a name.
 READ_BY_OPERATORS: dict[Call, Callable[[str], object]] = {
+    **dict.fromkeys(OF_SEVERAL_GROUPS, named),
     Call.LIST_TRANSACTIONS: admin.filters_of,
     Call.ALTER_SHARE_GROUP_OFFSETS: admin.starts_of,
     Call.DELETE_SHARE_GROUP_OFFSETS: admin.topic_offsets_of,
-    Call.LIST_GROUPS: admin.group_filters_of,
-    Call.DELETE_CONSUMER_GROUP_OFFSETS: admin.group_offsets_of,
-    Call.REMOVE_MEMBERS: admin.members_of,
+    Call.LIST_GROUPS: group_targets.group_filters_of,
+    Call.DELETE_CONSUMER_GROUP_OFFSETS: group_targets.group_offsets_of,
+    Call.REMOVE_MEMBERS: group_targets.members_of,
 }

@@ -90,7 +90,8 @@ class GroupConsumer(Part, frozen=True, dict=True):
     without a position that the log has; "" is earliest without a round trip.
     `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it
     has to take back. `resubscribed` says that it has not told that yet. `first_topic` is the topic that it
-    began with where that is not `topic` any more: the next life of its process begins with it again.
+    began with where that is not `topic` any more: the next life of its process begins with it again. `rack` is
+    its client.rack.
     """
 
     source: str
@@ -124,6 +125,7 @@ class GroupConsumer(Part, frozen=True, dict=True):
     regex: str | None = None
     resubscribed: bool = False
     first_topic: str = ""
+    rack: str = ""
 
     @property
     def in_group(self) -> bool:
@@ -268,6 +270,7 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
         offset_fetch_version=me.offset_fetch_version,
         instance_id=me.instance_id,
         auto_offset_reset=me.auto_offset_reset,
+        rack=me.rack,
     )
 
 
@@ -337,6 +340,7 @@ def _heartbeat(me: GroupConsumer) -> Message:
         me.instance_id,
         me.further_topics if says else (),
         me.regex if says else None,
+        me.rack if me.told is None else "",
     )
 
 

@@ -39,8 +39,13 @@ def subscription_of(target: str) -> tuple[tuple[str, ...], str]:
 def why_not_subscribed(application: Any, placed: Iterable[str]) -> str:
     """Say why an application that is to be cannot subscribe to what its program says, "" if it can.
 
-    `placed` are the partitions of the cluster.
+    `placed` are the partitions of the cluster. With its subscription a member says in which rack it is.
     """
+    if application.rack and (application.protocol != MODERN or application.share):
+        return (
+            f"{application.name} is in rack {application.rack!r}: only a member of a regular group by protocol "
+            f"{MODERN!r} says that here"
+        )
     topics = sorted({topic_of(partition): True for partition in placed})
     for line in application.program:
         if line.call is Call.SUBSCRIBE:

@@ -22,6 +22,7 @@ from kipviz.brokers import (
     partition_leader,
     produce_requests,
     producer_expiry,
+    several_groups,
     share_administration,
     share_calls,
     share_coordinator,
@@ -37,6 +38,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import (
     AppendPart,
     ApplyMarkerToShares,
+    AskedOfGroup,
     FetchFurther,
     GroupStored,
     ListedHere,
@@ -81,6 +83,7 @@ from kipviz.messages.membership import (
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, Produce, ProduceResponse
+from kipviz.messages.several_groups import names_several
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteGroups,
@@ -275,7 +278,8 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
     nameless = isinstance(message, InitProducerId) and message.transactional_id is None
-    if kind in FRONT_DESK or nameless or (isinstance(message, Produce) and message.further):
+    parted = names_several(message) or (isinstance(message, Produce) and bool(message.further))
+    if kind in FRONT_DESK or nameless or parted:
         return (broker, kafka_apis.ROLE, "")
     if kind not in PARTITION_OF:
         return (broker, SHARES, "")
@@ -301,6 +305,8 @@ def destination(message: Message, image: Image) -> int:
 
 def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
     """Let a role handle a request."""
+    if names_several(message):
+        return several_groups.on_several_groups(role, message, reply_to, on)
     return HANDLERS[type(message)](role, message, reply_to, on)
 
 
@@ -321,6 +327,8 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return administration.on_list_here(role, message, on)
         case ListedHere():
             return kafka_apis.on_listed(role, message, on)
+        case AskedOfGroup():
+            return request(role, message.request, message.ticket, on)
         case GroupStored():
             return classic_membership.on_group_stored(role, message, on)
         case FetchFurther():

@@ -51,6 +51,11 @@ def joins_by_heartbeat(spec: ClusterSpec) -> bool:
     return any(a.protocol == MODERN for a in spec.applications)
 
 
+def _interval(spec: ClusterSpec) -> tuple[int, ...]:
+    takes = spec.settings.consumer_assignment_interval_ms
+    return (takes,) if takes and joins_by_heartbeat(spec) else ()
+
+
 def joins_classic(spec: ClusterSpec) -> bool:
     """Say whether members of a regular group come and go by the classic protocol."""
     return any(a.protocol == CLASSIC for a in spec.applications)
@@ -240,6 +245,15 @@ DURATIONS: tuple[Duration, ...] = (
         SHIPPED,
         "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule",
         lambda spec: (spec.settings.initial_rebalance_delay_ms,) if joins_classic(spec) else (),
+    ),
+    Duration(
+        "group.consumer.assignment.interval.ms",
+        1_000,
+        "brokers",
+        "a group of KIP-848 may have its next target; 0 here unless it is set",
+        SHIPPED,
+        "KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment",
+        _interval,
     ),
     Duration(
         "max.poll.interval.ms",

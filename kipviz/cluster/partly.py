@@ -26,16 +26,19 @@ from kipviz.messages.producing import (
     in_one_answer,
     in_one_request,
 )
+from kipviz.messages.several_groups import about, groups_of, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
-from kipviz.records.placement import topic_of
+from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def narrowed(message: Message, image: Image) -> Message:
-    """Give a client's request without the partitions that another broker leads than its first one."""
+    """Give a client's request without the partitions, or groups, of another broker than its first one's."""
+    if names_several(message):
+        return _coordinated_together(message, image)
     if not isinstance(message, ShareFetch | TxnShareAcknowledge | Produce) or not message.further:
         return message
     broker = image.leader_of(message.partition)
@@ -47,6 +50,16 @@ def narrowed(message: Message, image: Image) -> Message:
         return message.but(further=parts)
     here = tuple(p for p in message.further if image.leader_of(p) == broker)
     return message.but(further=here)
+
+
+def _coordinated_together(request: Any, image: Image) -> Message:
+    def coordinator(group_id: str) -> int:
+        return image.leader_of(image.home_of(CONSUMER_OFFSETS, group_id))
+
+    asked = groups_of(request)
+    broker = coordinator(asked[0])
+    narrowed_down: Message = about(request, tuple(g for g in asked if coordinator(g) == broker))
+    return narrowed_down
 
 
 def without(message: Message, topics: tuple[str, ...]) -> Message:

@@ -160,7 +160,7 @@ class ApplicationSpec(Value, frozen=True):
     `auto_offset_reset` is what the consumer of a regular group does without a
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
     `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those of its next
-    lives. `threads` are further application threads of the process.
+    lives. `threads` are further application threads of the process, `rack` is its consumer's client.rack.
     """
 
     name: str
@@ -200,6 +200,7 @@ class ApplicationSpec(Value, frozen=True):
     later_assignors: tuple[tuple[str, ...], ...] = ()
     threads: tuple[ThreadSpec, ...] = ()
     by_session: bool = False
+    rack: str = ""
 
 
 class Remade(Value, frozen=True):

@@ -48,6 +48,8 @@ OF_BROKERS: dict[str, Limit] = {
     "share_group_max_size": Limit(1, 1_000, "group.share.max.size"),
     "share_sessions_max": Limit(1, INT32, "group.share.max.share.sessions"),
     "consumer_group_max_size": Limit(1, INT32, "group.consumer.max.size"),
+    "group_max_size": Limit(1, INT32, "group.max.size"),
+    "consumer_assignment_interval_ms": Limit(0, 15_000, "group.consumer.assignment.interval.ms"),
 }
 # Of one share group; 0 leaves it to the broker.
 OF_GROUPS: dict[str, Limit] = {

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kipviz.brokers import transaction_liveness
+from kipviz.brokers.assignment_interval import INTERVAL
 from kipviz.brokers.classic_membership import FIRST_GENERATION
 from kipviz.brokers.context import Context
 from kipviz.brokers.group_state import GroupCoordinator
@@ -248,6 +249,8 @@ def _of_roles(
                         yield Deadline(TIMER, (*key, timer), takes, takes)
             for delay in waits.delays(role):
                 takes = spec.settings.initial_rebalance_delay_ms
+                if delay.startswith(INTERVAL):
+                    takes = spec.settings.consumer_assignment_interval_ms
                 yield Deadline(DELAY, (*key, delay), takes, takes)
     if forgets(spec):
         yield from _of_producers(spec, world)

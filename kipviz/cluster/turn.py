@@ -7,7 +7,14 @@ it never outlives the step.
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics, offset_topics, share_calls, share_fetching
+from kipviz.brokers import (
+    gone_topics,
+    kafka_apis,
+    offset_topics,
+    several_groups,
+    share_calls,
+    share_fetching,
+)
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.context import (
     NOBODY,
@@ -71,6 +78,7 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.releases import knows
+from kipviz.messages.several_groups import names_several
 from kipviz.messages.transactions import WriteTxnMarkersResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
@@ -240,7 +248,10 @@ class Turn:
         self.put_request(source, request.broker, envelope)
 
     def _reply(self, reply: Reply) -> None:
-        to = reply.to
+        to, desk = reply.to, (reply.to.broker, kafka_apis.ROLE, "")
+        if several_groups.waits_for(self.roles.get(desk), to):
+            self.carry_out(desk, several_groups.on_answered(self.roles[desk], reply))
+            return
         connection = self.connections.get((to.source, to.broker))
         if connection is None or connection.incarnation != to.incarnation:
             return
@@ -284,7 +295,8 @@ class Turn:
             refused = refusals.refused(message, Errors.UNSUPPORTED_VERSION)
             self._reply(Reply(reply_to, refused))
             return
-        if self.image.acls is not None and not self._is_broker(host_of(source)):
+        asks = self.image.acls is not None and not names_several(message)
+        if asks and not self._is_broker(host_of(source)):
             nameless = gone_topics.nameless(message, self.image, self._broker_rules)
             error = refusal(self.image.acls, source, message, nameless)
             if error is not Errors.NONE:

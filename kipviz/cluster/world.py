@@ -27,7 +27,7 @@ from kipviz.clients.classic_consumer import ClassicConsumer
 from kipviz.clients.consumer import Consumer
 from kipviz.clients.external_database import NAME as DATABASE
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_calls import OF_SHARE_GROUPS
+from kipviz.clients.group_calls import groups_of
 from kipviz.clients.group_consumer import GroupConsumer
 from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.pipelined_producer import PipelinedProducer
@@ -269,9 +269,9 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
     for a in spec.applications:
         if a.admin:
             homes += [
-                f"{CONSUMER_OFFSETS}-{partition_for(line.target.split()[0], count)}"
+                f"{CONSUMER_OFFSETS}-{partition_for(group_id, count)}"
                 for line in a.program
-                if line.call in OF_SHARE_GROUPS
+                for group_id in groups_of(line)
             ]
             continue
         if a.plain is None:
@@ -448,6 +448,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             offset_fetch_version=a.offset_fetch_version,
             instance_id=a.instance_id,
             auto_offset_reset=a.auto_offset_reset,
+            rack=a.rack,
         )
     else:
         consumer = Consumer(

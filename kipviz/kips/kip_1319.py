@@ -32,7 +32,18 @@ KIP = Kip(
             "GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH from version 6 on, ILLEGAL_GENERATION before.",
             MODELLED,
             handler="brokers.group_coordinator.spoken_in",
+            scenario="kip-1319-stale-v5",
+            page="25-kip-447-and-1319",
             test="brokers/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",
+        ),
+        Row(
+            "Broker-Side: error mapping, version 6",
+            "Whose epoch is over is told STALE_MEMBER_EPOCH; the producer takes it as it takes ILLEGAL_GENERATION.",
+            MODELLED,
+            handler="brokers.consumer_group.commit_error",
+            scenario="kip-1319-stale",
+            test="scenarios/test_stale_offsets.py::test_the_same_offsets_are_refused_in_the_words_of_their_version",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Broker-Side: persisting topic IDs",

@@ -43,7 +43,8 @@ KIP = Kip(
             handler="studies.producers.scaling",
             test="studies/test_producers.py::test_several_transactional_ids_in_one_producer_save_objects_and_connections_and_no_request",
             note="of the last one the KIP has the name only: how it shares a sender is our inference",
-            page="27-kip-447-drafts",
+            scenario="kip-447-task-ids",
+            page="25-kip-447-and-1319",
         ),
         Row(
             "Compatibility: two rolling bounces",
@@ -166,7 +167,7 @@ KIP = Kip(
             scenario="kip-447-group-id-only",
             test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
             note="what the middle version still says of the transaction coordinator is the first draft",
-            page="25-kip-447-and-1319",
+            page="27-kip-447-drafts",
         ),
         Row(
             "initTransactions(consumer) blocks until the consumer has joined (second draft)",
@@ -184,6 +185,7 @@ KIP = Kip(
             MODELLED,
             handler="scenarios.scenario.at_levels",
             test="studies/test_takeover.py::test_what_a_takeover_comes_to_under_a_design",
+            scenario="kip-447-race",
             page="27-kip-447-drafts",
         ),
         Row(
@@ -192,6 +194,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.group_coordinator.on_offset_commit",
             scenario="kip-447-offsets-beside",
+            page="25-kip-447-and-1319",
             test="brokers/test_offset_commit.py::test_an_offset_is_committed_at_once_in_the_name_of_a_member",
         ),
         Row(

@@ -25,8 +25,19 @@ KIP = Kip(
             handler="brokers.consumer_group.uniform",
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
-            note="uniform only, no range; in the heartbeat; 4.3 may make it up to a second later",
+            note="uniform only, no range; in the heartbeat that needs it, not in the background",
             page="25-kip-447-and-1319",
+        ),
+        Row(
+            "KIP-1263: group.consumer.assignment.interval.ms",
+            "A group keeps its target for a while: whoever comes meanwhile is a member, and one target is made for all.",
+            MODELLED,
+            handler="brokers.assignment_interval.on_delay",
+            scenario="kip-1263-interval",
+            test="brokers/test_group_membership.py::"
+            "test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_all_who_came",
+            page="28-groups-that-change",
+            note="at once unless it is set; a new coordinator makes the next target at once; not for share groups",
         ),
         Row(
             "Reconciliation of the group",
@@ -76,12 +87,22 @@ KIP = Kip(
         Row(
             "ListGroups, DescribeGroups, ConsumerGroupDescribe",
             "An operator lists groups of every kind, and describes regular ones by either protocol.",
-            SIMPLIFIED,
+            MODELLED,
             handler="brokers.group_administration.on_consumer_group_describe",
             scenario="kip-345-removed",
             test="brokers/test_group_administration.py::test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be",
             page="26-classic-groups",
-            note="one group in a request; from the newest state, replicated or not",
+        ),
+        Row(
+            "Several groups in one request",
+            "ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe and DeleteGroups have an array of groups, and an error "
+            "for each.",
+            MODELLED,
+            handler="brokers.several_groups.on_several_groups",
+            scenario="kip-229-several",
+            test="brokers/test_several_groups.py::test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last",
+            page="28-groups-that-change",
+            note="OffsetFetch and the calls about offsets of share groups name one group",
         ),
         Row(
             "Static members",
@@ -99,6 +120,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_error",
             scenario="kip-848-two-of-one",
             test="brokers/test_static_members.py::test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name",
+            page="28-groups-that-change",
             note="FENCED_INSTANCE_ID is for heartbeats; the classic protocol says it to offsets, too (KIP-345)",
         ),
         Row(
@@ -106,6 +128,8 @@ KIP = Kip(
             "A full group takes nobody in; who is in it, by its id or its static name, stays.",
             MODELLED,
             handler="brokers.group_membership.on_consumer_group_heartbeat",
+            scenario="kip-848-full",
+            page="28-groups-that-change",
             test="brokers/test_group_membership.py::"
             "test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name",
             note="a setting of brokers; since KAFKA-20601 a static name has its place, which group.max.size of the classic "
@@ -133,9 +157,14 @@ KIP = Kip(
         ),
         Row(
             "Racks",
-            "A member says in which rack it is, and may be given partitions near to it.",
-            OPEN,
-            note="RackId is in no heartbeat here",
+            "A member says in which rack it is when it joins; the log keeps it, and a description tells it.",
+            MODELLED,
+            handler="brokers.subscriptions.record_of",
+            scenario="kip-848-racks",
+            test="brokers/test_subscriptions.py::test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch",
+            page="28-groups-that-change",
+            note="no assignor of 4.4 asks for it; not modelled: that replicas which move to other racks bring a group to its "
+            "next epoch (KIP-1101), and fetching from the closest replica (KIP-392)",
         ),
         Row(
             "Client Side Assignor: PrepareAssignment, InstallAssignment",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 KIP = Kip(
     932,
@@ -344,11 +344,10 @@ KIP = Kip(
         ),
         Row(
             "ShareGroupDescribe",
-            "An operator asks who is in a group.",
-            SIMPLIFIED,
+            "An operator asks who is in a group, or in each of several.",
+            MODELLED,
             handler="brokers.share_administration.on_share_group_describe",
             test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
-            note="one group in a request",
             page="30-kip-932-share-groups",
             scenario="kip-932-delete-group",
         ),

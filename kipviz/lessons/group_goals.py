@@ -6,17 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kipviz.brokers import group_retention
+from kipviz.brokers.assignment_interval import INTERVAL
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.cluster.actions import MissPoll
+from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
+from kipviz.messages.group_admin import ConsumerGroupDescribeResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import FetchResponse
+from kipviz.messages.several_groups import ANSWERS, answers_of
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
 
@@ -199,6 +202,41 @@ def _name_taken(moment: Any) -> bool:
     return _answered(moment, Errors.GROUP_ID_NOT_FOUND)
 
 
+def _one_group_fails(moment: Any) -> bool:
+    """An answer about several groups has just come, in which one has an error and another one has none."""
+    return any(
+        len({answer.error is Errors.NONE for answer in answers_of(event.message)}) > 1
+        for event in moment.events
+        if isinstance(event, MessageDelivered) and isinstance(event.message, ANSWERS)
+    )
+
+
+def _interval_over(moment: Any) -> bool:
+    """A group of KIP-848 may have its next target from now on."""
+    last = moment.actions[-1] if moment.actions else None
+    return isinstance(last, DelayOver) and last.delay.startswith(INTERVAL)
+
+
+def _rack_said(moment: Any) -> bool:
+    """A member's heartbeat has just come that says in which rack it is."""
+    return any(
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, ConsumerGroupHeartbeat)
+        and bool(event.message.rack)
+        for event in moment.events
+    )
+
+
+def _rack_told(moment: Any) -> bool:
+    """An operator has just been told in which rack a member is."""
+    return any(
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, ConsumerGroupDescribeResponse)
+        and any(member.rack for member in event.message.members)
+        for event in moment.events
+    )
+
+
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group waits": _group_waits,
     "subscription changed": _subscription_changed,
@@ -206,6 +244,10 @@ GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "expression refused": _expression_refused,
     "group full": _group_full,
     "name taken": _name_taken,
+    "one group fails": _one_group_fails,
+    "interval over": _interval_over,
+    "rack said": _rack_said,
+    "rack told": _rack_told,
     "offsets forgotten": _offsets_forgotten,
     "group forgotten": _group_forgotten,
     "empty group keeps offsets": _empty_group_keeps,

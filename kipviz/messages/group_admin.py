@@ -51,7 +51,7 @@ class GroupMemberDescription(Value, frozen=True):
     """A member of a regular group as its coordinator describes it.
 
     `target` is what it is to have in the end; a classic member has no epoch of its own and no target.
-    `further_topics` and `regex` are what else it subscribes to.
+    `further_topics` and `regex` are what else it subscribes to, `rack` is where it says that it is.
     """
 
     member_id: str
@@ -63,18 +63,23 @@ class GroupMemberDescription(Value, frozen=True):
     target: tuple[str, ...] = ()
     further_topics: tuple[str, ...] = ()
     regex: str = ""
+    rack: str = ""
 
 
 class DescribeGroups(Message, frozen=True):
-    """An operator asks who is in a classic group. NOT MODELLED: several groups in one request."""
+    """An operator asks who is in a classic group, or in each of several (`further`)."""
 
     API_KEY: ClassVar[int] = 15
     VERSION: ClassVar[int] = 6
     group_id: str
+    further: tuple[str, ...] = ()
 
 
 class DescribeGroupsResponse(Message, frozen=True):
-    """The group's state, and what its members have; the assignor and that only of a stable group."""
+    """The group's state, and what its members have; the assignor and that only of a stable group.
+
+    `further` are the answers for the other groups that the request names.
+    """
 
     API_KEY: ClassVar[int] = 15
     VERSION: ClassVar[int] = 6
@@ -84,18 +89,23 @@ class DescribeGroupsResponse(Message, frozen=True):
     state: str = ""
     assignor: str = ""
     members: tuple[GroupMemberDescription, ...] = ()
+    further: tuple[DescribeGroupsResponse, ...] = ()
 
 
 class ConsumerGroupDescribe(Message, frozen=True):
-    """An operator asks who is in a group of KIP-848. NOT MODELLED: several groups in one request."""
+    """An operator asks who is in a group of KIP-848, or in each of several (`further`)."""
 
     API_KEY: ClassVar[int] = 69
     VERSION: ClassVar[int] = 1
     group_id: str
+    further: tuple[str, ...] = ()
 
 
 class ConsumerGroupDescribeResponse(Message, frozen=True):
-    """The group's state, its epochs and its members, each with what it has and what it is to have."""
+    """The group's state, its epochs and its members, each with what it has and what it is to have.
+
+    `further` are the answers for the other groups that the request names.
+    """
 
     API_KEY: ClassVar[int] = 69
     VERSION: ClassVar[int] = 1
@@ -107,6 +117,7 @@ class ConsumerGroupDescribeResponse(Message, frozen=True):
     assignment_epoch: int = 0
     assignor: str = ""
     members: tuple[GroupMemberDescription, ...] = ()
+    further: tuple[ConsumerGroupDescribeResponse, ...] = ()
 
 
 class OffsetDelete(Message, frozen=True):

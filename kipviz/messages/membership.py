@@ -25,7 +25,8 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
 
     `topic` is "" and `owned` None where they are as in the heartbeat before. `further_topics` are those
     that it subscribes to besides `topic`, `regex` is its SubscribedTopicRegex: None where that is as before, "" for
-    none any more. NOT MODELLED: racks, the assignor's name, the time-outs. `instance_id` is the group.instance.id of
+    none any more. `rack` is the client.rack of a member that joins, "" for none.
+    NOT MODELLED: the assignor's name, the time-outs. `instance_id` is the group.instance.id of
     a static member, "" for none.
     """
 
@@ -39,6 +40,7 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     instance_id: str = ""
     further_topics: tuple[str, ...] = ()
     regex: str | None = None
+    rack: str = ""
 
     @property
     def topics(self) -> tuple[str, ...] | None:

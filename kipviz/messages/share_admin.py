@@ -14,11 +14,12 @@ EMPTY, STABLE = "Empty", "Stable"
 
 
 class ShareGroupDescribe(Message, frozen=True):
-    """An operator asks who is in a share group. NOT MODELLED: several groups in one request."""
+    """An operator asks who is in a share group, or in each of several (`further`)."""
 
     API_KEY: ClassVar[int] = 77
     VERSION: ClassVar[int] = 1
     group_id: str
+    further: tuple[str, ...] = ()
 
 
 class DescribedMember(Value, frozen=True):
@@ -31,7 +32,7 @@ class DescribedMember(Value, frozen=True):
 
 
 class ShareGroupDescribeResponse(Message, frozen=True):
-    """The group's state, its epochs and its members."""
+    """The group's state, its epochs and its members; `further` are the answers for other groups."""
 
     API_KEY: ClassVar[int] = 77
     VERSION: ClassVar[int] = 1
@@ -42,6 +43,7 @@ class ShareGroupDescribeResponse(Message, frozen=True):
     epoch: int = 0
     assignment_epoch: int = 0
     members: tuple[DescribedMember, ...] = ()
+    further: tuple[ShareGroupDescribeResponse, ...] = ()
 
 
 class DescribeShareGroupOffsets(Message, frozen=True):
@@ -122,11 +124,12 @@ class DeleteShareGroupOffsetsResponse(Message, frozen=True):
 
 
 class DeleteGroups(Message, frozen=True):
-    """An operator deletes a group. NOT MODELLED: several groups in one request."""
+    """An operator deletes a group, or several (`further`)."""
 
     API_KEY: ClassVar[int] = 42
     VERSION: ClassVar[int] = 3
     group_id: str
+    further: tuple[str, ...] = ()
 
 
 class DeleteGroupsResponse(Message, frozen=True):
@@ -137,3 +140,4 @@ class DeleteGroupsResponse(Message, frozen=True):
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     group_id: str
+    further: tuple[DeleteGroupsResponse, ...] = ()

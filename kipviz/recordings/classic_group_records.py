@@ -90,7 +90,8 @@ def read_subscription(data: bytes) -> Subscription:
     told = _between_consumers(SUBSCRIPTION, data)
     owned = _partitions(told.get("OwnedPartitions"))
     generation = told.get("GenerationId", NO_GENERATION)
-    return Subscription(",".join(told.get("Topics") or ()), owned, generation)
+    topic, *further = told.get("Topics") or ("",)
+    return Subscription(topic, owned, generation, tuple(further))
 
 
 def read_assignment(data: bytes) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 The records become those that the model's group coordinator writes itself. The log names topics by id,
 so a partition is called `id-number` here; who knows the topics puts their names in (`named`).
-Left out: racks, client ids and hosts, time-outs, the assignor, regular expressions and metadata hashes.
+Left out: racks of share groups, client ids and hosts, time-outs, the assignor and metadata hashes.
 
 Source: ConsumerGroup*Key/Value and ShareGroup*Key/Value among Kafka's message definitions.
 """
@@ -23,6 +23,7 @@ from kipviz.records.consumer_offsets import (
     GroupTombstone,
     MemberRecord,
     MemberTombstone,
+    RegexRecord,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -43,6 +44,8 @@ from kipviz.records.share_group_members import (
 CLASSIC = 2
 # MemberState, by its number in the log.
 MEMBER_STATES = {0: STABLE, 1: UNREVOKED, 2: UNRELEASED}
+# The key of what a regular expression stands for; it names the expression beside the group.
+EXPRESSION = 16
 # The keys whose tombstone means that a whole group is gone.
 OF_GROUPS = (3, 11)
 # What is deleted of a member, by the key; these keys name the member beside the group.
@@ -68,7 +71,7 @@ def said(kind: int, group: str, key: Fields, value: bytes | None) -> Value | Non
         return read_group(group, value) if value else GroupTombstone(group, GROUP_METADATA)
     if kind not in READ:
         return None
-    member = key.string("the member") if kind in DELETED else ""
+    member = key.string("the member, or the expression") if kind in (*DELETED, EXPRESSION) else ""
     key.end("the key")
     if value is None and kind in DELETED:
         gone, of = DELETED[kind]
@@ -94,7 +97,7 @@ def topics_told(record: Value) -> tuple[tuple[str, str], ...]:
 def named(record: Value, topics: Mapping[str, str]) -> Value:
     """Put the names of topics in; one whose name is unknown keeps its id.
 
-    A member of several topics subscribes to all of their names, joined by a comma.
+    A share group's member of several topics subscribes to all of their names, joined by a comma.
     """
     if isinstance(record, MemberRecord):
         return record.but(
@@ -138,27 +141,36 @@ def _epoch(make: Callable[[str, int], Value]) -> Callable[[Fields, str], Value]:
 
 def _subscription(fields: Fields, group: str, member: str) -> Value:
     instance = fields.nullable_string("the instance")
-    fields.nullable_string("the rack")
-    topics = _client_and_topics(fields)
-    fields.nullable_string("the regular expression")
+    rack = fields.nullable_string("the rack")
+    topics = _client_and_topics(fields) or ("",)
+    regex = fields.nullable_string("the regular expression")
     fields.number(4, "the rebalance time-out")
     fields.nullable_string("the assignor")
     _end(fields, "the subscription")
-    return SubscriptionRecord(group, member, topics, instance or "")
+    named = (topics[0], instance or "", topics[1:], regex or "", rack or "")
+    return SubscriptionRecord(group, member, *named)
+
+
+def _expression(fields: Fields, group: str, regex: str) -> Value:
+    topics = fields.array("the topics", lambda f: f.string("a topic"))
+    fields.number(8, "the version of the metadata")
+    fields.number(8, "the time of the resolution")
+    _end(fields, "the expression")
+    return RegexRecord(group, regex, tuple(topics or ()))
 
 
 def _share_subscription(fields: Fields, group: str, member: str) -> Value:
     fields.nullable_string("the rack")
     topics = _client_and_topics(fields)
     _end(fields, "the subscription")
-    return ShareGroupMemberRecord(group, member, topics)
+    return ShareGroupMemberRecord(group, member, ",".join(topics))
 
 
-def _client_and_topics(fields: Fields) -> str:
+def _client_and_topics(fields: Fields) -> tuple[str, ...]:
     fields.string("the client")
     fields.string("the client's host")
     topics = fields.array("the topics", lambda f: f.string("a topic"))
-    return ",".join(topics or ())
+    return tuple(topics or ())
 
 
 def _target(make: Callable[[str, str, tuple[str, ...]], Value]) -> Callable[..., Value]:
@@ -253,4 +265,5 @@ READ: dict[int, Callable[..., Value]] = {
     13: _target(ShareGroupTargetRecord),
     14: _share_assignment,
     15: _states,
+    EXPRESSION: _expression,
 }

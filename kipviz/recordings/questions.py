@@ -241,13 +241,17 @@ def _fetched(group: Any, one: Any) -> Said:
 def _group_heartbeat(x: Exchange, names: Names) -> Taken:
     said = x.request
     owned = said["topicPartitions"]
+    topic, *further = said["subscribedTopicNames"] or ("",)
     message = ConsumerGroupHeartbeat(
         said["groupId"],
         said["memberId"],
         said["memberEpoch"],
-        _subscribed(said),
+        topic,
         None if owned is None else tuple(sorted(partitions_of(owned, names))),
-        instance_id=said["instanceId"] or "",
+        said["instanceId"] or "",
+        tuple(further),
+        said["subscribedTopicRegex"],
+        said["rackId"] or "",
     )
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
@@ -255,13 +259,12 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
 def _share_heartbeat(x: Exchange, names: Names) -> Taken:
     said = x.request
     message = ShareGroupHeartbeat(
-        said["groupId"], said["memberId"], said["memberEpoch"], _subscribed(said)
+        said["groupId"],
+        said["memberId"],
+        said["memberEpoch"],
+        ",".join(said["subscribedTopicNames"] or ()),
     )
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
-
-
-def _subscribed(said: Any) -> str:
-    return ",".join(said["subscribedTopicNames"] or ())
 
 
 def _heartbeat_answer(answer: Any, names: Names) -> Said:

@@ -54,7 +54,7 @@ class GroupEpochRecord(Value, frozen=True):
 class SubscriptionRecord(Value, frozen=True):
     """What a member of a consumer group subscribes to (ConsumerGroupMemberMetadata).
 
-    `topic` is "" where it names none, `regex` its SubscribedTopicRegex, "" for none.
+    `topic` is "" where it names none, `regex` its SubscribedTopicRegex, "" for none, `rack` likewise its RackId.
     """
 
     group_id: str
@@ -63,6 +63,7 @@ class SubscriptionRecord(Value, frozen=True):
     instance_id: str = ""
     further_topics: tuple[str, ...] = ()
     regex: str = ""
+    rack: str = ""
 
 
 class RegexRecord(Value, frozen=True):

@@ -92,6 +92,7 @@ WHERE_SET = (
     "dead_letter_auto_create",
     "consumer_group_max_size",
     "group_max_size",
+    "consumer_assignment_interval_ms",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -111,6 +112,7 @@ _WORDS = {
     "dead_letter_auto_create": "Do brokers make the topic of dead letters if it is not there?",
     "consumer_group_max_size": "How many members may a group of KIP-848 have?",
     "group_max_size": "How many members may a classic group have?",
+    "consumer_assignment_interval_ms": "How many ms does a group of KIP-848 keep a target at least?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",

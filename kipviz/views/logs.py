@@ -190,7 +190,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             named = f" as {record.instance_id}" if record.instance_id else ""
             topics = (record.topic, *record.further_topics, record.regex)
             wants = ", ".join(each for each in topics if each)
-            return f"{group}, member {member}", f"subscribes to {wants}{named}"
+            where = f", in rack {record.rack}" if record.rack else ""
+            return f"{group}, member {member}", f"subscribes to {wants}{named}{where}"
         case TargetRecord(group_id=group, member_id=member, partitions=partitions):
             return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
         case MemberTombstone(group_id=group, member_id=member, of=of):

@@ -30,6 +30,7 @@ from kipviz.messages.group_admin import (
     ListGroups,
     ListGroupsResponse,
 )
+from kipviz.messages.several_groups import ANSWERS, answers_of, groups_of, names_several
 from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
@@ -83,7 +84,13 @@ def asked(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
 
 
 def of_operator(role: Any, message: Any) -> Iterator[tuple[str, str]]:
-    """Say what the coordinator of a group looks at when an operator asks for something."""
+    """Say what the coordinator of a group looks at when an operator asks for something.
+
+    Several groups are handed out one by one by the front desk, which knows none of them.
+    """
+    if names_several(message):
+        yield "groups", listed(groups_of(message))
+        return
     group_id = message.group_id
     kind = kind_of(role, group_id)
     if type(message).__name__ not in OF_ANY_KIND or kind == SHARE:
@@ -110,7 +117,15 @@ def _of_share_group(role: Any, group_id: str) -> Iterator[tuple[str, str]]:
 
 
 def found_out(message: Any) -> Iterator[tuple[str, str]]:
-    """Say what an operator learns from an answer."""
+    """Say what an operator learns from an answer, which may be about several groups."""
+    if not isinstance(message, ANSWERS) or not message.further:
+        yield from _found_out(message)
+        return
+    for each in answers_of(message):
+        yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
+
+
+def _found_out(message: Any) -> Iterator[tuple[str, str]]:
     match message:
         case ListTransactionsResponse(transactions=found):
             for one in found:

@@ -90,6 +90,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.several_groups import refused_of
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMarkers
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
@@ -331,6 +332,10 @@ def _answer_words(message: Message | None) -> str:
     if message is None:
         return "nothing"
     name = type(message).__name__.removesuffix("Response")
+    of_groups = refused_of(message)
+    if of_groups:
+        said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)
+        return f"the answer to {name}, with {said}"
     error = getattr(message, "error", Errors.NONE)
     return f"the answer to {name}" if error is Errors.NONE else f"{error.name} for {name}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import classic_membership, kafka_apis
+from kipviz.brokers import classic_membership, group_membership, kafka_apis
 from kipviz.brokers import group_administration as asked
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.authorizer import Acl, Operation, Resource
@@ -35,6 +35,7 @@ from kipviz.messages.group_admin import (
     OffsetDelete,
     OffsetDeleteResponse,
 )
+from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.share_admin import DeleteGroups
 from kipviz.messages.transactions import PartitionResult
 from kipviz.records.classic_groups import Subscription
@@ -407,3 +408,21 @@ def test_the_operator_of_the_story_knows_what_it_was_told() -> None:
     assert client.groups == (GroupListing("my-group-4", "consumer", "Stable", "classic"),)
     assert client.group is not None
     assert [m.instance_id for m in client.group.members] == ["node-1", "node-2"]
+
+
+def test_what_is_not_replicated_yet_is_not_described_or_listed() -> None:
+    desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5})
+    joins = ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert desk.ask(group_membership.on_consumer_group_heartbeat, joins) is not None
+    desk.instant = False
+    desk.ask(group_membership.on_consumer_group_heartbeat, joins.but(member_id="C2"))
+    described: Any = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    assert (described.epoch, [m.member_id for m in described.members]) == (2, ["C1"])
+    assert asked.state_of(desk.role.groups["g"]) == "Reconciling"
+    desk.do(asked.on_list_here(desk.role, ListHere(ReplyTo("op", 1, 0), ListGroups(1)), desk.on))
+    told = desk.local[-1].message
+    assert isinstance(told, ListedHere)
+    assert [(row.group_id, row.state) for row in told.answer.groups] == [("g", "Stable")]
+    desk.replicate()
+    described = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    assert (described.epoch, described.state) == (3, "Reconciling")

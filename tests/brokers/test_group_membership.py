@@ -98,6 +98,32 @@ def test_a_target_that_has_to_wait_leaves_a_new_member_without_partitions(desk):
     assert desk.role.groups["g"].target_epoch == 3
 
 
+def test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_all_who_came(desk):
+    """KIP-1263: two members come within a second, and the group's second target is for both."""
+    join(desk, "C1")
+    assert gc.delays(desk.role) == ()  # 0, as it is unless a spec says else: the next one at once
+    desk.do(gc.on_loaded(GroupCoordinator(HERE, loading=True), desk.on))
+    desk.settings = BrokerSettings(consumer_assignment_interval_ms=1_000)
+    join(desk, "C2")
+    (interval,) = gc.delays(desk.role)
+    assert interval == "the assignment interval of g"
+    assert [join(desk, name).member_epoch for name in ("C3", "C4")] == [3, 3]
+    group = desk.role.groups["g"]
+    assert (group.epoch, group.target_epoch) == (5, 3)
+    desk.do(gc.on_delay(desk.role, interval, desk.on))
+    assert (gc.delays(desk.role), desk.role.groups["g"].target_epoch) == ((), 3)
+    beat(desk, "C3", 3)
+    assert desk.role.groups["g"].target_epoch == 5
+    assert gc.delays(desk.role) == (interval,)
+
+
+def test_a_target_that_is_not_written_begins_no_interval(desk):
+    desk.settings = BrokerSettings(consumer_assignment_interval_ms=1_000)
+    desk.image = {"min_insync_replicas": (("__consumer_offsets", 2),), "offline": (99,)}
+    assert join(desk, "C1").error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert gc.delays(desk.role) == ()
+
+
 def test_the_first_member_of_a_group_does_not_wait_for_its_target(desk):
     desk.settings = BrokerSettings(targets_wait=True)
     assert join(desk, "C1").assignment == Assignment(BOTH)

@@ -115,3 +115,21 @@ def test_a_group_subscribes_to_what_any_of_its_members_does():
         regexes=Table.of({"c.": ("c1", "c2")}),
     )
     assert consumer_group.subscribed(group) == ("a", "b", "c1", "c2")
+
+
+def test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch(desk):
+    """A static member that joins again is the only one that can be somewhere else."""
+
+    def beat(name, epoch, rack="", *topics):
+        given = {"topic": topics[0], "owned": ()} if topics else {}
+        request = ConsumerGroupHeartbeat("g", name, epoch, instance_id="i", rack=rack, **given)
+        assert desk.ask(members.on_consumer_group_heartbeat, request).error is E.NONE
+        (told,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe("g")).members
+        return told.rack, desk.role.groups["g"].epoch
+
+    assert beat("C1", 0, "east", "src") == ("east", 2)
+    assert beat("C1", 2) == ("east", 2)
+    assert beat("C1", -2) == ("east", 2)
+    assert beat("C2", 0, "west", "src") == ("west", 2)
+    assert beat("C2", -2) == ("west", 2)
+    assert beat("C3", 0, "west", "src", "old")[0] == "west"

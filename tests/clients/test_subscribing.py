@@ -126,6 +126,13 @@ def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() ->
     assert beaten(modern.subscribe(me, ("old",)))[1].regex is None
 
 
+def test_a_member_says_its_rack_when_it_joins_and_not_again() -> None:
+    me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False, rack="east")
+    me, request = told(modern.poll(modern.restarted(me, 2)))
+    assert request.rack == "east"
+    assert beaten(me)[1].rack == ""
+
+
 # -- the next life of a process ----------------------------------------------------------------------
 
 
@@ -169,6 +176,7 @@ def test_a_target_names_topics_or_has_an_expression() -> None:
         (classic_app(program=programs.reading("pattern s.*")), "for members by KIP-848 only"),
         (member(protocol="", program=programs.reading("src")), "that joins its regular group"),
         (member(program=programs.reading("pattern ")), "is given topics"),
+        (classic_app(rack="east"), "app-1 is in rack 'east': only a member"),
     ],
 )
 def test_a_subscription_that_cannot_be_is_refused(app: Any, said: str) -> None:

@@ -100,7 +100,8 @@ def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     spec = small_spec("share").but(look_up_topics=True)
     forgotten = ("transactional_ids_expire", "producer_ids_expire", "offsets_expire")
     expire = dict.fromkeys(forgotten, True)
-    spec = spec.but(settings=spec.settings.but(**expire))
+    keeps = {"consumer_assignment_interval_ms": 1_000}
+    spec = spec.but(settings=spec.settings.but(**expire, **keeps))
     spec = spec.but(budget=spec.budget.but(request_timeout=1, delivery_timeout=1))
     spec = spec.but(applications=(spec.applications[0].but(protocol="share"),))
     said = {row.setting: (values, row.default_ms) for row, values in occurring(spec)}
@@ -211,6 +212,16 @@ def test_a_classic_group_begins_after_its_delay_and_waits_once_more_for_who_came
     assert session.by == 45_000
     (heart, *_) = running(world, timers.CLIENT, "heartbeat")
     assert at(heart) == (3_000, 3_000)
+
+
+def test_a_group_keeps_its_target_for_the_assignment_interval() -> None:
+    model = model_of("kip-1263-interval", "run_out=1", "pause_max_ms=0", "delay_max_ms=0")
+    world = go(model, model.initial(), lambda w: running(w, timers.DELAY))
+    (interval,) = running(world, timers.DELAY)
+    assert at(interval) == (1_000, 1_000)
+    over = DelayOver(*interval.place)  # type: ignore[arg-type]
+    world = go(model, world, lambda w: over in model.enabled(w))
+    assert not running(model.step(world, over).world, timers.DELAY)
 
 
 def test_a_silent_member_is_taken_out_when_its_session_is_over_and_not_before() -> None:

@@ -137,17 +137,11 @@ def test_the_page_of_a_row_names_its_story(name: str, row: Row) -> None:
 
 # What cannot be played, and why.
 NEVER_RUN = {
-    "KIP-447 Motivation and Rejected Alternatives, counted": "objects and connections are counted, not run",
-    "KIP-447 Shrink transactional.timeout (second draft)": "a study compares one takeover under two defaults",
     "KIP-1310 2.2 Configuration": "a configuration is read, or refused, before anything runs",
 }
 # What could be, and is shown by its test alone: no story or no page has been written.
 NOT_WRITTEN = {
-    "KIP-447 Offsets beside the transaction",
-    "KIP-848 Static members and their offsets",
-    "KIP-848 group.consumer.max.size",
     "KIP-890 AddPartitionsToTxn 4+: several transactions in one request",
-    "KIP-1319 Broker-Side: error mapping",
 }
 
 

@@ -10,6 +10,7 @@ from kipviz.records.consumer_offsets import (
     GroupEpochRecord,
     MemberRecord,
     MemberTombstone,
+    RegexRecord,
     SubscriptionRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -63,12 +64,22 @@ RECORDS = [
     (
         5,
         NULL + NULL + CLIENT + array(short("a"), short("b")) + NULL + i(4, 300) + NULL + NO_TAGS,
-        SubscriptionRecord("g", "m", "a,b"),
+        SubscriptionRecord("g", "m", "a", "", ("b",)),
+    ),
+    (
+        5,
+        NULL + NULL + CLIENT + array() + short("s.*") + i(4, 300) + NULL + NO_TAGS,
+        SubscriptionRecord("g", "m", "", regex="s.*"),
     ),
     (
         5,
         short("one") + NULL + CLIENT + array(short("a")) + NULL + i(4, 300) + NULL + NO_TAGS,
         SubscriptionRecord("g", "m", "a", "one"),
+    ),
+    (
+        16,
+        array(short("s1"), short("s2")) + i(8, 3) + i(8, 9) + NO_TAGS,
+        RegexRecord("g", "m", ("s1", "s2")),
     ),
     (6, i(4, 8) + TIMESTAMP, TargetEpochRecord("g", 8)),
     (7, array(topic(1)) + NO_TAGS, TargetRecord("g", "m", (f"{NAME}-1",))),
@@ -100,7 +111,7 @@ RECORDS = [
 
 
 def key_of(kind):
-    return Fields(b"\0\x01m") if kind in (5, 7, 8, 10, 13, 14) else Fields(b"")
+    return Fields(b"\0\x01m") if kind in (5, 7, 8, 10, 13, 14, 16) else Fields(b"")
 
 
 @pytest.mark.parametrize(("kind", "content", "record"), RECORDS)
@@ -142,5 +153,5 @@ def test_names_of_topics_are_put_in_where_they_are_known():
     states = RECORDS[-1][2]
     assert dict(topics_told(states)) == {NAME: "a"}
     assert named(states, {}).initialized == ("a-0",)
-    member = RECORDS[5][2]
+    member = next(record for _, _, record in RECORDS if isinstance(record, MemberRecord))
     assert named(member, {NAME: "src"}).revoking == (("src-3", 0),)

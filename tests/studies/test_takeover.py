@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import at_levels
 from kipviz.studies.takeover import RIVALS, SESSIONS_MS, TakenOver, taken_over, takeover
 
 TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
@@ -30,3 +33,15 @@ def test_with_todays_session_time_out_the_shorter_default_saves_a_quarter_of_a_m
     assert (by["kip-447-init-consumer"][3], by["kafka"][3]) == ("45 s", "60 s")
     aborts, waits = (row for row in rows if row[1].startswith("kip-447-first-draft"))
     assert (aborts[2], waits[2]) == ("10 s", "60 s")
+
+
+def test_the_time_limit_of_who_leaves_it_as_it_is_is_that_of_the_design() -> None:
+    """Second draft: "Shrink transactional.timeout". Who configures a limit keeps it."""
+    spec = scenario("kip-447-race").spec
+    ours = spec.applications[0].but(transaction_timeout_ms=30_000)
+    spec = spec.but(applications=(ours, *spec.applications[1:]))
+    limits = {
+        name: [a.transaction_timeout_ms for a in at_levels(spec, design(name)).applications]
+        for name in ("kafka", "kip-447-init-consumer")
+    }
+    assert limits == {"kafka": [30_000, 60_000], "kip-447-init-consumer": [30_000, 10_000]}

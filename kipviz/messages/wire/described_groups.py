@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.messages.several_groups import answers_of
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
 
 MESSAGE = Field("ErrorMessage", "string", default="null", nullable="0+")
@@ -22,6 +28,11 @@ HELD = (
         ),
     ),
 )
+
+
+def of_each(described: Callable[[Any, Around], Struct]) -> Callable[[Any, Around], Struct]:
+    """Give how an answer about several groups is put, from how one of them is."""
+    return lambda m, around: {"Groups": tuple(described(each, around) for each in answers_of(m))}
 
 
 def described_groups(member: tuple[Field, ...]) -> tuple[Field, ...]:

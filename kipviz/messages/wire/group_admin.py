@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import group_admin as model
 from kipviz.messages.message import Message
+from kipviz.messages.several_groups import groups_of
 from kipviz.messages.wire.classic_groups import (
     EXAMPLE,
     PROTOCOL_TYPE,
@@ -16,6 +17,7 @@ from kipviz.messages.wire.described_groups import (
     HELD,
     NO_OPERATIONS,
     described_groups,
+    of_each,
 )
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -200,7 +202,7 @@ def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
         }
         for member in m.members
     )
-    group = {
+    return {
         "ErrorCode": m.error,
         "GroupId": m.group_id,
         "GroupState": m.state,
@@ -208,7 +210,6 @@ def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
         "ProtocolData": m.assignor,
         "Members": members,
     }
-    return {"Groups": (group,)}
 
 
 def _described(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct:
@@ -227,13 +228,14 @@ def _described(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct
                 topic for topic in (member.topic, *member.further_topics) if topic
             ),
             **({"SubscribedTopicRegex": member.regex} if member.regex else {}),
+            **({"RackId": member.rack} if member.rack else {}),
             "Assignment": held(member.partitions),
             "TargetAssignment": held(member.target),
             "MemberType": CONSUMER_MEMBER,
         }
         for member in m.members
     )
-    group = {
+    return {
         "ErrorCode": m.error,
         "GroupId": m.group_id,
         "GroupState": m.state,
@@ -242,7 +244,6 @@ def _described(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct
         "AssignorName": m.assignor,
         "Members": members,
     }
-    return {"Groups": (group,)}
 
 
 def _delete(m: model.OffsetDelete, _: Around) -> Struct:
@@ -271,14 +272,16 @@ _INSIDE = {
 KINDS: dict[type[Message], Kind] = {
     model.ListGroups: Kind(LIST_GROUPS_REQUEST, _list),
     model.ListGroupsResponse: Kind(LIST_GROUPS_RESPONSE, _listed),
-    model.DescribeGroups: Kind(DESCRIBE_GROUPS_REQUEST, lambda m, _: {"Groups": (m.group_id,)}),
+    model.DescribeGroups: Kind(DESCRIBE_GROUPS_REQUEST, lambda m, _: {"Groups": groups_of(m)}),
     model.DescribeGroupsResponse: Kind(
-        DESCRIBE_GROUPS_RESPONSE, _described_classic, inside=_INSIDE
+        DESCRIBE_GROUPS_RESPONSE, of_each(_described_classic), inside=_INSIDE
     ),
     model.ConsumerGroupDescribe: Kind(
-        CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": (m.group_id,)}
+        CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": groups_of(m)}
     ),
-    model.ConsumerGroupDescribeResponse: Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, _described),
+    model.ConsumerGroupDescribeResponse: Kind(
+        CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_described)
+    ),
     model.OffsetDelete: Kind(OFFSET_DELETE_REQUEST, _delete),
     model.OffsetDeleteResponse: Kind(OFFSET_DELETE_RESPONSE, _deleted),
 }

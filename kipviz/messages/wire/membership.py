@@ -105,6 +105,7 @@ def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
         **({} if m.regex is None else {"SubscribedTopicRegex": m.regex}),
         "TopicPartitions": None if m.owned is None else _by_id(m.owned, around),
         **({"InstanceId": m.instance_id} if m.instance_id else {}),
+        **({"RackId": m.rack} if m.rack else {}),
     }
 
 

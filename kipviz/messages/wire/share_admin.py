@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from kipviz.messages import share_admin as model
 from kipviz.messages.message import Message
+from kipviz.messages.several_groups import answers_of, groups_of
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.described_groups import (
     GROUPS_TO_DESCRIBE,
     HELD,
     MESSAGE,
     described_groups,
+    of_each,
 )
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -211,7 +213,7 @@ DELETE_GROUPS_RESPONSE = Schema(
 
 
 def _describe(m: model.ShareGroupDescribe, _: Around) -> Struct:
-    return {"GroupIds": (m.group_id,)}
+    return {"GroupIds": groups_of(m)}
 
 
 def _described(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
@@ -233,7 +235,7 @@ def _described(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
         }
         for member in m.members
     )
-    group = {
+    return {
         "ErrorCode": m.error,
         "GroupId": m.group_id,
         "GroupState": m.state,
@@ -242,7 +244,6 @@ def _described(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
         "AssignorName": "simple" if m.state else "",
         "Members": members,
     }
-    return {"Groups": (group,)}
 
 
 def _describe_offsets(m: model.DescribeShareGroupOffsets, _: Around) -> Struct:
@@ -309,16 +310,17 @@ def _deleted_offsets(m: model.DeleteShareGroupOffsetsResponse, around: Around) -
 
 
 def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
-    return {"GroupsNames": (m.group_id,)}
+    return {"GroupsNames": groups_of(m)}
 
 
 def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
-    return {"Results": ({"GroupId": m.group_id, "ErrorCode": m.error},)}
+    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in answers_of(m))
+    return {"Results": tuple(results)}
 
 
 KINDS: dict[type[Message], Kind] = {
     model.ShareGroupDescribe: Kind(SHARE_GROUP_DESCRIBE_REQUEST, _describe),
-    model.ShareGroupDescribeResponse: Kind(SHARE_GROUP_DESCRIBE_RESPONSE, _described),
+    model.ShareGroupDescribeResponse: Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_described)),
     model.DescribeShareGroupOffsets: Kind(DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, _describe_offsets),
     model.DescribeShareGroupOffsetsResponse: Kind(
         DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE, _described_offsets

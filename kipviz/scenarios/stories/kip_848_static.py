@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.brokers.settings import BrokerSettings
 from kipviz.scenarios import programs
 from kipviz.scenarios.material import (
     SAW_GONE,
@@ -21,6 +22,7 @@ from kipviz.scenarios.stories.group_setting import (
     spec_of,
     up_to_send,
 )
+from kipviz.scenarios.stories.setting import PLAYGROUND
 
 BEATS = "the heartbeat interval of {}/consumer is over"
 FIRST = member("app-1", instance_id="node-1", program=programs.READ_AND_UNSUBSCRIBE)
@@ -198,4 +200,97 @@ TWO_OF_ONE = Scenario(
     ),
 )
 
-STORIES: tuple[Scenario, ...] = (RESTARTED, TWO_OF_ONE)
+GOES = "{} goes on"
+FULL = Scenario(
+    "kip-848-full",
+    "A full group: a static member has its place, and nobody else gets one",
+    "A group of KIP-848 may have two members and has two. A third one is turned away. A static member that is stopped and "
+    "started again has its place, which a full classic group would refuse it ('kip-389-full').",
+    "KIP-848 group.consumer.max.size; GroupMetadataManager.throwIfConsumerGroupIsFull, KAFKA-20601",
+    spec_of(FIRST, SECOND, member("app-3", program=programs.READ)).but(
+        settings=BrokerSettings(consumer_group_max_size=2),
+        budget=PLAYGROUND.but(crash_client=5),
+    ),
+    (
+        JOINED,
+        Beat(
+            "app-3 wants in: GROUP_MAX_SIZE_REACHED",
+            "Two members, and group.consumer.max.size is 2. The error is fatal: poll() throws, and nobody in the group "
+            "has heard of C3.",
+            (GOES.format("app-3"), "quiet", GOES.format("app-3")),
+        ),
+        Beat(
+            "app-1 is stopped",
+            "Epoch -2: node-1 will be back. It stays a member, so there is no room for anybody.",
+            (GOES.format("app-1"), "quiet", GOES.format("app-1")),
+        ),
+        Beat(
+            "app-3 tries again, with the same end",
+            "A place that is kept is no free place.",
+            ("app-3 crashes", "app-3 starts", GOES.format("app-3"), "quiet"),
+        ),
+        Beat(
+            "app-1 is started: node-1 has its place",
+            "C1/2 is an id that the group does not know. Its name is known, and that is asked before members are counted.",
+            (
+                "app-1 crashes",
+                "app-1 starts",
+                GOES.format("app-1"),
+                "quiet",
+                GOES.format("app-1"),
+            ),
+        ),
+        Beat(
+            "app-2 dies; when its session is over, app-3 comes in",
+            "A crash frees a place after 45 s. C3/3 joins with the next attempt, and gets what node-2 had.",
+            (
+                "app-2 crashes",
+                "the session of C2 in * runs out at B4",
+                "app-3 crashes",
+                "app-3 starts",
+                GOES.format("app-3"),
+                "quiet",
+            ),
+        ),
+    ),
+    ("app-1", "app-3", "B4", "B5"),
+    ("kafka",),
+    Question(
+        4,
+        "The group is full, and node-1 is one of its two members. Its process comes back under a new member id. "
+        "What does Broker 4 say?",
+        (
+            Choice(
+                "the group is full",
+                False,
+                "That is what a classic group says: there the member id alone is looked at.",
+            ),
+            Choice(
+                "it takes the place of node-1",
+                True,
+                "Right: a name that the group has is a place that it has.",
+            ),
+            Choice(
+                "the name is in use",
+                False,
+                "It was released with epoch -2.",
+            ),
+        ),
+    ),
+    watch=(
+        Watch(
+            1,
+            "What helps: a limit above the number of processes by as many as are started before others have gone.",
+        ),
+        Watch(
+            4,
+            "Compare 'kip-389-full': the same two processes by the classic protocol, and 45 s without anybody.",
+        ),
+    ),
+    checkpoints=(
+        Checkpoint("saw somebody turned away from a full group", "group full"),
+        Checkpoint("saw a process die", "client crashed"),
+    ),
+)
+
+STORIES: tuple[Scenario, ...] = (RESTARTED, TWO_OF_ONE, FULL)

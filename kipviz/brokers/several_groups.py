@@ -1,0 +1,82 @@
+"""A request about several groups: each is asked of its own coordinator on this broker, and the answer is one.
+
+A part of the front desk's role (`kafka_apis`), with the same state. WHERE IN KAFKA: KafkaApis.handleDescribeGroupsRequest
+  and its like, GroupCoordinatorService (one operation for each partition of `__consumer_offsets`).
+KIPS: KIP-229 (DeleteGroups), KIP-848 (ConsumerGroupDescribe), KIP-932 (ShareGroupDescribe).
+DURABILITY: volatile; a broken connection makes the operator ask again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers import group_administration, share_administration
+from kipviz.brokers.authorizer import refusal
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis, PendingGroups
+from kipviz.brokers.local import AskedOfGroup
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.several_groups import about, groups_of, joined
+from kipviz.messages.share_admin import DeleteGroups, ShareGroupDescribe
+from kipviz.records.placement import CONSUMER_OFFSETS
+
+
+def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
+    """Hand each group to its coordinator, and owe one answer for all of them.
+
+    WHEN: an operator describes or deletes several groups that one broker coordinates. CHECKS: for each group
+    whether whoever asks may (GROUP_AUTHORIZATION_FAILED), and whether it is coordinated here
+    (NOT_COORDINATOR): what is wrong with one is nothing to the others. DOES: nothing else.
+    ANSWERS: when every coordinator has answered, with an error of its own for each group.
+    Clause: KIP-229 "DeleteGroups"; KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorService.describeGroups.
+    """
+    refused: list[Message] = []
+    calls: list[LocalCall] = []
+    for group_id in groups_of(request):
+        part = about(request, (group_id,))
+        home = on.image.home_of(CONSUMER_OFFSETS, group_id)
+        error = refusal(on.image.acls, reply_to.source, part)
+        if error is Errors.NONE and on.image.leader_of(home) != on.broker:
+            error = Errors.NOT_COORDINATOR
+        if error is Errors.NONE:
+            calls.append(LocalCall("group_coordinator", home, AskedOfGroup(reply_to, part)))
+        else:
+            refused.append(_refusal_of(part, error))
+    pending = PendingGroups(reply_to, groups_of(request), tuple(refused))
+    if not calls:
+        return Effects(me, replies=(Reply(reply_to, _whole(pending)),))
+    return Effects(me.but(groups=me.groups.set(reply_to.source, pending)), local=tuple(calls))
+
+
+def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
+    """Say whether an answer is a part of one that is owed."""
+    if me is None or not len(me.groups):
+        return False
+    pending = me.groups.get(reply_to.source)
+    return pending is not None and pending.reply_to == reply_to
+
+
+def on_answered(me: KafkaApis, reply: Reply) -> Effects:
+    """Note what one coordinator says of its group; answer when it was the last one."""
+    source = reply.to.source
+    pending = me.groups[source]
+    pending = pending.but(answers=(*pending.answers, reply.message))
+    if len(pending.answers) < len(pending.asked):
+        return Effects(me.but(groups=me.groups.set(source, pending)))
+    done = me.but(groups=me.groups.without(source))
+    return Effects(done, replies=(Reply(reply.to, _whole(pending)),))
+
+
+def _whole(pending: PendingGroups) -> Message:
+    """Give the one answer, in the order in which groups were asked for."""
+    whole: Message = joined(
+        sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
+    )
+    return whole
+
+
+def _refusal_of(part: Message, error: Errors) -> Message:
+    if isinstance(part, ShareGroupDescribe | DeleteGroups):
+        return share_administration.refusal_of(part, error)
+    return group_administration.refusal_of(part, error)

@@ -1,0 +1,65 @@
+"""Requests of operators that name several groups: the first one and `further` ones, each with an answer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.share_admin import (
+    DeleteGroups,
+    DeleteGroupsResponse,
+    ShareGroupDescribe,
+    ShareGroupDescribeResponse,
+)
+
+ANSWERS = (
+    DescribeGroupsResponse,
+    ConsumerGroupDescribeResponse,
+    ShareGroupDescribeResponse,
+    DeleteGroupsResponse,
+)
+OF_GROUPS = (DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe, DeleteGroups)
+M = TypeVar("M", bound=Any)
+
+
+def names_several(message: Message) -> bool:
+    """Say whether a request is about more than one group."""
+    return isinstance(message, OF_GROUPS) and bool(message.further)
+
+
+def groups_of(request: Any) -> tuple[str, ...]:
+    """Give the groups that a request names."""
+    return (request.group_id, *request.further)
+
+
+def about(request: M, groups: tuple[str, ...]) -> M:
+    """Give the same request about these groups."""
+    narrowed: M = request.but(group_id=groups[0], further=groups[1:])
+    return narrowed
+
+
+def answers_of(answer: M) -> tuple[M, ...]:
+    """Give the answer for each group."""
+    return (answer.but(further=()), *answer.further)
+
+
+def refused_of(message: Message) -> tuple[tuple[str, Errors], ...]:
+    """Give the groups of an answer about several that have an error."""
+    if not isinstance(message, ANSWERS) or not message.further:
+        return ()
+    return tuple((each.group_id, each.error) for each in answers_of(message) if each.error)
+
+
+def joined(answers: Iterable[M]) -> M:
+    """Give one answer that has those for each group."""
+    first, *rest = answers
+    whole: M = first.but(further=tuple(rest))
+    return whole

@@ -1,0 +1,242 @@
+"""Several groups in one request: handed to their coordinators, answered as one, and asked for by an operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.brokers import kafka_apis as apis
+from kipviz.brokers import several_groups as several
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.context import Reply, ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import AskedOfGroup
+from kipviz.clients import admin
+from kipviz.clients.admin import Admin
+from kipviz.clients.group_calls import groups_of
+from kipviz.cluster.spec import BadSpec, check
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageDelivered, OffsetsExpired
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+)
+from kipviz.messages.several_groups import answers_of, refused_of
+from kipviz.messages.share_admin import (
+    DeleteGroups,
+    DeleteGroupsResponse,
+    ShareGroupDescribe,
+    ShareGroupDescribeResponse,
+)
+from kipviz.messages.wire.codec import decode, encode
+from kipviz.messages.wire.frame import KINDS
+from kipviz.messages.wire.kind import Around
+from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.stories.kip_229_several import ALL, BILLING, MISSPELT
+from kipviz.scenarios.stories.setting import GROUP
+from kipviz.views.operators import found_out
+from tests.brokers.desk import Desk
+from tests.scenarios.story import nodes, played
+
+E = Errors
+HOME = {name: f"{CONSUMER_OFFSETS}-{partition_for(name, 50)}" for name in ALL}
+TO = ReplyTo("op/admin", 1, 0)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """The front desk of a broker that coordinates two of three groups."""
+    return Desk(apis, KafkaApis(), leaders={HOME[GROUP]: 1, HOME[BILLING]: 1, HOME[MISSPELT]: 3})
+
+
+def ask(desk: Desk, request: Any) -> None:
+    desk.do(several.on_several_groups(desk.role, request, TO, desk.on))
+
+
+def answered(desk: Desk, answer: Any) -> None:
+    assert several.waits_for(desk.role, TO)
+    desk.do(several.on_answered(desk.role, Reply(TO, answer)))
+
+
+def errors(answer: Any) -> list[tuple[str, Errors]]:
+    return [(each.group_id, each.error) for each in answers_of(answer)]
+
+
+def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last(
+    desk: Desk,
+) -> None:
+    ask(desk, DeleteGroups(GROUP, (MISSPELT, BILLING)))
+    assert [(call.role, call.shard, call.message) for call in desk.local] == [
+        ("group_coordinator", HOME[name], AskedOfGroup(TO, DeleteGroups(name)))
+        for name in (GROUP, BILLING)
+    ]
+    answered(desk, DeleteGroupsResponse(E.NON_EMPTY_GROUP, BILLING))
+    assert not desk.replies
+    answered(desk, DeleteGroupsResponse(E.NONE, GROUP))
+    ((to, answer),) = desk.replies
+    assert (to, errors(answer)) == (
+        TO,
+        [(GROUP, E.NONE), (MISSPELT, E.NOT_COORDINATOR), (BILLING, E.NON_EMPTY_GROUP)],
+    )
+    assert not several.waits_for(desk.role, TO)
+
+
+@pytest.mark.parametrize("kind", [DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe])
+def test_what_nobody_here_coordinates_is_answered_at_once(desk: Desk, kind: Any) -> None:
+    desk.broker = 5
+    ask(desk, kind(GROUP, (BILLING,)))
+    assert errors(desk.last) == [(GROUP, E.NOT_COORDINATOR), (BILLING, E.NOT_COORDINATOR)]
+    assert not desk.local
+
+
+def test_a_right_is_asked_for_group_by_group(desk: Desk) -> None:
+    right = Acl("op", Operation.DESCRIBE, Resource.GROUP, BILLING)
+    desk.image = {"acls": (right,)}
+    ask(desk, DescribeGroups(GROUP, (BILLING,)))
+    answered(desk, DescribeGroupsResponse(E.NONE, BILLING, "Stable"))
+    assert errors(desk.last) == [(GROUP, E.GROUP_AUTHORIZATION_FAILED), (BILLING, E.NONE)]
+
+
+def test_an_answer_to_another_life_of_a_connection_is_no_part_of_it(desk: Desk) -> None:
+    assert not several.waits_for(None, TO)
+    assert not several.waits_for(desk.role, TO)
+    ask(desk, DeleteGroups(GROUP, (BILLING,)))
+    assert not several.waits_for(desk.role, ReplyTo("op/admin", 1, 1))
+    assert not several.waits_for(desk.role, ReplyTo("app-1/consumer", 1, 0))
+
+
+# -- on the wire ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "array", "said"),
+    [
+        (DescribeGroups("g", ("h",)), "Groups", ["g", "h"]),
+        (ConsumerGroupDescribe("g", ("h",)), "GroupIds", ["g", "h"]),
+        (ShareGroupDescribe("g", ("h",)), "GroupIds", ["g", "h"]),
+        (DeleteGroups("g", ("h",)), "GroupsNames", ["g", "h"]),
+        (
+            DeleteGroupsResponse(E.NONE, "g", (DeleteGroupsResponse(E.NON_EMPTY_GROUP, "h"),)),
+            "Results",
+            [("g", 0), ("h", 68)],
+        ),
+        (
+            DescribeGroupsResponse(
+                E.NONE,
+                "g",
+                "Empty",
+                further=(DescribeGroupsResponse(E.GROUP_ID_NOT_FOUND, "h", "Dead"),),
+            ),
+            "Groups",
+            [("g", 0), ("h", 69)],
+        ),
+        (
+            ShareGroupDescribeResponse(
+                E.NONE, "g", "Empty", further=(ShareGroupDescribeResponse(E.NONE, "h", "Stable"),)
+            ),
+            "Groups",
+            [("g", 0), ("h", 0)],
+        ),
+    ],
+)
+def test_the_bytes_have_an_array_of_groups(message: Any, array: str, said: list[Any]) -> None:
+    kind = KINDS[type(message)]
+    values, _ = decode(kind.schema, message.VERSION, encoded(message))
+    found = [
+        each if isinstance(each, str) else (each["GroupId"], each["ErrorCode"])
+        for each in values[array]
+    ]
+    assert found == said
+
+
+def encoded(message: Any) -> bytes:
+    kind = KINDS[type(message)]
+    filled = kind.fill(message, Around((), None, "op/admin"))
+    return encode(kind.schema, message.VERSION, filled, {}).data
+
+
+# -- the admin client -----------------------------------------------------------------------------------
+
+
+def begins(target: str) -> Admin:
+    return admin.describe_consumer_group(Admin("op/admin", (1, 3)), target)
+
+
+def sent(me: Admin, *groups: str) -> tuple[Admin, Any]:
+    """Send what is next, about these groups of it if not all of them have one coordinator."""
+    request: Any = admin.next_request(me)
+    if groups:
+        request = request.but(group_id=groups[0], further=groups[1:])
+    return admin.sent(me, request, 1)
+
+
+def heard(me: Admin, first: Any, *further: Any) -> Admin:
+    return admin.on_response(me, first.but(further=further))
+
+
+def test_each_coordinator_is_asked_once_and_a_classic_group_once_more() -> None:
+    told = ConsumerGroupDescribeResponse
+    me, request = sent(begins("g h k g"), "g", "k")
+    assert request == ConsumerGroupDescribe("g", ("k",))
+    me = heard(me, told(E.NONE, "g", "Stable"), told(E.GROUP_ID_NOT_FOUND, "k"))
+    me, request = sent(me)
+    assert request == DescribeGroups("k")
+    me = heard(me, DescribeGroupsResponse(E.NONE, "k", "Empty"))
+    me, request = sent(me)
+    assert request == ConsumerGroupDescribe("h")
+    me = heard(me, told(E.NONE, "h", "Empty"))
+    assert (me.done, me.error) == (True, "")
+    assert [(each.group_id, each.state) for each in me.described] == [
+        ("g", "Stable"),
+        ("k", "Empty"),
+        ("h", "Empty"),
+    ]
+
+
+def test_one_group_fails_alone_and_one_that_says_to_come_back_is_asked_again() -> None:
+    told = DeleteGroupsResponse
+    me, request = sent(admin.delete_consumer_group(Admin("op/admin", (1, 3)), "g h k"))
+    assert request == DeleteGroups("g", ("h", "k"))
+    wrong, later = told(E.NON_EMPTY_GROUP, "g"), told(E.NOT_COORDINATOR, "k")
+    me, request = sent(heard(me, wrong, told(E.NONE, "h"), later))
+    assert (request, me.done) == (DeleteGroups("k"), False)
+    me = heard(me, told(E.GROUP_ID_NOT_FOUND, "k"))
+    assert (me.done, me.error, me.described) == (True, "DeleteGroups: NON_EMPTY_GROUP", ())
+
+
+def test_the_next_call_is_about_one_group_again() -> None:
+    me, _ = sent(begins("g h"))
+    me, _ = sent(admin.describe_consumer_group(me.but(on_wire=None), "g"))
+    me = admin.on_response(me, ConsumerGroupDescribeResponse(E.NONE, "g", "Stable"))
+    assert (me.several, me.described, me.group is not None) == (False, (), True)
+
+
+def test_a_target_of_blanks_names_no_group() -> None:
+    spec = scenario("kip-229-several").spec
+    operator = spec.applications[-1]
+    lines = (operator.program[0].but(target=" "), *operator.program[1:])
+    with pytest.raises(BadSpec, match="' ' names no group"):
+        check(spec.but(applications=(*spec.applications[:-1], operator.but(program=lines))))
+    assert groups_of(operator.program[0]) == ALL
+    assert groups_of(spec.applications[0].program[0]) == ()
+
+
+def test_a_command_that_fails_has_deleted_the_group_that_could_be() -> None:
+    """The story: two brokers are asked, one of them about two groups, and each group has its own end."""
+    trace, _ = played("kip-229-several", "kafka")
+    events = [event for node in nodes(trace) for event in node.events]
+    answers = {
+        event.message: event.broker
+        for event in events
+        if isinstance(event, MessageDelivered) and isinstance(event.message, DeleteGroupsResponse)
+    }
+    first, last = answers
+    assert (refused_of(first), refused_of(last)) == (((BILLING, E.NON_EMPTY_GROUP),), ())
+    assert (answers[first], answers[last], last.error) == (4, 3, E.GROUP_ID_NOT_FOUND)
+    assert [e.group_id for e in events if isinstance(e, OffsetsExpired)] == [GROUP]
+    told = dict(found_out(first))
+    assert told == {GROUP: "deleted", BILLING: "NON_EMPTY_GROUP"}
