@@ -13,13 +13,16 @@ from typing import Any
 from kipviz.brokers import group_administration, share_administration
 from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
-from kipviz.brokers.kafka_apis import KafkaApis, PendingGroups
+from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local import AskedOfGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import about, groups_of, joined
 from kipviz.messages.share_admin import DeleteGroups, ShareGroupDescribe
 from kipviz.records.placement import CONSUMER_OFFSETS
+
+# Whose state holds what is owed.
+DESK = ROLE
 
 
 def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Context) -> Effects:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from kipviz.brokers import (
     gone_topics,
-    kafka_apis,
     offset_topics,
     several_groups,
     share_calls,
@@ -248,15 +247,13 @@ class Turn:
         self.put_request(source, request.broker, envelope)
 
     def _reply(self, reply: Reply) -> None:
-        to, desk = reply.to, (reply.to.broker, kafka_apis.ROLE, "")
+        to, desk = reply.to, (reply.to.broker, several_groups.DESK, "")
         if several_groups.waits_for(self.roles.get(desk), to):
             self.carry_out(desk, several_groups.on_answered(self.roles[desk], reply))
             return
         connection = self.connections.get((to.source, to.broker))
-        if connection is None or connection.incarnation != to.incarnation:
-            return
-        serving = connection.serving
-        if serving is None:
+        serving = connection.serving if connection is not None else None
+        if connection is None or serving is None or connection.incarnation != to.incarnation:
             return
         message = reply.message
         if isinstance(message, ProduceResponse | WriteTxnMarkersResponse):
