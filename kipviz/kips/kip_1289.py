@@ -220,7 +220,7 @@ KIP = Kip(
             handler="clients.stagings.left_over",
             scenario="kip-1289-several-partitions",
             test="scenarios/test_kip_1289_several.py::test_each_partition_has_a_vote_and_a_participant_of_its_own",
-            note="ShareFetch brings one partition at a time; which leader a partition has is looked up when it is sent",
+            note="its ShareFetch brings one partition at a time (not by_session); which leader a partition has is looked up when it is sent",
             page="45-kip-1289-review",
         ),
         Row(

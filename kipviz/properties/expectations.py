@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -329,10 +330,22 @@ def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
     """Give (record, member) wherever a member's fetch waits and the member holds the record."""
     for share in _shares(world):
         waiting = {p.request.member_id for p in share.parked if not p.acknowledging}
+        waiting |= _of_session(world, share)
         for offset, record in share.records.items() if waiting else ():
             held = record.state is S.ACQUIRED and not record.ongoing
             if held and record.member_id in waiting:
                 yield f"{share.partition}@{offset}", record.member_id
+
+
+def _of_session(world: World, share: Any) -> set[str]:
+    """Give the members whose fetch of a session waits for records, of this share-partition among others."""
+    leaders = (role for role in world.roles.values() if isinstance(role, ShareLeader))
+    calls = (call for leader in leaders for call in leader.waiting if call.fetched is None)
+    return {
+        call.request.member_id
+        for call in calls
+        if call.request.group_id == share.group_id and share.partition in call.partitions
+    }
 
 
 def _waiting(name: str, member: str) -> str:

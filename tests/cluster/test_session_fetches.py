@@ -7,16 +7,21 @@ from itertools import pairwise
 import pytest
 
 from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.share_memory import ShareConsumer
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.core.model import Event
+from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
+from kipviz.properties.expectations import NoWaitForOneself, Seen
+from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.stories.kip_932_sessions import ONE_ANSWER
 from kipviz.views.guards import guards
@@ -216,3 +221,22 @@ def test_the_page_says_in_which_order_partitions_are_looked_at_and_what_is_said_
 def test_who_asks_by_session_gathers() -> None:
     with pytest.raises(BadSpec, match="gathers has to be on"):
         check(spec(gathers=False))
+
+
+def test_a_member_whose_fetch_of_a_session_waits_does_not_hold_records_of_it() -> None:
+    empty = ONE_ANSWER.spec.but(records=(("src-0", 100, ("a",)), ("src-1", 200, ())))
+    trace, _ = run(empty, *POLL, *POLL, "app-1 goes on", "quiet")
+    world = trace.world
+    key, leader = next(
+        (key, role)
+        for key, role in world.roles.items()
+        if isinstance(role, ShareLeader) and role.waiting
+    )
+    expected = NoWaitForOneself()
+    event = MessageSent("app-1/consumer", 5, "request", ShareFetch("g1", "M1", 1, "src-0", 1))
+    assert expected.breaks(Seen(), event, world) == ""
+    name, share = next((k, s) for k, s in leader.shares.items() if s.partition == "src-1")
+    held = share.but(records=Table.of({200: InFlight(RecordState.ACQUIRED, 1, "M1", 200)}))
+    changed = leader.but(shares=leader.shares.set(name, held))
+    found = expected.breaks(Seen(), event, world.but(roles=world.roles.set(key, changed)))
+    assert "src-1@200 is ACQUIRED by M1" in found
