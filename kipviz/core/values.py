@@ -56,7 +56,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
         return replace(self, **changes)
 
 
-class Part(Value, frozen=True, dict=True, gc=True, cache_hash=True):
+class Part(Value, frozen=True, dict=True, gc=True):
     """A big value (the state of a role, say) that remembers its own digest.
 
     A step changes few parts of a world, so most digests of the next world are already known. The

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 
 from kipviz.checking.faults import CALM
@@ -17,8 +18,10 @@ STEPS = 1_500
 def test_a_step_of_twenty_producers_and_twenty_share_consumers_keeps_at_most_2_kb() -> None:
     model, dice = model_of(20, 4, BROKERS, RECORDS), Scheduler(7, CALM.profile)
     trace, _ = walked(Trace.start(model), dice, 1_000, 1)
+    gc.collect()  # also empties the interpreter's lists of free objects, which would hide what is kept
     tracemalloc.start()
     kept, _ = walked(trace, dice, STEPS, trace.depth + 1)
+    gc.collect()
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept.depth == 1_000 + STEPS
