@@ -56,8 +56,13 @@ def action_of(choice: str) -> ClusterAction:
 
 
 def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[dict[str, Any]]:
-    """Give everything that can happen in a world, then what cannot, with the reason."""
+    """Give everything that can happen in a world, then what cannot, with the reason.
+
+    What was taken is among it even where nobody offers it: a cut between sets of hosts, say.
+    """
     items = [_item(world, action, taken=action == taken) for action in model.enabled(world)]
+    if taken is not None and not any(item["taken"] for item in items):
+        items.append(_item(world, taken, taken=True))
     for action in _impossible(world):
         why = model.why_not(world, action)
         if why is not None:

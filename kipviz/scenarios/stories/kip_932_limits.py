@@ -7,7 +7,7 @@ from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, PlainSp
 from kipviz.messages.share_groups import RECORD_LIMIT, AcknowledgeType
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
-from kipviz.scenarios.material import SAW_ACQUISITION_LOCK_END, TOOK_CRASH, Watch
+from kipviz.scenarios.material import LET_BOTH_HOLD, SAW_ACQUISITION_LOCK_END, TOOK_CRASH, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.stories.kip_932 import KAFKA, MOVED_ON, commits, polls, worker
@@ -234,7 +234,7 @@ TAKES = Scenario(
         Watch(1, "Compare max_records of the request with the acquired records of the answer."),
         Watch(3, "Which state have 104 and 105, and how often were they delivered?"),
     ),
-    checkpoints=(MOVED_ON, SAW_ACQUISITION_LOCK_END),
+    checkpoints=(LET_BOTH_HOLD, SAW_ACQUISITION_LOCK_END),
 )
 
 STORIES: tuple[Scenario, ...] = (WINDOW, LATEST_SKIPS, TAKES)
