@@ -342,8 +342,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     """Finish what waited for the share coordinator.
 
     An error beside the effects means that this object is no good any more: another leader or
-    another state epoch fenced it, or there is nothing to load. A note that is fenced says nothing
-    to anybody (SharePartition.releaseAcquisitionLockOnTimeout): the next write will find it out.
+    another state epoch fenced it, or there is nothing to load.
     """
     write = me.writes[0]
     error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
@@ -351,8 +350,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         return resend(me, on, error), Errors.NONE
     me = me.but(writes=me.writes[1:], on_wire=False)
     if error in FENCED:
-        dropped = Errors.NONE if write.purpose == NOTE else Errors.NOT_LEADER_OR_FOLLOWER
-        return _failed(me, write, error, on), dropped
+        return _failed(me, write, error, on), Errors.NOT_LEADER_OR_FOLLOWER
     if error is not Errors.NONE:
         gone = Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
         return _failed(me, write, error, on), gone

@@ -582,21 +582,6 @@ def test_a_leader_that_is_fenced_forgets_the_share_partition(error):
     assert KEY not in place.role.shares
 
 
-@pytest.mark.parametrize("error", [Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH])
-def test_a_leader_whose_note_of_an_ended_lock_is_fenced_finds_it_out_by_its_next_write(error):
-    """SharePartition.releaseAcquisitionLockOnTimeout only logs that its write failed."""
-    place = SharePlace().loaded()
-    place.fetch("M1", 5)
-    place.expire(0)
-    place.refuses(error)
-    assert set(place.states(0, 4)) == {AVL}
-    place.fetch("M1", 5)
-    place.acknowledge("M1", said(0, 4))
-    place.refuses(error)
-    assert place.last.error is Errors.NOT_LEADER_OR_FOLLOWER
-    assert KEY not in place.role.shares
-
-
 def test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer():
     place = SharePlace().loaded()
     place.fetch("M1", 2)

@@ -83,6 +83,11 @@ def test_a_clock_that_cannot_be_is_refused_in_one_sentence(clock: tuple, sentenc
         timed(Clock(*clock))
 
 
+def test_a_sender_rests_with_a_timed_clock_only() -> None:
+    with pytest.raises(BadSpec, match="a sender rests with a timed clock only"):
+        timed(Clock(backs_off=True))
+
+
 @pytest.mark.parametrize(
     ("clock", "words"),
     [

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.checking.symmetry import Renaming, interchangeable, renamed
 from kipviz.cluster.actions import Cut, Deliver, Heal
-from kipviz.cluster.cutting import cut_of, is_cut, narrowed
+from kipviz.cluster.cutting import cut_of, is_cut, narrowed, still_apart
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.sides import BadSides
@@ -82,6 +82,7 @@ def test_where_two_cuts_overlap_hosts_talk_again_when_the_last_of_them_is_healed
     pair = Cut("B1", "B5")
     world = after(pair, WIDE)
     assert [is_cut(world, "B5/markers", broker) for broker in (1, 3)] == [True, True]
+    assert still_apart(world, Heal(WIDE.one, WIDE.other)) == (("B1", "B5"),)
     world = after(pair, WIDE, Heal(WIDE.one, WIDE.other))
     assert [is_cut(world, "B5/markers", broker) for broker in (1, 3)] == [True, False]
     assert after(pair, WIDE, Heal(WIDE.one, WIDE.other), Heal("B1", "B5")).cuts == ()
