@@ -11,7 +11,7 @@ from tests.browser.harness import find_chromium
 settings.register_profile("quick", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile(
     "ci",
-    max_examples=200,
+    max_examples=100,
     derandomize=True,
     deadline=None,
     print_blob=True,

@@ -96,7 +96,7 @@ def test_the_decision_that_a_finding_is_about_saves_its_run(expired: Breaking) -
 
 
 def test_what_saves_one_course_need_not_save_all(expired: Breaking) -> None:
-    tried = decisions(expired, Bounds(states_max=20_000))
+    tried = decisions(expired, Bounds(states_max=5_000))
     assert chosen(tried, "lock_expiry=pinned_until_marker").searched == "holds, 3,046 states"
     in_memory = chosen(tried, "staged_acks=memory_only")
     assert in_memory.saves

@@ -165,6 +165,7 @@ def test_no_timed_clock_follows_several_threads():
         ClusterModel(timed, None, RULES)
 
 
+@pytest.mark.thorough  # notebook 52 prints the same table, and is compared
 def test_how_every_interleaving_of_two_threads_ends_in_each_reading():
     found = {
         row[:2]: tuple(int(c.replace(",", "")) for c in row[2:])

@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_made_is_bad_input(kipviz, tmp_path):
 
 
 def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
-    words = ("kip-1289-small", "--design", "finding-I", "--saves")
+    words = ("kip-1289-small", "--design", "finding-I", "--saves", "--states-max", "5000")
     done = kipviz("explore", *words, "--json")
     assert done.status == 1
     (found,) = done.document["counterexamples"]
