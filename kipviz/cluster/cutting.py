@@ -95,8 +95,10 @@ def across(one: str, other: str) -> tuple[tuple[str, str], ...]:
 
 def still_apart(world: World, a: Heal) -> tuple[tuple[str, str], ...]:
     """Give the pairs of hosts that another cut holds apart after this one is healed."""
-    rest = world.but(cuts=tuple(cut for cut in world.cuts if cut != (a.one, a.other)))
-    return tuple(pair for pair in across(a.one, a.other) if are_apart(rest, *pair))
+    healed = (a.one, a.other)
+    return tuple(
+        pair for pair in across(*healed) if any(cut != healed for cut in holding(world, *pair))
+    )
 
 
 def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:

@@ -90,9 +90,10 @@ def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
 
 def why_no_splits(spec: ClusterSpec) -> str:
     """Say which of the cuts that a spec names is none, or nothing."""
+    hosts = hosts_of(spec)
     try:
         for text in spec.splits:
-            sides(*two_sides(text), hosts_of(spec))
+            sides(*two_sides(text), hosts)
     except BadSides as wrong:
         return str(wrong)
     return ""

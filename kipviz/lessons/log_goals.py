@@ -43,10 +43,14 @@ def _errors(message: Any) -> tuple[Errors, ...]:
             return ()
 
 
+def _sent(moment: Any) -> tuple[Any, ...]:
+    """Give the messages that have just been sent."""
+    return tuple(event.message for event in moment.events if isinstance(event, MessageSent))
+
+
 def _append_refused(moment: Any) -> bool:
     """An append was just answered with an error, because replicas were missing."""
-    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
-    return any(error in FAILED for message in sent for error in _errors(message))
+    return any(error in FAILED for message in _sent(moment) for error in _errors(message))
 
 
 def _given_up(moment: Any) -> bool:
@@ -79,8 +83,7 @@ def _several_in_flight(moment: Any) -> bool:
 
 def _out_of_order(moment: Any) -> bool:
     """A leader has just refused a batch because of its sequence."""
-    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
-    return any(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message) for message in sent)
+    return any(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message) for message in _sent(moment))
 
 
 def _order_lost(moment: Any) -> bool:
@@ -101,23 +104,22 @@ def _order_lost(moment: Any) -> bool:
 
 def _one_request(moment: Any) -> bool:
     """A producer has just sent the batches of several partitions in one request."""
-    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
-    return any(isinstance(message, Produce) and message.further for message in sent)
+    return any(isinstance(message, Produce) and message.further for message in _sent(moment))
 
 
 def _markers_together(moment: Any) -> bool:
     """A coordinator has just sent the markers of several transactions in one request."""
-    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
-    return any(isinstance(message, WriteTxnMarkers) and message.further for message in sent)
+    return any(
+        isinstance(message, WriteTxnMarkers) and message.further for message in _sent(moment)
+    )
 
 
 def _answers_of_two_kinds(moment: Any) -> bool:
     """One answer has just said of some partitions that they have their batch, and of others that not."""
-    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
     return any(
         isinstance(message, ProduceResponse)
         and len({part.error is Errors.NONE for part in message.parts}) > 1
-        for message in sent
+        for message in _sent(moment)
     )
 
 
@@ -161,8 +163,7 @@ def _record_twice(moment: Any) -> bool:
 
 def _out_of_range(moment: Any) -> bool:
     """A leader has just refused a fetch from an offset that its log does not have."""
-    sent = (event.message for event in moment.events if isinstance(event, MessageSent))
-    return any(getattr(m, "error", None) is Errors.OFFSET_OUT_OF_RANGE for m in sent)
+    return any(getattr(m, "error", None) is Errors.OFFSET_OUT_OF_RANGE for m in _sent(moment))
 
 
 def _position_reset(moment: Any) -> bool:

@@ -99,7 +99,7 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
 
 def _in_parts(world: World, broker: int, message: Produce) -> Reason:
     """Say what the first partition of a request waits for that has to wait: its answer is the last one."""
-    reasons = [at_broker(world, broker, part) for part in message.parts]
+    reasons = (at_broker(world, broker, part) for part in message.parts)
     return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
 
 
