@@ -287,9 +287,7 @@ def _listed(me: GroupCoordinator, group_id: str) -> GroupListing:
 def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
     """Give the partitions of which a group has an offset, committed or pending."""
     kept = (partition for known, partition in me.offsets if known == group_id)
-    pending = (p for staged in me.pending.values() for p in staged)
-    staged = (p.partition for p in pending if p.group_id == group_id)
-    return dict.fromkeys((*kept, *staged), True)
+    return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
 
 
 def _undeletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Errors:

@@ -148,7 +148,7 @@ def _acknowledged(
     parts: list[Effects] = []
     member_id, to = call.request.member_id, call.reply_to
     for said in every:
-        key = on.image.share_key(call.request.group_id, said.partition)
+        key = _key(call, said.partition, on)
         share = me.shares.get(key)
         error = _refused(said.partition, call, on)
         if error is Errors.NONE and share is None:
@@ -184,7 +184,7 @@ def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
         if error is not Errors.NONE:
             refused.append((partition, error))
             continue
-        key = on.image.share_key(request.group_id, partition)
+        key = _key(call, partition, on)
         share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
         parts.append(share_partition_leader.keep(me, loading.but(state=share)))
         me = parts[-1].state
@@ -223,7 +223,7 @@ def _ready(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context)
     keys = tuple(_key(call, partition, on) for partition in _readable(call))
     shares = tuple(me.shares[key] for key in keys if key in me.shares)
     loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
-    catches = tuple(share_acquiring.caught(share, request, on) for share in loaded)
+    catches = (share_acquiring.caught(share, request, on) for share in loaded)
     if any(catch.too_early or not catch.nothing for catch in catches):
         return True
     if len(loaded) < len(shares):
