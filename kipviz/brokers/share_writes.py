@@ -358,6 +358,8 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         if write.purpose == "load" and _malformed(answer):
             failed = _failed(me, write, Errors.UNKNOWN_SERVER_ERROR, on)
             return failed, Errors.UNKNOWN_SERVER_ERROR
+        if write.purpose == "refresh" and _made_anew(me, answer):
+            return _failed(me, write, Errors.FENCED_STATE_EPOCH, on), Errors.NOT_LEADER_OR_FOLLOWER
         nowhere = answer.start_offset < 0 and _where_to_begin(me, on) is None
         if write.purpose == "load" and nowhere:
             return Effects(me), Errors.OFFSET_NOT_AVAILABLE
@@ -493,19 +495,41 @@ def _found(batch: StateBatch, limit: int) -> InFlight:
     return record.but(batch_first=batch.first, batch_last=batch.last)
 
 
-def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:
-    """Take over the outcome of votes that the share coordinator no longer holds as pending."""
-    undecided = {
+def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> bool:
+    """Say whether the state that is read has nothing to do with the one that this object was loaded from.
+
+    A reset of the group leaves none of its batches; in Kafka 4.4 it may have the state epoch of the one
+    before, and then only a vote that is neither pending nor decided tells of it. No read after this
+    one would ever have an outcome for that vote. Status: our inference.
+    """
+    undecided, durable = _votes(answer), _durable(me, answer)
+    lost = any(
+        (offset, vote.staged_producer_id) not in undecided and offset not in durable
+        for offset, vote in share_partition.pending_cells(me)
+    )
+    return lost or answer.state_epoch > me.state_epoch
+
+
+def _votes(answer: ReadShareGroupStateResponse) -> set[tuple[int, int]]:
+    """Give the offset and the producer id of every vote that is still pending."""
+    return {
         (o, p.producer_id) for p in answer.pending for o in range(p.staged.first, p.staged.last + 1)
     }
-    durable = {
-        o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))
-    }
+
+
+def _durable(me: SharePartition, answer: ReadShareGroupStateResponse) -> dict[int, StateBatch]:
+    """Give the batch of every offset that the share coordinator keeps, as far as it was acquired here."""
+    return {o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))}
+
+
+def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:
+    """Take over the outcome of votes that the share coordinator no longer holds as pending."""
+    undecided, durable = _votes(answer), _durable(me, answer)
     events, records = [], me.records
     for offset, before in share_partition.pending_cells(me):
-        found = durable.get(offset)
-        if (offset, before.staged_producer_id) in undecided or found is None:
+        if (offset, before.staged_producer_id) in undecided:
             continue
+        found = durable[offset]
         if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
             continue
         freed = found.state is S.AVAILABLE

@@ -442,6 +442,16 @@ KIP = Kip(
             page="30-kip-932-share-groups",
         ),
         Row(
+            "Not mentioned: a reset before the leader has looked what became of a vote",
+            "The vote is decided and the state made anew: the leader that looks begins anew.",
+            MODELLED,
+            handler="brokers.share_writes._made_anew",
+            scenario="kip-1289-small-reset",
+            test="scenarios/test_kip_932_operator.py::test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged",
+            page="30-kip-932-share-groups",
+            note="our inference",
+        ),
+        Row(
             "Not mentioned: a fenced write while a vote is in memory",
             "A reset moves the state epoch on, and the share-partition goes with its votes.",
             MODELLED,

@@ -802,6 +802,29 @@ def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, st
         assert place.states(0, 0) == [AVL]
 
 
+@pytest.mark.parametrize("state_epoch", [3, 4])
+def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loaded(state_epoch):
+    """The group was reset behind the leader: no later read would have an outcome for the vote."""
+    place = held()
+    place.stage("M1", said(0, 0))
+    place.coordinator()
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, state_epoch, 1))
+    assert KEY not in place.role.shares
+    (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
+    assert dropped.because == "its state was made anew behind it"
+
+
+def test_a_newer_state_epoch_ends_what_was_loaded_whatever_else_it_says():
+    place = held()
+    place.stage("M1", said(0, 0))
+    place.coordinator()
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    newer = ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0, (durable(0, 0, AVL, 1),))
+    place.coordinator(newer)
+    assert KEY not in place.role.shares
+
+
 def test_a_share_partition_with_a_vote_is_not_forgotten_with_its_last_member():
     """Finding X5; Kafka's onGroupEmpty would forget it."""
     kept, dropped = held(), held("repaired+eviction=allowed")

@@ -6,13 +6,25 @@ from typing import Any
 
 import pytest
 
+from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.admin import Admin
 from kipviz.cluster.world import World
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved, ShareStateReset
+from kipviz.messages.events import (
+    CallReturned,
+    MessageSent,
+    RecordsMoved,
+    SharePartitionDropped,
+    ShareStateReset,
+)
 from kipviz.messages.share_state import WriteShareGroupStateResponse
 from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import follow, play
 from tests.scenarios.story import after, first_step, nodes, played
 
 S = RecordState
@@ -94,22 +106,43 @@ def test_a_leader_that_outlives_a_deletion_takes_it_back() -> None:
     assert offsets_told(world) == [(102, 0)]
 
 
-@pytest.mark.parametrize(("under", "waits"), [("repaired", False), ("finding-X13", True)])
-def test_a_reset_while_a_vote_is_pending_is_refused_or_leaves_a_record_waiting(under, waits):
-    trace, _ = played("kip-1289-small-reset", under)
-    world = nodes(trace)[-1].world
-    pending = [
+def pending_in(world: World) -> list[InFlight]:
+    """The records that a share-partition leader keeps for a vote."""
+    return [
         record
         for role in world.roles.values()
-        for share in (role.shares.values() if hasattr(role, "shares") else ())
+        if isinstance(role, ShareLeader)
+        for share in role.shares.values()
         for record in share.records.values()
         if record.state is S.TX_PENDING
     ]
-    assert bool(pending) is waits
+
+
+@pytest.mark.parametrize(("under", "goes_past"), [("repaired", False), ("finding-X13", True)])
+def test_a_reset_while_a_vote_is_pending_is_refused_or_takes_the_vote_with_it(under, goes_past):
+    trace, _ = played("kip-1289-small-reset", under)
+    assert pending_in(nodes(trace)[-1].world) == []
     resets = [e for n in nodes(trace) for e in n.events if isinstance(e, ShareStateReset)]
     assert len(resets) == 1
     committed = first_step(trace, CallReturned, call="commitTransaction")
-    assert (first_step(trace, ShareStateReset) < committed) is waits
+    assert (first_step(trace, ShareStateReset) < committed) is goes_past
+    dropped = [e for n in nodes(trace) for e in n.events if isinstance(e, SharePartitionDropped)]
+    assert bool(dropped) is goes_past
+
+
+def test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged() -> None:
+    """The vote was decided and is nowhere any more: the leader that looks begins anew."""
+    story = scenario("kip-1289-small-reset")
+    model = story.model(design("repaired"))
+    trace, _ = play(Trace.start(model), model, story.beats[:4])
+    for instruction in ("my-txn times out", "quiet", *story.beats[4].steps):
+        trace = follow(trace, model, instruction, "the reset comes after the abort")
+    assert first_step(trace, ShareStateReset, start_offset=100)
+    assert pending_in(trace.world)
+    trace = follow(trace, model, "B5 refreshes src-0", "and only then it looks")
+    trace = follow(trace, model, "quiet", "the answer has another state epoch")
+    assert pending_in(trace.world) == []
+    assert first_step(trace, SharePartitionDropped, because="its state was made anew behind it")
 
 
 @pytest.mark.parametrize(("under", "staged"), [("repaired", True), ("finding-L", False)])

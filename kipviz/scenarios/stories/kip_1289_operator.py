@@ -128,14 +128,14 @@ SMALL_RESET = Scenario(
             Choice(
                 "yes, and drop the vote",
                 False,
-                "Then the transaction commits without it: the output is visible, and Broker 5 waits for "
-                "an outcome that nobody keeps.",
+                "Then the transaction commits without it: the output is visible, and Broker 5 keeps a "
+                "vote that no log has, until it looks, reads another state epoch and begins anew.",
             ),
         ),
     ),
     watch=(
         Watch(4, "Compare the state epoch at Broker 7 before and after, and look for the vote."),
-        Watch(5, "Is anything in Broker 5's memory still waiting when all is over?"),
+        Watch(5, "What does Broker 5 read when it looks, and what becomes of record 100 then?"),
     ),
     checkpoints=(SAW_STAGED, RESET, BROUGHT_TO_END),
 )
