@@ -12,6 +12,8 @@ thread is, and the same function puts it back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.clients.application import IDLE, THROUGH, Application, Call, Line, Worker
 from kipviz.clients.rules import ClientRules
 
@@ -32,6 +34,13 @@ def seen_by(me: Application, thread: str) -> Application:
         gate=mine.gate,
         workers=tuple(theirs if w is mine else w for w in me.workers),
     )
+
+
+def every_thread(me: Application) -> Iterator[tuple[str, Application]]:
+    """Give each thread of a process by its name, "" the first, with the process as that thread sees it."""
+    yield "", me
+    for further in me.workers:
+        yield further.name, seen_by(me, further.name)
 
 
 def worker(me: Application, name: str) -> Worker:

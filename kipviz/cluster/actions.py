@@ -215,11 +215,15 @@ class ExpireBatch(Action, frozen=True):
     source: str
 
 
-class TimeOutCall(Action, frozen=True):
-    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
+class TimeOutCall(Action, frozen=True, omit_defaults=True):
+    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it.
+
+    `thread` names a further thread of the process, as for a `Step`.
+    """
 
     KIND: ClassVar[str] = "expiry"
     application: str
+    thread: str = ""
 
 
 class MissPoll(Action, frozen=True):

@@ -20,6 +20,7 @@ from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinat
 from kipviz.clients.application import Call
 from kipviz.clients.kinds import expiring, has_room, next_request
 from kipviz.clients.thread import why_no_step
+from kipviz.clients.workers import every_thread
 from kipviz.cluster import retention, timers
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -95,8 +96,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return LOOKED_UP, (broker, key)
         case Send(source):
             return SENT, (source,)
-        case Step(name):
-            return GONE_ON, (name,)
+        case Step(name, thread):
+            return GONE_ON, timers.thread_place(name, thread)
         case RunOut(broker, role, shard, timer):
             if timer.startswith(EXPIRES):
                 return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
@@ -114,8 +115,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return timers.ASKED, (source, broker)
         case MissPoll(source):
             return timers.POLL, (source,)
-        case TimeOutCall(name):
-            return timers.CALL, (name,)
+        case TimeOutCall(name, thread):
+            return timers.CALL, timers.thread_place(name, thread)
         case ExpireBatch(source):
             return _batch_of(world, source)
         case _:
@@ -309,10 +310,14 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
     pause = spec.clock.pause_max_ms
     for made_from in spec.applications:
         app = world.applications[made_from.name]
-        if why_no_step(app) is None:
-            commits = app.program[app.line].call is Call.COMMIT_TRANSACTION and not app.waiting
-            work = made_from.work_ms if commits else 0
-            yield Deadline(GONE_ON, (app.name,), work, work + pause if pause >= 0 else NEVER)
+        for name, seen in every_thread(app):
+            if why_no_step(seen) is None:
+                # Who has waited for a lock, or stands between two looks, has done its work before that.
+                begins = not seen.waiting and not seen.gate
+                commits = seen.program[seen.line].call is Call.COMMIT_TRANSACTION and begins
+                work = made_from.work_ms if commits else 0
+                place = timers.thread_place(app.name, name)
+                yield Deadline(GONE_ON, place, work, work + pause if pause >= 0 else NEVER)
         if app.alive and pause >= 0:
             for client in app.clients:
                 request = next_request(client)
@@ -325,8 +330,11 @@ def _begun_again(before: World, world: World, events: Iterable[Event]) -> Iterat
     """Give what ended in a step and may have begun again under the same name."""
     for app in world.applications.values():
         was = before.applications[app.name]
-        if (was.line, was.waiting, was.alive) != (app.line, app.waiting, app.alive):
-            yield GONE_ON, (app.name,)
+        if was is app:
+            continue
+        for (name, then), (_, now) in zip(every_thread(was), every_thread(app), strict=True):
+            if (then.line, then.waiting, then.alive) != (now.line, now.waiting, now.alive):
+                yield GONE_ON, timers.thread_place(app.name, name)
     for event in events:
         match event:
             case MessageSent(source, _, "request"):

@@ -191,7 +191,9 @@ def _expire_batch(turn: Turn, a: ExpireBatch) -> None:
 
 
 def _time_out_call(turn: Turn, a: TimeOutCall) -> None:
-    app, events = thread.timed_out(turn.applications[a.application])
+    app = workers.seen_by(turn.applications[a.application], a.thread)
+    app, events = thread.timed_out(app)
+    app = workers.seen_by(app, a.thread)
     turn.applications = turn.applications.set(a.application, app)
     turn.events += events
 

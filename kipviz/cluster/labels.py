@@ -78,8 +78,8 @@ def label(world: World, action: ClusterAction) -> str:
             return f"the lock of {partition_of(world, key)}@{lock}{_of_group(world, key)} runs out"
         case TimeOutTransaction(transactional_id=name):
             return f"{name} times out"
-        case TimeOutCall(application=name):
-            return f"a call of {name} times out"
+        case TimeOutCall():
+            return f"a call of {thread_of(action)} times out"
         case RunOut() | DelayOver() | ClientTimer():
             return _timer(action)
         case Refresh(broker=broker, key=key):
@@ -113,8 +113,8 @@ def label(world: World, action: ClusterAction) -> str:
             assert_never(action)
 
 
-def thread_of(action: Step) -> str:
-    """Name the thread that goes on: a process, or one of its further threads."""
+def thread_of(action: Step | TimeOutCall) -> str:
+    """Name the thread that goes on or comes back: a process, or one of its further threads."""
     return f"{action.thread} of {action.application}" if action.thread else action.application
 
 

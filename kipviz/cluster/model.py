@@ -20,7 +20,7 @@ from kipviz.clients.kinds import awaits_poll, expiring, has_room, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step, why_no_time_out
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import every_thread, seen_by
 from kipviz.cluster import deadlines, dispatch, waits
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -458,8 +458,10 @@ def _late_threads(world: World) -> Iterator[ClusterAction]:
     """Give the calls that may come back without a result, and the members that may poll too late."""
     if world.budget.max_block:
         for name, app in _pairs(world.applications):
-            if why_no_time_out(app) is None and why_still(world, TimeOutCall(name)) is None:
-                yield TimeOutCall(name)
+            for thread, seen in every_thread(app):
+                late = TimeOutCall(name, thread)
+                if why_no_time_out(seen) is None and why_still(world, late) is None:
+                    yield late
     if world.budget.miss_poll:
         for app in world.applications.values():
             for client in app.clients if app.alive else ():

@@ -39,8 +39,6 @@ def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
             return f"{name} has no thread {line.target!r} for {line.call.value}(): its threads are {known}"
     if not names:
         return why_no_such_call(application)
-    if spec.clock.timed:
-        return f"{name} has several threads, which no timed clock follows: leave the clock untimed"
     if application.protocol or application.share:
         return (
             f"{name} has several threads: its consumer is in a regular group since before the run"

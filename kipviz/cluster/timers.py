@@ -40,6 +40,7 @@ from kipviz.clients.producer import Producer
 from kipviz.clients.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
 from kipviz.clients.transaction_session import TransactionSession
+from kipviz.clients.workers import every_thread
 from kipviz.cluster import dispatch, retention, waits
 from kipviz.cluster.clock import NEVER, Deadline
 from kipviz.cluster.durations import (
@@ -64,7 +65,7 @@ from kipviz.cluster.world import World, host_of, in_office
 from kipviz.core.model import Event
 from kipviz.messages.classic_groups import Heartbeat
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import CallStarted, MessageDelivered, MessageSent
+from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
@@ -84,6 +85,11 @@ Contexts = Callable[[int], Context]
 HEARTBEATS = (ConsumerGroupHeartbeat, Heartbeat, ShareGroupHeartbeat, TxnHeartbeat)
 # An answer that is no refusal: the member was heard.
 HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
+
+
+def thread_place(application: str, thread: str) -> tuple[str, ...]:
+    """Give the place of what a thread does or waits for; the first one needs no name."""
+    return (application, thread) if thread else (application,)
 
 
 def of_roles(spec: ClusterSpec) -> bool:
@@ -150,8 +156,6 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
                     yield from _heard(world, broker, message)
             case MessageDelivered(source, broker, "response"):
                 yield ASKED, (source, broker)
-            case CallStarted(application):
-                yield CALL, (application,)
             case _:
                 pass
     yield from _changed_transactions(before, world)
@@ -314,9 +318,10 @@ def _left(spec: ClusterSpec, role: Any, timer: str, on: Context) -> int | None:
 def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
     pause = spec.clock.pause_max_ms
     for app in world.applications.values():
-        if times_calls_out(spec) and why_no_time_out(app) is None:
-            left = spec.durations.max_block_ms
-            yield Deadline(CALL, (app.name,), left, _late(left, pause))
+        for name, seen in every_thread(app) if times_calls_out(spec) else ():
+            if why_no_time_out(seen) is None:
+                left = spec.durations.max_block_ms
+                yield Deadline(CALL, thread_place(app.name, name), left, _late(left, pause))
         for client in app.clients if app.alive else ():
             for timer in running(client):
                 takes = _of_client(spec, client, timer)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
+from kipviz.clients.application import Application
 from kipviz.clients.kinds import Client, MemberConsumer, expiring, has_room, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer
@@ -76,13 +77,19 @@ class Knows(Protocol):
         """Give what a role on a broker may look at."""
 
 
-def _no_step(model: Knows, world: World, a: Step) -> str | None:
-    app = world.applications.get(a.application)
+def _thread(world: World, name: str, thread: str) -> Application | str:
+    """Give a process as one of its threads sees it, or why there is no such thread."""
+    app = world.applications.get(name)
     if app is None:
-        return f"there is no application {a.application}"
-    if a.thread and a.thread not in (w.name for w in app.workers):
-        return f"{a.application} has no thread {a.thread}"
-    return why_no_step(seen_by(app, a.thread))
+        return f"there is no application {name}"
+    if thread and thread not in (w.name for w in app.workers):
+        return f"{name} has no thread {thread}"
+    return seen_by(app, thread)
+
+
+def _no_step(model: Knows, world: World, a: Step) -> str | None:
+    seen = _thread(world, a.application, a.thread)
+    return seen if isinstance(seen, str) else why_no_step(seen)
 
 
 def _running(world: World, source: str) -> Client | str:
@@ -295,8 +302,8 @@ def _no_expired_batch(model: Knows, world: World, a: ExpireBatch) -> str | None:
 
 
 def _no_call_timeout(model: Knows, world: World, a: TimeOutCall) -> str | None:
-    app = world.applications.get(a.application)
-    return f"there is no application {a.application}" if app is None else why_no_time_out(app)
+    seen = _thread(world, a.application, a.thread)
+    return seen if isinstance(seen, str) else why_no_time_out(seen)
 
 
 def _no_missed_poll(model: Knows, world: World, a: MissPoll) -> str | None:

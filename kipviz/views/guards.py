@@ -122,9 +122,10 @@ def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Gu
         case Step(name, thread):
             known = world.applications.get(name)
             return () if known is None else tuple(_call(seen_by(known, thread)))
-        case TimeOutCall(application=name):
+        case TimeOutCall(name, thread):
             yet = str(world.budget.max_block)
-            return (*_call(world.applications[name]), ("calls that may time out yet", yet))
+            seen = seen_by(world.applications[name], thread)
+            return (*_call(seen), ("calls that may time out yet", yet))
         case Send():
             return tuple(_sending(world, action))
         case Deliver(way="request") | DeliverLate():

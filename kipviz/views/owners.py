@@ -14,7 +14,7 @@ from kipviz.clients.group_consumer import MemberState
 from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.producer import Producer
 from kipviz.clients.share_memory import ShareConsumer
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import every_thread, seen_by
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -44,8 +44,8 @@ class Owned(Value, frozen=True):
 def program(app: Application) -> Card:
     """Give the lines of a program, the ones that its threads are in lit."""
     card: Card = {}
-    threads = (app, *(seen_by(app, w.name) for w in app.workers))
-    places = {t.line: t.waiting for t in threads if t.alive and not t.ended}
+    threads = (seen for _, seen in every_thread(app) if seen.alive and not seen.ended)
+    places = {t.line: t.waiting for t in threads}
     for count, line in enumerate(app.program):
         current = count in places
         card[f"line {count}"] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.clients.application import Application, Call
+from kipviz.clients.application import Call
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -227,8 +227,8 @@ def _opening(before: World, action: ClusterAction) -> str:
         case ExpireLock(broker=broker, key=key, lock=lock):
             where = f"{partition_of(before, key)}@{lock}"
             return f"The acquisition lock of {where} runs out on Broker {broker}."
-        case TimeOutCall(application=name):
-            return _out_of_time(before.applications[name])
+        case TimeOutCall():
+            return _out_of_time(before, action)
         case TimeOutTransaction(broker=broker):
             names = scanned(before, action)
             them = "them in one scan" if len(names) > 1 else "it"
@@ -288,10 +288,12 @@ def _operated(action: Operated) -> str:
             return f"An operator deletes the ACL '{acl.words}'. What was let in before stays in."
 
 
-def _out_of_time(app: Application) -> str:
+def _out_of_time(before: World, action: TimeOutCall) -> str:
+    app = seen_by(before.applications[action.application], action.thread)
+    name = thread_of(action)
     if app.program[app.line].call is Call.SEND:
-        return f"max.block.ms is over: send() returns to {app.name}, its records are in no buffer."
-    return f"max.block.ms is over for a call of {app.name}; what it asked for goes on."
+        return f"max.block.ms is over: send() returns to {name}, its records are in no buffer."
+    return f"max.block.ms is over for a call of {name}; what it asked for goes on."
 
 
 def _limit(

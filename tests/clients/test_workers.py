@@ -158,13 +158,6 @@ def test_threads_that_cannot_be_are_refused_in_one_sentence(changes, says):
         ClusterModel(spec.but(applications=(app.but(**changes),)), None, RULES)
 
 
-def test_no_timed_clock_follows_several_threads():
-    spec = scenario(THREADS).spec
-    timed = spec.but(clock=spec.clock.but(kind="timed"), budget=FaultBudget())
-    with pytest.raises(BadSpec, match="leave the clock untimed"):
-        ClusterModel(timed, None, RULES)
-
-
 @pytest.mark.thorough  # notebook 52 prints the same table, and is compared
 def test_how_every_interleaving_of_two_threads_ends_in_each_reading():
     found = {
