@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import NOBODY, Context, ReplyTo, Request
+from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import TxnOffsetCommit
@@ -90,6 +92,26 @@ def looks_at_the_epoch_first(on: Context) -> bool:
     return on.image.release_of(on.broker).epoch_first
 
 
+def is_fenced(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
+    """Say whether a transaction's epoch is over in a log, where that is compared before anybody is asked."""
+    identity = (request.producer_id, request.producer_epoch)
+    looks = bool(request.transactional_id) and looks_at_the_epoch_first(on)
+    return looks and logs.is_fenced(log, *identity, on.rules)
+
+
+def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
+    """Say whether the coordinator has to be asked about a log: the transaction begins there."""
+    if not request.transactional_id or not is_asked(request, on):
+        return False
+    return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
+
+
+def lost(asked: Asked) -> AddPartitionsToTxnResponse:
+    """Give what a question comes to that was lost with its connection, or whose answer was."""
+    identity = (asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    return AddPartitionsToTxnResponse(Errors.NETWORK_EXCEPTION, *identity, asked.partitions)
+
+
 def coordinator_of(transactional_id: str, on: Context) -> int:
     """Give the broker that coordinates a transactional id, or -1."""
     return on.image.leader_of(on.image.home_of_transactions(transactional_id))
@@ -133,9 +155,9 @@ def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, .
 
 
 def answered(
-    waiting: tuple[Enlisting, ...], answer: Asked, tag: str
+    waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxnResponse, tag: str
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
-    """Split what waits into what this answer, or this lost question, is for and the rest.
+    """Split what waits into what this answer is for and the rest.
 
     All that asked the same with no marker in between go on with the first answer; the others' are
     still to come, and then nobody waits for them.

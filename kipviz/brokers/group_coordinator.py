@@ -30,7 +30,7 @@ from kipviz.brokers import (
     share_membership,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Asked, Enlisting
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, replay
 from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -180,15 +180,12 @@ def on_txn_offset_commit(
     lost = offset_topics.unresolved(request, on.image, on.rules)
     if me.loading:
         return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS, lost)
-    identity = (request.producer_id, request.producer_epoch)
     log = on.log(me.shard)
-    first = enlistment.looks_at_the_epoch_first(on)
-    if first and partition_log.is_fenced(log, *identity, on.rules):
+    if enlistment.is_fenced(request, log, on):
         return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH, lost)
+    identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    if partition_log.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(
-        request, on
-    ):
+    if not enlistment.is_new(request, log, on):
         return _stage(me, waiting, on)
     waiting = enlistment.told_apart(me.enlisting, waiting)
     broker = enlistment.coordinator_of(request.transactional_id, on)
@@ -214,14 +211,6 @@ def on_enlisted(
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
-
-
-def on_enlistment_lost(me: GroupCoordinator, asked: Asked, on: Context, tag: str = "") -> Effects:
-    """The connection to the transaction coordinator broke: the client has to try again."""
-    mine, rest = enlistment.answered(me.enlisting, asked, tag)
-    error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    parts = [_refused(me, w, error, on) for w in mine]
-    return with_effects(me.but(enlisting=rest), *parts)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:

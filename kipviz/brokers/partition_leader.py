@@ -16,7 +16,7 @@ from __future__ import annotations
 from kipviz.brokers import enlistment, gone_topics
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Asked, Enlisting
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import AppendPart, MarkerWritten, PartVerified, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -87,13 +87,11 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
-    identity = (request.producer_id, request.producer_epoch)
-    if not request.transactional_id:
-        return _append(me, request, reply_to, on, verified=False)
-    if enlistment.looks_at_the_epoch_first(on) and logs.is_fenced(log, *identity, on.rules):
+    if enlistment.is_fenced(request, log, on):
         return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
-    if logs.has_ongoing_transaction(log, *identity) or not enlistment.is_asked(request, on):
-        return _append(me, request, reply_to, on, verified=True)
+    if not enlistment.is_new(request, log, on):
+        return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
+    identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     waiting = enlistment.told_apart(me.verifying, waiting)
     broker = enlistment.coordinator_of(request.transactional_id, on)
@@ -111,27 +109,10 @@ def on_enlisted(
     me = me.but(verifying=rest)
     parts: list[Effects] = []
     for waiting in mine:
-        request = waiting.request
-        assert isinstance(request, Produce)
-        if answer.error is Errors.NONE:
-            verified = on.rules.verification_guard(waiting.guarded)
-            part = _append(me, request, waiting.reply_to, on.after(*parts), verified=verified)
-        else:
-            part = _refuse(me, request, waiting.reply_to, answer.error)
-        me = part.state if part.appends else _noted(part.state, request, on)
+        part = _go_on(me, waiting, answer.error, on.after(*parts))
+        me = part.state
         parts.append(part)
     return with_effects(me, *parts)
-
-
-def on_enlistment_lost(me: PartitionLeader, asked: Asked, on: Context, tag: str = "") -> Effects:
-    """The connection to the coordinator broke: the client will have to try again."""
-    mine, rest = enlistment.answered(me.verifying, asked, tag)
-    told = _refused(me, mine, Errors.NETWORK_EXCEPTION)
-    me = me.but(verifying=rest)
-    for waiting in mine:
-        assert isinstance(waiting.request, Produce)
-        me = _noted(me, waiting.request, on)
-    return with_effects(me, *told)
 
 
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
@@ -161,17 +142,7 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
     if waiting is None:
         return Effects(me)
     me = me.but(verifying=tuple(w for w in me.verifying if w is not waiting))
-    request = waiting.request
-    assert isinstance(request, Produce)
-    if waiting.settled:
-        return Effects(me)
-    if call.error is Errors.NONE:
-        verified = on.rules.verification_guard(waiting.guarded)
-        part = _append(me, request, waiting.reply_to, on, verified=verified)
-    else:
-        part = _refuse(me, request, waiting.reply_to, call.error)
-    noted = not part.appends and me.shard in waiting.partitions
-    return part.but(state=_noted(part.state, request, on)) if noted else part
+    return Effects(me) if waiting.settled else _go_on(me, waiting, call.error, on)
 
 
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
@@ -330,6 +301,22 @@ def _append(
         appends=((me.shard, batch),) if appends else (),
         events=(appended(me.shard, batch),) if appends else (),
     )
+
+
+def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    """Append a batch that waited for the coordinator, or refuse it with what the coordinator said.
+
+    The sequence of one that was verified in vain is kept, where it was asked about.
+    """
+    request = waiting.request
+    assert isinstance(request, Produce)
+    if error is Errors.NONE:
+        verified = on.rules.verification_guard(waiting.guarded)
+        part = _append(me, request, waiting.reply_to, on, verified=verified)
+    else:
+        part = _refuse(me, request, waiting.reply_to, error)
+    in_vain = not part.appends and me.shard in waiting.partitions
+    return part.but(state=_noted(part.state, request, on)) if in_vain else part
 
 
 def _noted(me: PartitionLeader, request: Produce, on: Context) -> PartitionLeader:

@@ -14,9 +14,7 @@ or not. The answer goes out when every partition has its result and the replicas
 from __future__ import annotations
 
 from kipviz.brokers import enlistment, gone_topics, partition_leader
-from kipviz.brokers import partition_log as logs
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
-from kipviz.brokers.enlistment import Asked
 from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
 from kipviz.brokers.local import AppendPart, PartVerified
 from kipviz.brokers.partition_leader import PartitionLeader
@@ -48,7 +46,8 @@ def on_produce(
                 error, part.partition, part.base_sequence, correlation_id=part.correlation_id
             )
             refused.append(Reply(reply_to, answer))
-    question = tuple(part.partition for part in mine if _is_new(part, on))
+    new = (part for part in mine if enlistment.is_new(part, on.log(part.partition), on))
+    question = tuple(part.partition for part in new)
     coordinator = enlistment.coordinator_of(request.transactional_id, on) if question else NOBODY
     calls = tuple(_call(part, reply_to, question, coordinator) for part in mine)
     done = Effects(me, replies=tuple(refused), local=calls)
@@ -74,13 +73,15 @@ def on_enlisted(
 ) -> Effects:
     """Let every leader go on with its batch; the coordinator has said of each partition whether it is in."""
     waits = next(each for each in me.asking if each.tag == tag)
-    return _verified(me, waits, {p: answer.error_of(p) for p in waits.question})
-
-
-def on_enlistment_lost(me: KafkaApis, asked: Asked, on: Context, tag: str = "") -> Effects:
-    """The connection to the coordinator broke: what was asked about has to be sent again."""
-    waits = next(each for each in me.asking if each.tag == tag)
-    return _verified(me, waits, dict.fromkeys(waits.question, Errors.NETWORK_EXCEPTION))
+    errors = {p: answer.error_of(p) for p in waits.question}
+    calls = (
+        LocalCall(
+            partition_leader.ROLE, p, PartVerified(waits.reply_to, errors.get(p, Errors.NONE))
+        )
+        for p in waits.partitions
+    )
+    left = tuple(each for each in me.asking if each is not waits)
+    return Effects(me.but(asking=left), local=tuple(calls))
 
 
 def why_refused(part: Produce, on: Context) -> Errors:
@@ -90,18 +91,8 @@ def why_refused(part: Produce, on: Context) -> Errors:
         return error
     if on.image.leader_of(part.partition) != on.broker:
         return Errors.NOT_LEADER_OR_FOLLOWER
-    identity = (part.producer_id, part.producer_epoch)
-    looks = bool(part.transactional_id) and enlistment.looks_at_the_epoch_first(on)
-    fenced = looks and logs.is_fenced(on.log(part.partition), *identity, on.rules)
+    fenced = enlistment.is_fenced(part, on.log(part.partition), on)
     return Errors.INVALID_PRODUCER_EPOCH if fenced else Errors.NONE
-
-
-def _is_new(part: Produce, on: Context) -> bool:
-    """Say whether the coordinator has to be asked about a partition: its transaction begins there."""
-    if not part.transactional_id or not enlistment.is_asked(part, on):
-        return False
-    identity = (part.producer_id, part.producer_epoch)
-    return not logs.has_ongoing_transaction(on.log(part.partition), *identity)
 
 
 def _call(
@@ -113,19 +104,6 @@ def _call(
     waits_for = question if coordinator != NOBODY else ()
     call = AppendPart(reply_to, part, waits_for, error)
     return LocalCall(partition_leader.ROLE, part.partition, call)
-
-
-def _verified(me: KafkaApis, waits: AskedTogether, errors: dict[str, Errors]) -> Effects:
-    calls = (
-        LocalCall(
-            partition_leader.ROLE,
-            partition,
-            PartVerified(waits.reply_to, errors.get(partition, Errors.NONE)),
-        )
-        for partition in waits.partitions
-    )
-    left = tuple(each for each in me.asking if each is not waits)
-    return Effects(me.but(asking=left), local=tuple(calls))
 
 
 def _tag(reply_to: ReplyTo) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from kipviz.brokers import enlistment, gone_topics, partition_log
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Asked, Enlisting
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -268,13 +268,6 @@ def on_enlisted(
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
-
-
-def on_enlistment_lost(me: ShareCoordinator, asked: Asked, on: Context, tag: str = "") -> Effects:
-    """The connection to the transaction coordinator broke: whoever asked has to try again."""
-    mine, rest = enlistment.answered(me.enlisting, asked, tag)
-    parts = _refused(me, mine, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    return with_effects(me.but(enlisting=rest), *parts)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:

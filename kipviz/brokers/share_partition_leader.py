@@ -24,7 +24,7 @@ from kipviz.brokers import (
     share_writes,
 )
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Asked, Enlisting
+from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.share_partition import (
@@ -208,19 +208,6 @@ def on_enlisted(
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
-
-
-def on_enlistment_lost(me: ShareLeader, asked: Asked, on: Context, tag: str = "") -> Effects:
-    """The connection to the transaction coordinator broke: nothing is staged."""
-    mine, rest = enlistment.answered(me.staging, asked, tag)
-    error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    requests = ((w.request, w.reply_to) for w in mine)
-    parts = (
-        share_staging.answered(me, r, to, error)
-        for r, to in requests
-        if isinstance(r, TxnShareAcknowledge)
-    )
-    return with_effects(me.but(staging=rest), *parts)
 
 
 def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:

@@ -49,10 +49,8 @@ def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
     A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
     """
     yield from (Cut(one, other) for one, other in pairs(world))
-    for text in spec.splits:
-        cut = cut_of(spec, text)
-        if not are_two(cut.one, cut.other) and why_no_cut(spec, world, cut) is None:
-            yield cut
+    named = _named(spec.splits, hosts_of(spec)) if spec.splits else ()
+    yield from (cut for cut in named if why_no_cut(spec, world, cut) is None)
 
 
 def pairs(world: World) -> Iterator[tuple[str, str]]:
@@ -127,6 +125,13 @@ def why_no_heal(world: World, a: Heal) -> str | None:
     if cuts:
         return f"the cut that holds {both(a.one, a.other)} apart is healed as a whole: {both(*cuts[0])}"
     return f"{both(a.one, a.other)} are not cut apart"
+
+
+@lru_cache(maxsize=64)
+def _named(splits: tuple[str, ...], hosts: tuple[str, ...]) -> tuple[Cut, ...]:
+    """Give the cuts that a spec names: not those of two hosts, which are offered anyway."""
+    cuts = (Cut(*sides(*two_sides(text), hosts)) for text in splits)
+    return tuple(cut for cut in cuts if not are_two(cut.one, cut.other))
 
 
 @lru_cache(maxsize=4096)

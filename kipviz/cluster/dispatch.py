@@ -13,6 +13,7 @@ from kipviz.brokers import (
     acl_administration,
     administration,
     classic_membership,
+    enlistment,
     group_administration,
     group_coordinator,
     group_membership,
@@ -476,8 +477,9 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     """Tell the role that asked that its connection broke, with the question or its answer on it."""
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
-        lost: Effects = module_of(role).on_enlistment_lost(role, message, on, envelope.tag)
-        return lost
+        lost = enlistment.lost(message)  # type: ignore[arg-type]
+        told: Effects = module_of(role).on_enlisted(role, lost, on, envelope.tag)
+        return told
     if channel == INITIALIZER and envelope.tag:
         return group_coordinator.on_state_lost(role, envelope.tag, message, on)
     if channel == INITIALIZER:

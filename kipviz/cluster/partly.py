@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers.context import Image
+from kipviz.cluster.refusals import to_each
 from kipviz.cluster.world import Envelope, ServedInParts
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
@@ -26,7 +27,7 @@ from kipviz.messages.producing import (
     in_one_answer,
     in_one_request,
 )
-from kipviz.messages.several_groups import about, groups_of, names_several
+from kipviz.messages.several_groups import about, groups_of, joined, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
@@ -120,12 +121,7 @@ def _markers_written(
     there = {a.producer_id: a for a in answers if isinstance(a, WriteTxnMarkersResponse)}
     if len(there) < len(request.of_transactions):
         return None
-    first, *others = (there[each.producer_id] for each in request.of_transactions)
-    return first.but(further=tuple(others))
-
-
-def _not_allowed(part: Produce) -> ProduceResponse:
-    return ProduceResponse(REFUSED, part.partition, part.base_sequence, -1, part.correlation_id)
+    return joined(there[each.producer_id] for each in request.of_transactions)
 
 
 def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
@@ -149,7 +145,7 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
         case ProduceResponse():
             assert isinstance(request, Produce)
             there = {part.partition: part for part in answer.parts}
-            each = (there.get(p.partition) or _not_allowed(p) for p in request.parts)
+            each = (there.get(p.partition) or to_each(p, REFUSED) for p in request.parts)
             return in_one_answer(tuple(each))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)

@@ -52,6 +52,7 @@ from kipviz.messages.producing import (
     ProduceResponse,
     in_one_answer,
 )
+from kipviz.messages.several_groups import joined
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -152,13 +153,12 @@ def refused(message: Message, error: Errors) -> Message:
     """Give the answer of a broker that does not let whoever asks do what a request is about."""
     match message:
         case WriteTxnMarkers():
-            first, *others = (
+            return joined(
                 WriteTxnMarkersResponse(
                     each.producer_id, tuple(PartitionResult(p, error) for p in each.partitions)
                 )
                 for each in message.of_transactions
             )
-            return first.but(further=tuple(others))
         case ShareFetch():
             return ShareFetchResponse(error, message.partition)
         case ShareAcknowledge():

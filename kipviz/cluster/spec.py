@@ -438,7 +438,7 @@ def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
             f"share.isolation.level of {name} is {READ_COMMITTED} or {READ_UNCOMMITTED}, "
             f"not {config.isolation_level!r}"
         )
-    wrong = spec_limits.why_no_group(config)
+    wrong = spec_limits.why_no_own_limits(config)
     if wrong:
         raise BadSpec(wrong)
     if topic.startswith("__"):

@@ -106,14 +106,11 @@ def why_no_settings(settings: BrokerSettings) -> str:
     return why_out_of_range(OF_BROKERS, settings) or settings.why_not or ""
 
 
-def why_no_group(config: GroupConfig) -> str:
-    """Say which limit of a share group is none, or nothing."""
-    for field, limit in OF_GROUPS.items():
-        number = getattr(config, field)
-        wrong = number and why_no_number(limit, number, limit.name, config.group_id)
-        if wrong:
-            return f"{wrong}; 0 is the broker's"
-    return ""
+def why_no_own_limits(config: GroupConfig) -> str:
+    """Say which limit of a share group's own is none, or nothing."""
+    own = {field: limit for field, limit in OF_GROUPS.items() if getattr(config, field)}
+    wrong = why_out_of_range(own, config, config.group_id)
+    return f"{wrong}; 0 is the broker's" if wrong else ""
 
 
 def why_no_names(spec: Any) -> str:

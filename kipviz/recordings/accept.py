@@ -139,6 +139,8 @@ class Acceptor:
         self._node = evidence.node
         self._indexed = evidence.indexed
         self._decisions = evidence.decisions
+        # What was known between two times: an exchange has many moments, and one such span.
+        self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
         self._admission = Admission(evidence.allowed)
         self._sent = by_request(evidence.sent)
         self._brought: dict[tuple[str, int], int] = {}
@@ -353,8 +355,12 @@ class Acceptor:
 
     def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
         """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
+        if not self._decisions:
+            return ()
         times = span_of(exchange)
-        return tuple(known_between(self._decisions, *times)) if self._decisions else ()
+        if times not in self._known:
+            self._known[times] = tuple(known_between(self._decisions, *times))
+        return self._known[times]
 
     def _views(self, moments: tuple[int, ...], exchange: Exchange) -> list[tuple[int, World]]:
         """Give the worlds of some moments, as they may look to who is asked."""

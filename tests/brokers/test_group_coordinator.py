@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers import enlistment
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -166,7 +167,7 @@ def test_without_a_transaction_coordinator_the_commit_has_to_be_tried_again(desk
 
 def test_a_lost_enlistment_is_answered_as_loading(desk):
     commit(desk, ("foo-0", 101))
-    desk.do(gc.on_enlistment_lost(desk.role, desk.requests[0].message, desk.on))
+    desk.do(gc.on_enlisted(desk.role, enlistment.lost(desk.requests[0].message), desk.on))
     assert desk.last.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert not desk.role.enlisting
 

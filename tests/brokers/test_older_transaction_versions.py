@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers import enlistment
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.context import Context, ReplyTo
@@ -380,7 +381,7 @@ def in_vain(leader, sequence, epoch=0):
     """A batch comes, and the connection to the coordinator breaks before it is verified."""
     request = Produce("t", "out-0", 9, epoch, sequence, RECORD, 11)
     assert leader.ask(pl.on_produce, request) is None
-    leader.do(pl.on_enlistment_lost(leader.role, leader.requests[-1].message, leader.on))
+    leader.do(pl.on_enlisted(leader.role, enlistment.lost(leader.requests[-1].message), leader.on))
     assert leader.last.error is Errors.NOT_ENOUGH_REPLICAS
 
 
@@ -428,5 +429,5 @@ def test_what_a_log_knows_and_what_enlists_itself_leaves_nothing_to_remember(lea
     assert leader.role.lowest == ()
     fresh = OlderDesk(pl, PartitionLeader("out-0", 0), leaders=leader.leaders)
     assert produce(fresh, version=13) is None
-    fresh.do(pl.on_enlistment_lost(fresh.role, fresh.requests[-1].message, fresh.on))
+    fresh.do(pl.on_enlisted(fresh.role, enlistment.lost(fresh.requests[-1].message), fresh.on))
     assert fresh.role.lowest == ()

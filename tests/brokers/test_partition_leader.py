@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers import enlistment
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -161,7 +162,7 @@ def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
     other = Produce("u", HERE, 10, 0, 0, (DataRecord("u"),))
     desk.ask(pl.on_produce, other)
     lost = AddPartitionsToTxn("t", 9, 0, (HERE,))
-    desk.do(pl.on_enlistment_lost(desk.role, lost, desk.on))
+    desk.do(pl.on_enlisted(desk.role, enlistment.lost(lost), desk.on))
     assert [m.error for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
     assert [w.producer_id for w in desk.role.verifying] == [10]
 

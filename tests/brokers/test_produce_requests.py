@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers import enlistment
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import produce_requests as several
 from kipviz.brokers.context import ReplyTo
@@ -83,8 +84,8 @@ def test_a_partition_that_is_in_the_transaction_is_not_asked_about_and_waits_all
     assert front.requests[0].message.partitions == (B,)
     assert [call.question for _, call in calls(front)] == [(B,), (B,)]
     front.do(
-        several.on_enlistment_lost(
-            front.role, front.requests[0].message, front.on, "app-1/producer 0"
+        several.on_enlisted(
+            front.role, enlistment.lost(front.requests[0].message), front.on, "app-1/producer 0"
         )
     )
     assert verdicts(front) == {A: Errors.NONE, B: Errors.NETWORK_EXCEPTION}

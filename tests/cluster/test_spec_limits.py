@@ -94,7 +94,7 @@ def test_a_number_beyond_its_range_is_told_the_range(case: str, spec: ClusterSpe
 @pytest.mark.parametrize("field", spec_limits.OF_GROUPS)
 def test_a_share_group_may_leave_a_limit_to_the_broker(field: str) -> None:
     own = GroupConfig(APP.group_id)
-    assert spec_limits.why_no_group(own) == ""
+    assert spec_limits.why_no_own_limits(own) == ""
     said = refused(SPEC.but(group_configs=(own.but(**{field: 99_999}),)))
     assert f"{spec_limits.OF_GROUPS[field].name} of {APP.group_id} is from" in said
     assert said.endswith("not 99999; 0 is the broker's")
