@@ -172,7 +172,7 @@ def commit_error(
     """
     if epoch < 0 and not len(group.members):
         return Errors.NONE
-    if transactional and epoch < 0 and not name and not instance_id:
+    if transactional and epoch == -1 and not name and not instance_id:
         return Errors.NONE
     member = group.members.get(name)
     if member is None:

@@ -395,9 +395,12 @@ def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -
 
 
 def _reader_error(me: GroupCoordinator, request: OffsetFetch) -> Errors:
-    """Check who asks for an offset. Source: ConsumerGroup.validateOffsetFetch."""
+    """Check who asks for an offset: who names no member and no epoch is let in, an operator is one.
+
+    Source: ConsumerGroup.validateOffsetFetch.
+    """
     group = me.groups.get(request.group_id)
-    if group is None or request.member_epoch < 0:
+    if group is None or (not request.member_id and request.member_epoch < 0):
         return Errors.NONE
     member = group.members.get(request.member_id)
     if member is None:

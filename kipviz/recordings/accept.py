@@ -252,6 +252,8 @@ class Acceptor:
             return NOT_ASKED.get(exchange.api, NO_DECISION)
         if exchange.api == "FETCH":
             return self._fetching.why_not(number) or ELSEWHERE
+        if exchange.api in ASKED and not questions(exchange, self.names):
+            return NO_DECISION
         if exchange.api == "FIND_COORDINATOR":
             return LEADERS_UNKNOWN
         if exchange.api in MEMBERS:

@@ -9,7 +9,7 @@ Source: ConsumerGroup*Key/Value and ShareGroup*Key/Value among Kafka's message d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kipviz.core.values import Value
 from kipviz.recordings.classic_group_records import read_group
@@ -163,7 +163,16 @@ def _share_subscription(fields: Fields, group: str, member: str) -> Value:
     fields.nullable_string("the rack")
     topics = _client_and_topics(fields)
     _end(fields, "the subscription")
-    return ShareGroupMemberRecord(group, member, ",".join(topics))
+    return ShareGroupMemberRecord(group, member, subscribed(topics))
+
+
+def subscribed(topics: Iterable[str]) -> str:
+    """Give what a share group's member subscribes to, as the model has it: one text.
+
+    Kafka keeps a set: neither order nor a name said twice makes it another subscription. No name of a
+    topic has a comma.
+    """
+    return ",".join(sorted(set(topics)))
 
 
 def _client_and_topics(fields: Fields) -> tuple[str, ...]:
@@ -239,18 +248,19 @@ def _states(fields: Fields, group: str) -> Value:
         fields.tags("a topic")
         return tuple(f"{topic_id}|{name}-{index}" for index in indexes)
 
-    def deleting(fields: Fields) -> None:
+    def deleting(fields: Fields) -> str:
         fields.uuid("a topic id")
-        fields.string("a topic")
+        name = fields.string("a topic")
         fields.tags("a topic")
+        return name
 
     asked, there = (
         tuple(p for each in fields.array(what, topic) or () for p in each)
         for what in ("what is asked for", "what is there")
     )
-    fields.array("what is deleted", deleting)
+    gone = tuple(sorted(fields.array("what is deleted", deleting) or ()))
     _end(fields, "the states")
-    return ShareGroupStatePartitionsRecord(group, asked, there)
+    return ShareGroupStatePartitionsRecord(group, asked, there, gone)
 
 
 READ: dict[int, Callable[..., Value]] = {

@@ -16,6 +16,7 @@ from kipviz.messages.share_admin import (
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
+from kipviz.recordings.group_records import subscribed
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import (
     Names,
@@ -129,7 +130,7 @@ def _describe_group(x: Exchange, names: Names) -> Taken:
             (
                 m["memberId"],
                 m["memberEpoch"],
-                ",".join(m["subscribedTopicNames"]),
+                subscribed(m["subscribedTopicNames"]),
                 tuple(sorted(partitions_of(m["assignment"]["topicPartitions"], names))),
             )
             for m in told["members"]

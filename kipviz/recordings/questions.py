@@ -31,6 +31,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.recordings.group_records import subscribed
 from kipviz.recordings.operators import OF_OPERATORS
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import (
@@ -257,12 +258,20 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
 
 
 def _share_heartbeat(x: Exchange, names: Names) -> Taken:
-    said = x.request
+    """Take it as it is, unless it was let in with several topics, or with none any more.
+
+    The model's subscription is one topic; who may not use one of several is refused here, too.
+    """
+    said, error = x.request, x.response["errorCode"]
+    topics = said["subscribedTopicNames"]
+    several, none_any_more = len(set(topics or ())) > 1, topics == () and said["memberEpoch"] > 0
+    if error == 0 and (several or none_any_more):
+        return
     message = ShareGroupHeartbeat(
         said["groupId"],
         said["memberId"],
         said["memberEpoch"],
-        ",".join(said["subscribedTopicNames"] or ()),
+        subscribed(topics or ()),
     )
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 

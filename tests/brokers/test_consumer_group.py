@@ -143,6 +143,7 @@ STALE, UNKNOWN = Errors.STALE_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID
         ("C9", 5, ("src-0",), UNKNOWN),
         ("", -1, ("src-0",), Errors.NONE),  # a producer that was told of no member
         ("C9", -1, ("src-0",), UNKNOWN),
+        ("", -2, ("src-0",), UNKNOWN),  # that says nothing either, but is not what a client says
     ],
 )
 def test_who_may_commit(name, epoch, partitions, error):

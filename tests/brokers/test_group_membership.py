@@ -213,7 +213,11 @@ def test_the_answer_waits_until_the_records_are_replicated(desk):
 
 @pytest.mark.parametrize(
     ("name", "epoch", "error"),
-    [("C1", 2, 0), ("C1", 1, 113), ("C9", 2, 25), ("", -1, 0)],
+    [
+        *(("C1", 2, 0), ("C1", 1, 113), ("C9", 2, 25), ("", -1, 0), ("", -2, 0)),
+        # Only who names neither is let in unseen.
+        *(("C1", -1, 113), ("C9", -1, 25), ("", 2, 25)),
+    ],
 )
 def test_who_asks_for_an_offset_as_a_member_has_to_be_one(desk, name, epoch, error):
     join(desk, "C1")

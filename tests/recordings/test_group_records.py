@@ -91,6 +91,11 @@ RECORDS = [
         ),
     ),
     (10, NULL + CLIENT + array(short("a")) + NO_TAGS, ShareGroupMemberRecord("g", "m", "a")),
+    (
+        10,  # Kafka keeps a set, in whatever order
+        NULL + CLIENT + array(short("b"), short("a"), short("b")) + NO_TAGS,
+        ShareGroupMemberRecord("g", "m", "a,b"),
+    ),
     (11, i(4, 2) + i(8, -5) + NO_TAGS, ShareGroupEpochRecord("g", 2)),
     (12, i(4, 2) + NO_TAGS, ShareGroupTargetEpochRecord("g", 2)),
     (13, array(topic(0)) + NO_TAGS, ShareGroupTargetRecord("g", "m", (f"{NAME}-0",))),
@@ -105,7 +110,7 @@ RECORDS = [
         + array(ID + short("a") + array(i(4, 0)) + NO_TAGS)
         + array(ID + short("b") + NO_TAGS)
         + NO_TAGS,
-        ShareGroupStatePartitionsRecord("g", (f"{NAME}|a-1",), (f"{NAME}|a-0",)),
+        ShareGroupStatePartitionsRecord("g", (f"{NAME}|a-1",), (f"{NAME}|a-0",), ("b",)),
     ),
 ]
 
