@@ -13,6 +13,10 @@ from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.refused import Refused
 
+NOTHING = (
+    "Nothing is written in this log: so is one to which nothing was ever written, or from which all was "
+    "deleted, and also a file that was copied badly."
+)
 HELP = "tell what stands in a partition's log, as a broker wrote it"
 
 
@@ -97,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         "told": [{"kind": _kind(part), **_fields(part)} for part in told],
     }
     head = f"{topic}: {document['batches']} batches, {document['records']} records"
-    answer(document, [head, *_lines(told)], as_json=arguments.json)
+    nothing = [] if batches else [NOTHING]
+    answer(document, [head, *_lines(told), *nothing], as_json=arguments.json)
     return 0
 
 

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-import anywidget
 import traitlets
 
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.alignment import differences, in_step, marks
+from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.line import line_of
 from kipviz.widgets.stepper import FRONT, with_words
 
 SIDES = ("left", "right")
 
 
-class Compare(anywidget.AnyWidget):
+class Compare(WithCursor):
     """Two steppers in one: one cursor, two diagrams, every difference marked.
 
     Attributes:
@@ -32,7 +32,6 @@ class Compare(anywidget.AnyWidget):
 
     payload = traitlets.Dict().tag(sync=True)
     lines = traitlets.List(traitlets.Int(), [0, 0], minlen=2, maxlen=2).tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
     selection = traitlets.Dict().tag(sync=True)
     all_lanes = traitlets.Bool(False).tag(sync=True)
     presenter = traitlets.Bool(False).tag(sync=True)
@@ -119,13 +118,18 @@ class Compare(anywidget.AnyWidget):
         return "\n".join([*rows, "", repr(self)])
 
     @property
+    def last_step(self) -> int:
+        """The last of the places in both runs."""
+        return len(self.payload["pairs"]) - 1
+
+    @property
     def _place(self) -> int:
-        return max(0, min(self.step, len(self.payload["pairs"]) - 1))
+        return max(0, min(self.step, self.last_step))
 
     def __repr__(self) -> str:
         """Step n of m | first difference | each side's verdicts | fingerprint."""
         left, right = self.payload["pairs"][self._place]
-        where = f"step {self._place} of {len(self.payload['pairs']) - 1}"
+        where = f"step {self._place} of {self.last_step}"
         found = self.payload["differences"]
         first = (
             f"first difference at {found[0]['at']}: {found[0]['sentence']}"

@@ -59,6 +59,11 @@ class Line:
         return [m for m in self.messages if m["sent"] <= step and not _ended(m, step)]
 
 
+def no_step(step: object, last: int, what: str = "") -> str:
+    """Say that there is no such step, and which there are."""
+    return f"There is no step {step!r} on this line{what}: it has 0 to {last}."
+
+
 def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
     """The line of a branch; 0 is the main line.
 

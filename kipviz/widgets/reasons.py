@@ -10,7 +10,7 @@ from typing import Any
 
 from kipviz.views.causes import chain
 from kipviz.views.lifetimes import covers
-from kipviz.widgets.line import Line
+from kipviz.widgets.line import Line, no_step
 
 Part = Mapping[str, Any]
 
@@ -72,7 +72,7 @@ def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
         ValueError: when the line has no such step.
     """
     if type(step) is not int or not 0 <= step <= line.last:
-        raise ValueError(f"There is no step {step!r} on this line: it has 0 to {line.last}.")
+        raise ValueError(no_step(step, line.last))
     return tuple(
         (cause, str(line.steps[cause]["title"]), str(words))
         for cause, words in line.steps[step].get("causes", ())

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from kipviz.views import hexdump
@@ -22,7 +21,8 @@ from kipviz.views.svg import svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import reasons, twin
 from kipviz.widgets.asking import Asking
-from kipviz.widgets.line import Line, line_of, message_of
+from kipviz.widgets.cursor import WithCursor
+from kipviz.widgets.line import Line, line_of, message_of, no_step
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
 
@@ -39,7 +39,7 @@ Respond = Callable[[Command], Answer | Generator[str, None, Answer]]
 BREATH_SECONDS = 0.08
 
 
-class Stepper(Asking, anywidget.AnyWidget):
+class Stepper(Asking, WithCursor):
     """A trace to step through, forward and back, with branches.
 
     Attributes:
@@ -71,7 +71,6 @@ class Stepper(Asking, anywidget.AnyWidget):
     payload = traitlets.Dict().tag(sync=True)
     # The page adds an answered branch to its own list; echoing that back would send it twice.
     branches = traitlets.List().tag(sync=True, echo_update=False)
-    step = traitlets.Int(0).tag(sync=True)
     branch = traitlets.Int(0).tag(sync=True)
     selection = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
@@ -190,7 +189,7 @@ class Stepper(Asking, anywidget.AnyWidget):
         line = line_of(self.payload, self.known_branches, command.get("branch", 0))
         step = command.get("step", 0)
         if type(step) is not int or not 0 <= step <= line.last:
-            raise ValueError(f"There is no step {step!r} on this line: it has 0 to {line.last}.")
+            raise ValueError(no_step(step, line.last))
         return self._respond(command)
 
     def _take_in(self, answer: Answer) -> Answer:
@@ -354,9 +353,26 @@ class Stepper(Asking, anywidget.AnyWidget):
             svg(shown, cursor=self.step, around=STILL_STEPS, all_lanes=False),
         )
 
-    @traitlets.validate("step")
-    def _valid_step(self, proposal: Mapping[str, Any]) -> int:
-        return max(0, int(proposal["value"]))
+    @property
+    def last_step(self) -> int:
+        """The last step of this line."""
+        return self._line.last
+
+    @traitlets.validate("branch")
+    def _valid_branch(self, proposal: Mapping[str, Any]) -> int:
+        branch: int = proposal["value"]
+        if not self._hears_page:
+            try:
+                line_of(self.payload, self.known_branches, branch)
+            except ValueError as wrong:
+                raise traitlets.TraitError(str(wrong)) from None
+        return branch
+
+    @traitlets.observe("branch")
+    def _on_branch(self, change: Mapping[str, Any]) -> None:
+        """Stand at the end of a line that is shorter; the page, where it was the one to go, says where."""
+        if not self._hears_page:
+            self.step = min(self.step, self.last_step)
 
 
 def with_words(bundle: Any, words: str, picture: str = "") -> Any:

@@ -26,6 +26,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import action_of, choices
 from kipviz.views.words import summary, tell
+from kipviz.widgets.line import no_step
 
 RUN_STEPS = 400
 RUN_STEPS_MAX = 5_000
@@ -415,9 +416,7 @@ def _happened(here: Standing) -> Again:
 
 def _step(here: Standing, step: Any, what: str) -> int:
     if type(step) is not int or not 0 <= step <= here.last:
-        raise ValueError(
-            f"There is no step {step!r} on this line for {what}: it has 0 to {here.last}."
-        )
+        raise ValueError(no_step(step, here.last, f" for {what}"))
     return step
 
 

@@ -65,3 +65,15 @@ def test_nothing_at_a_path_is_one_sentence(
 ) -> None:
     assert main(["log", str(tmp_path / "gone")]) == 2
     assert capsys.readouterr().err.endswith("name a partition's folder or a .log file\n")
+
+
+def test_a_log_in_which_nothing_is_written_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "00000000000000000000.log").touch()
+    assert main(["log", str(tmp_path), "--topic", "orders"]) == 0
+    head, said = capsys.readouterr().out.splitlines()
+    assert head == "orders: 0 batches, 0 records"
+    assert said.startswith("Nothing is written in this log: ")
+    assert main(["log", str(tmp_path), "--topic", "orders", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["batches"] == 0
