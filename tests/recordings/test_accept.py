@@ -174,7 +174,12 @@ def test_a_share_group_member_of_several_topics_or_of_none_any_more_is_not_asked
         if x.api == "SHARE_GROUP_HEARTBEAT" and x.request["subscribedTopicNames"]
     )
     (topic,) = exchange.request["subscribedTopicNames"]
-    for topics, epoch, asked in [((topic,) * 2, 0, 1), ((topic, "b"), 0, 0), ((), 0, 1), ((), 1, 0)]:
+    for topics, epoch, asked in [
+        ((topic,) * 2, 0, 1),
+        ((topic, "b"), 0, 0),
+        ((), 0, 1),
+        ((), 1, 0),
+    ]:
         said = exchange.request.set("subscribedTopicNames", topics).set("memberEpoch", epoch)
         acceptor.exchanges = (*acceptor.exchanges[:number], exchange.but(request=said))
         assert len(tuple(acceptor.of(number, acceptor.exchanges[number]))) == asked
