@@ -204,6 +204,9 @@ CLAUSES: dict[str, Clause] = {
     "OffsetDelete": Clause(
         "on_offset_delete", "KIP-496 OffsetDelete", SHIPPED, "OffsetMetadataManager.deleteOffsets"
     ),
+    "OffsetFetchOfGroups": Clause(
+        "on_offset_fetch_of_groups", "KIP-709", SHIPPED, "OffsetMetadataManager.fetchAllOffsets"
+    ),
     "ShareFetch": Clause(
         "on_share_fetch", "KIP-932 ShareFetch", SHIPPED, "SharePartitionManager.fetchMessages"
     ),

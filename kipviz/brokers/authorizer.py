@@ -197,6 +197,10 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "DescribeGroups": (DESCRIBE_GROUP,),
     "ConsumerGroupDescribe": (DESCRIBE_GROUP,),
     "OffsetDelete": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
+    "OffsetFetchOfGroups": (
+        DESCRIBE_GROUP,
+        Need(Op.DESCRIBE, R.TOPIC, "KafkaApis, single topics of the answer", hides=True),
+    ),
     "DescribeAcls": (Need(Op.DESCRIBE, R.CLUSTER, "AclApis"),),
     **dict.fromkeys(("CreateAcls", "DeleteAcls"), (Need(Op.ALTER, R.CLUSTER, "AclApis"),)),
     "CreateTopics": (

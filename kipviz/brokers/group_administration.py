@@ -3,7 +3,8 @@
 A part of the group coordinator's role (`group_coordinator`), with the same state; share groups are
 listed and deleted here, too, and the rest of them is in `share_administration`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.deleteOffsets.
-KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups).
+KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups), KIP-709
+  (OffsetFetch of several groups).
 A request about several groups comes here group by group (`several_groups`).
 NOT MODELLED: the client's host; what members that were there before the run have.
 """
@@ -21,6 +22,7 @@ from kipviz.brokers.group_kinds import kind_of
 from kipviz.brokers.group_state import GroupCoordinator, as_replicated
 from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.replication import read_through
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetsExpired
@@ -32,12 +34,15 @@ from kipviz.messages.group_admin import (
     ConsumerGroupDescribeResponse,
     DescribeGroups,
     DescribeGroupsResponse,
+    FetchedOffset,
     GroupListing,
     GroupMemberDescription,
     ListGroups,
     ListGroupsResponse,
     OffsetDelete,
     OffsetDeleteResponse,
+    OffsetFetchOfGroups,
+    OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.share_admin import EMPTY, STABLE, DeleteGroups, DeleteGroupsResponse
@@ -227,6 +232,37 @@ def on_offset_delete(
     return written(me, records, (forgotten,), answer, on)
 
 
+def on_offset_fetch_of_groups(
+    me: GroupCoordinator, request: OffsetFetchOfGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell an operator every offset that is committed of a group.
+
+    WHEN: listConsumerGroupOffsets(). CHECKS: nothing of the group: one that is not there has no offsets, and
+      that is no error. DOES: nothing; with requireStable it is a write without records, as a consumer's.
+    ANSWERS: what is replicated, at once. With requireStable: what is in the log, when that is replicated, and
+      UNSTABLE_OFFSET_COMMIT for an offset that a transaction may move. What was never committed is not in the
+      list, pending or not; an offset that was kept with another id of the topic is. Topics that whoever asks
+      may not describe are left out.
+    Clause: KIP-709 "OffsetFetch"; OffsetMetadataManager.fetchAllOffsets, KafkaApis.fetchAllOffsetsForGroup.
+    """
+    if me.loading:
+        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    group_id, stable = request.group_id, request.require_stable
+    seen = me if stable else as_replicated(me, on)
+    pending = group_retention.pending_of(me, group_id)
+    unstable = on.rules.pending_offset(stable, request.version)
+    told = (
+        _fetched(partition, committed.offset, unstable if partition in pending else Errors.NONE)
+        for (known, partition), committed in seen.offsets.items()
+        if known == group_id and topics_seen(on.image.acls, reply_to.source, (partition,))
+    )
+    answer = Reply(reply_to, OffsetFetchOfGroupsResponse(Errors.NONE, group_id, tuple(told)))
+    if not stable:
+        return Effects(me, replies=(answer,))
+    waiting, replies = read_through(on.log(me.shard), answer)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+
+
 def refusal_of(request: Any, error: Errors) -> Message:
     """Give the answer to an operator's request about a regular group that is refused as a whole."""
     answer: Message = ANSWERS[type(request)](error, request.group_id)
@@ -237,6 +273,7 @@ ANSWERS: dict[type[Message], type[Any]] = {
     DescribeGroups: DescribeGroupsResponse,
     ConsumerGroupDescribe: ConsumerGroupDescribeResponse,
     OffsetDelete: OffsetDeleteResponse,
+    OffsetFetchOfGroups: OffsetFetchOfGroupsResponse,
 }
 
 
@@ -288,6 +325,10 @@ def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
     """Give the partitions of which a group has an offset, committed or pending."""
     kept = (partition for known, partition in me.offsets if known == group_id)
     return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
+
+
+def _fetched(partition: str, offset: int, error: Errors) -> FetchedOffset:
+    return FetchedOffset(partition, -1 if error else offset, error)
 
 
 def _undeletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Errors:

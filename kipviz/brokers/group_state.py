@@ -180,7 +180,7 @@ def _replay_offset(
 
 
 def as_replicated(me: GroupCoordinator, on: Context) -> GroupCoordinator:
-    """Give what an operator gets to see: groups with epochs as their records are replicated.
+    """Give what an operator gets to see: groups with epochs, and offsets, as their records are replicated.
 
     A classic group's state is in memory and has no older version. Source: CoordinatorRuntime.scheduleReadOperation.
     """
@@ -190,4 +190,4 @@ def as_replicated(me: GroupCoordinator, on: Context) -> GroupCoordinator:
     seen = GroupCoordinator(me.shard)
     for batch in log.batches:
         seen = replay(seen, batch) if batch.last_offset < log.high_watermark else seen
-    return me.but(groups=seen.groups, share_groups=seen.share_groups)
+    return me.but(groups=seen.groups, share_groups=seen.share_groups, offsets=seen.offsets)

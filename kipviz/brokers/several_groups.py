@@ -2,7 +2,7 @@
 
 A part of the front desk's role (`kafka_apis`), with the same state. WHERE IN KAFKA: KafkaApis.handleDescribeGroupsRequest
   and its like, GroupCoordinatorService (one operation for each partition of `__consumer_offsets`).
-KIPS: KIP-229 (DeleteGroups), KIP-848 (ConsumerGroupDescribe), KIP-932 (ShareGroupDescribe).
+KIPS: KIP-229 (DeleteGroups), KIP-709 (OffsetFetch), KIP-848 (ConsumerGroupDescribe), KIP-932 (ShareGroupDescribe).
 DURABILITY: volatile; a broken connection makes the operator ask again.
 """
 
@@ -28,7 +28,7 @@ DESK = ROLE
 def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
     """Hand each group to its coordinator, and owe one answer for all of them.
 
-    WHEN: an operator describes or deletes several groups that one broker coordinates. CHECKS: for each group
+    WHEN: an operator describes or deletes several groups that one broker coordinates, or asks for their offsets. CHECKS: for each group
     whether whoever asks may (GROUP_AUTHORIZATION_FAILED), and whether it is coordinated here
     (NOT_COORDINATOR): what is wrong with one is nothing to the others. DOES: nothing else.
     ANSWERS: when every coordinator has answered, with an error of its own for each group.

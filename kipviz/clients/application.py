@@ -84,6 +84,7 @@ class Call(StrEnum):
     DELETE_CONSUMER_GROUPS = "deleteConsumerGroups"
     DELETE_CONSUMER_GROUP_OFFSETS = "deleteConsumerGroupOffsets"
     REMOVE_MEMBERS = "removeMembersFromConsumerGroup"
+    LIST_CONSUMER_GROUP_OFFSETS = "listConsumerGroupOffsets"
     NEW_PRODUCER = "KafkaProducer"
     TRANSACTION_SESSION = "transactionSession"
     DESCRIBE_ACLS = "describeAcls"

@@ -8,6 +8,7 @@ from kipviz.clients import admin, group_targets
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Call, Line
 from kipviz.clients.several_groups import named
+from kipviz.messages import several_groups
 
 # The calls of an operator that are about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (
@@ -25,6 +26,7 @@ OF_REGULAR_GROUPS = (
     Call.DELETE_CONSUMER_GROUPS,
     Call.DELETE_CONSUMER_GROUP_OFFSETS,
     Call.REMOVE_MEMBERS,
+    Call.LIST_CONSUMER_GROUP_OFFSETS,
 )
 
 # Those of both that take several groups at once.
@@ -42,6 +44,7 @@ OF_ANY_GROUP: dict[Call, Callable[[Admin, str], Admin]] = {
     Call.DELETE_CONSUMER_GROUPS: admin.delete_consumer_group,
     Call.DELETE_CONSUMER_GROUP_OFFSETS: admin.delete_consumer_group_offsets,
     Call.REMOVE_MEMBERS: admin.remove_members,
+    Call.LIST_CONSUMER_GROUP_OFFSETS: admin.list_consumer_group_offsets,
 }
 
 
@@ -49,6 +52,8 @@ def groups_of(line: Line) -> tuple[str, ...]:
     """Give the groups that a line of an operator's program is about: the first word, or all of them."""
     if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
         return ()
+    if line.call is Call.LIST_CONSUMER_GROUP_OFFSETS:
+        return several_groups.groups_of(group_targets.committed_of(line.target))
     names = named(line.target)
     return names if line.call in OF_SEVERAL_GROUPS else names[:1]
 
@@ -62,4 +67,5 @@ READ_BY_OPERATORS: dict[Call, Callable[[str], object]] = {
     Call.LIST_GROUPS: group_targets.group_filters_of,
     Call.DELETE_CONSUMER_GROUP_OFFSETS: group_targets.group_offsets_of,
     Call.REMOVE_MEMBERS: group_targets.members_of,
+    Call.LIST_CONSUMER_GROUP_OFFSETS: group_targets.committed_of,
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kipviz.clients import several_groups
 from kipviz.messages.classic_groups import NO_MEMBER, Leaver
-from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete
+from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete, OffsetFetchOfGroups
 
 
 def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -38,6 +39,26 @@ def group_offsets_of(text: str) -> OffsetDelete:
     if not partitions:
         raise ValueError(f"{text!r} is no group and its partitions: 'g1 src-0 src-1' is")
     return OffsetDelete(group_id, tuple(partitions))
+
+
+REQUIRE_STABLE = "requireStable="
+
+
+def committed_of(text: str) -> OffsetFetchOfGroups:
+    """Read the groups whose offsets are asked for, each of them once: "g1 g2 requireStable=true".
+
+    Raises:
+        ValueError: there is no group, or requireStable is neither true nor false.
+    """
+    words = text.split()
+    said = [word for word in words if word.startswith(REQUIRE_STABLE)]
+    for word in said:
+        if word.removeprefix(REQUIRE_STABLE) not in ("true", "false"):
+            raise ValueError(
+                f"{word!r} is no option: {REQUIRE_STABLE}true and {REQUIRE_STABLE}false are"
+            )
+    first, *further = several_groups.named(" ".join(w for w in words if w not in said))
+    return OffsetFetchOfGroups(first, tuple(further), f"{REQUIRE_STABLE}true" in said[-1:])
 
 
 def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:

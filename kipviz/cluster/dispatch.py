@@ -69,6 +69,7 @@ from kipviz.messages.group_admin import (
     DescribeGroups,
     ListGroups,
     OffsetDelete,
+    OffsetFetchOfGroups,
 )
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
@@ -178,6 +179,7 @@ HANDLERS: dict[type[Message], Handler] = {
     DescribeGroups: group_administration.on_describe_groups,
     ConsumerGroupDescribe: group_administration.on_consumer_group_describe,
     OffsetDelete: group_administration.on_offset_delete,
+    OffsetFetchOfGroups: group_administration.on_offset_fetch_of_groups,
     **acl_administration.HANDLERS,
 }
 # The requests to a share coordinator, each about one share-partition, and their answers.
@@ -196,7 +198,7 @@ OF_SHARE_GROUPS = (
     DeleteShareGroupOffsets,
     DeleteGroups,
 )
-OF_REGULAR_GROUPS = (DescribeGroups, ConsumerGroupDescribe, OffsetDelete)
+OF_REGULAR_GROUPS = (DescribeGroups, ConsumerGroupDescribe, OffsetDelete, OffsetFetchOfGroups)
 
 
 def _by_transactional_id(m: Any, image: Image) -> str:

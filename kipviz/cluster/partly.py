@@ -27,6 +27,7 @@ from kipviz.messages.producing import (
     in_one_answer,
     in_one_request,
 )
+from kipviz.messages.releases import takes_several
 from kipviz.messages.several_groups import about, groups_of, joined, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
@@ -59,7 +60,9 @@ def _coordinated_together(request: Any, image: Image) -> Message:
 
     asked = groups_of(request)
     broker = coordinator(asked[0])
-    narrowed_down: Message = about(request, tuple(g for g in asked if coordinator(g) == broker))
+    here = tuple(g for g in asked if coordinator(g) == broker)
+    together = takes_several(image.release_of(broker), request)
+    narrowed_down: Message = about(request, here if together else here[:1])
     return narrowed_down
 
 

@@ -102,7 +102,7 @@ KIP = Kip(
             scenario="kip-229-several",
             test="brokers/test_several_groups.py::test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last",
             page="28-groups-that-change",
-            note="OffsetFetch and the calls about offsets of share groups name one group",
+            note="OffsetFetch, too (KIP-709); the calls about offsets of share groups name one group",
         ),
         Row(
             "Static members",

@@ -15,7 +15,7 @@ from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
-from kipviz.messages.group_admin import ConsumerGroupDescribeResponse
+from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFetchOfGroupsResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import FetchResponse
@@ -211,6 +211,17 @@ def _one_group_fails(moment: Any) -> bool:
     )
 
 
+def _nothing_told(moment: Any) -> bool:
+    """An operator has just been told, without an error, that a group has no offset."""
+    return any(
+        answer.error is Errors.NONE and not answer.offsets
+        for event in moment.events
+        if isinstance(event, MessageDelivered)
+        and isinstance(event.message, OffsetFetchOfGroupsResponse)
+        for answer in answers_of(event.message)
+    )
+
+
 def _interval_over(moment: Any) -> bool:
     """A group of KIP-848 may have its next target from now on."""
     last = moment.actions[-1] if moment.actions else None
@@ -245,6 +256,7 @@ GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
     "group full": _group_full,
     "name taken": _name_taken,
     "one group fails": _one_group_fails,
+    "no offset, no error": _nothing_told,
     "interval over": _interval_over,
     "rack said": _rack_said,
     "rack told": _rack_told,

@@ -94,6 +94,12 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.STALE_MEMBER_EPOCH,
         E.COORDINATOR_LOAD_IN_PROGRESS,
     ),
+    "OffsetFetchOfGroups": (
+        E.NONE,
+        E.GROUP_AUTHORIZATION_FAILED,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
     "FindCoordinator": (
         E.NONE,
         E.COORDINATOR_NOT_AVAILABLE,

@@ -1,4 +1,4 @@
-"""What an operator asks about regular groups, and does to them (KIP-229, KIP-496, KIP-518, KIP-848)."""
+"""What an operator asks about regular groups, and does to them (KIP-229, KIP-496, KIP-518, KIP-709, KIP-848)."""
 
 from __future__ import annotations
 
@@ -118,6 +118,44 @@ class ConsumerGroupDescribeResponse(Message, frozen=True):
     assignor: str = ""
     members: tuple[GroupMemberDescription, ...] = ()
     further: tuple[ConsumerGroupDescribeResponse, ...] = ()
+
+
+class OffsetFetchOfGroups(Message, frozen=True):
+    """An operator asks for every committed offset of a group, or of each of several (`further`, KIP-709).
+
+    The same request as `OffsetFetch`, without a list of topics and without a member. The admin client names
+    topics, so it sends no newer version than 9, and before 8 there is one group in it.
+    """
+
+    API_KEY: ClassVar[int] = 9
+    VERSION: ClassVar[int] = 10
+    group_id: str
+    further: tuple[str, ...] = ()
+    require_stable: bool = False
+    version: int = 9
+
+
+class FetchedOffset(Value, frozen=True):
+    """The committed offset of one partition, -1 beside an error."""
+
+    partition: str
+    offset: int
+    error: Errors = Errors.NONE
+
+
+class OffsetFetchOfGroupsResponse(Message, frozen=True):
+    """What is committed of a group; a group that is not there has nothing, and no error.
+
+    `further` are the answers for the other groups that the request names.
+    """
+
+    API_KEY: ClassVar[int] = 9
+    VERSION: ClassVar[int] = 10
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    group_id: str
+    offsets: tuple[FetchedOffset, ...] = ()
+    further: tuple[OffsetFetchOfGroupsResponse, ...] = ()
 
 
 class OffsetDelete(Message, frozen=True):

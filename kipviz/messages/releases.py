@@ -52,17 +52,23 @@ OF_SHARES = ("InitializeShareGroupState", "ReadShareGroupState", "WriteShareGrou
 BEFORE_4_0 = (*OF_DRAFTS, *OF_GROUPS, *OF_SHARES, "InitProducerId2Pc")
 
 
+# As a consumer sends it, and as an admin client does.
+FETCHES_OFFSETS = ("OffsetFetch", "OffsetFetchOfGroups")
+
+
 def _newest(produce: int, offsets: int, end: int, fetch: int) -> tuple[tuple[str, int], ...]:
     return (
         ("Produce", produce),
         ("TxnOffsetCommit", offsets),
         ("EndTxn", end),
-        ("OffsetFetch", fetch),
+        *((name, fetch) for name in FETCHES_OFFSETS),
     )
 
 
 # The first versions that have a place for a group's member, and for the wish for stable offsets (KIP-447).
 NAMES_MEMBER, ASKS_STABLE = 3, 7
+# The first version of OffsetFetch that has a place for several groups (KIP-709).
+OF_SEVERAL_GROUPS = 8
 
 # Oldest first. 2.4 is the last one before KIP-447: a config of its brokers, inter.broker.protocol.version,
 # holds newer ones back in the KIP's drafts. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
@@ -134,6 +140,16 @@ def spoken(binary: Release, request: Message) -> Message:
     newest = dict(binary.newest).get(type(request).__name__)
     if newest is None or request.spoken <= newest:
         return request
-    if type(request).__name__ == "OffsetFetch" and newest < ASKS_STABLE:
+    if type(request).__name__ in FETCHES_OFFSETS and newest < ASKS_STABLE:
         return request.but(version=newest, require_stable=False)
     return request.but(version=newest)
+
+
+def takes_several(binary: Release, request: Message) -> bool:
+    """Say whether one request may be about several groups at a broker: OffsetFetch may since version 8.
+
+    Source: OffsetFetchRequest.Builder, NoBatchedOffsetFetchRequestException.
+    """
+    if type(request).__name__ not in FETCHES_OFFSETS:
+        return True
+    return spoken(binary, request).spoken >= OF_SEVERAL_GROUPS

@@ -11,6 +11,8 @@ from kipviz.messages.group_admin import (
     ConsumerGroupDescribeResponse,
     DescribeGroups,
     DescribeGroupsResponse,
+    OffsetFetchOfGroups,
+    OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.share_admin import (
@@ -25,8 +27,15 @@ ANSWERS = (
     ConsumerGroupDescribeResponse,
     ShareGroupDescribeResponse,
     DeleteGroupsResponse,
+    OffsetFetchOfGroupsResponse,
 )
-OF_GROUPS = (DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe, DeleteGroups)
+OF_GROUPS = (
+    DescribeGroups,
+    ConsumerGroupDescribe,
+    ShareGroupDescribe,
+    DeleteGroups,
+    OffsetFetchOfGroups,
+)
 M = TypeVar("M", bound=Any)
 
 

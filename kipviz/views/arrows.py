@@ -69,6 +69,8 @@ ARROW_WORDS = {
     "CreateAclsResponse": "created",
     "DeleteAcls": "delete ACLs",
     "DeleteAclsResponse": "deleted",
+    "OffsetFetchOfGroups": "list offsets",
+    "OffsetFetchOfGroupsResponse": "offsets",
     "OffsetDelete": "delete offsets",
     "OffsetDeleteResponse": "deleted",
 }

@@ -52,6 +52,7 @@ TAKEN_BY: dict[str, str] = {
     "ListGroups": "KafkaAdminClient.listGroups",
     "DescribeGroups": "DescribeConsumerGroupsHandler",
     "ConsumerGroupDescribe": "DescribeConsumerGroupsHandler",
+    "OffsetFetchOfGroups": "ListConsumerGroupOffsetsHandler",
     "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
     "DescribeAcls": "KafkaAdminClient",
     "CreateAcls": "KafkaAdminClient",

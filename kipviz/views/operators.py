@@ -29,6 +29,7 @@ from kipviz.messages.group_admin import (
     DescribeGroupsResponse,
     ListGroups,
     ListGroupsResponse,
+    OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.several_groups import ANSWERS, answers_of, groups_of, names_several
 from kipviz.messages.share_admin import (
@@ -39,7 +40,13 @@ from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.facts import listed, number, short_name
 
 # What an operator asks the coordinator of a group: of one that may be of any kind, or of a share group.
-OF_ANY_KIND = ("DeleteGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete")
+OF_ANY_KIND = (
+    "DeleteGroups",
+    "DescribeGroups",
+    "ConsumerGroupDescribe",
+    "OffsetDelete",
+    "OffsetFetchOfGroups",
+)
 # What an operator asks a broker besides.
 OF_ADMINS = (
     "ListTransactions",
@@ -118,11 +125,23 @@ def _of_share_group(role: Any, group_id: str) -> Iterator[tuple[str, str]]:
 
 def found_out(message: Any) -> Iterator[tuple[str, str]]:
     """Say what an operator learns from an answer, which may be about several groups."""
+    if isinstance(message, OffsetFetchOfGroupsResponse):
+        yield from _committed(message)
+        return
     if not isinstance(message, ANSWERS) or not message.further:
         yield from _found_out(message)
         return
     for each in answers_of(message):
         yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
+
+
+def _committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
+    for each in answers_of(message):
+        if each.error or not each.offsets:
+            yield each.group_id, each.error.name if each.error else "no offset"
+        for fetched in each.offsets:
+            told = fetched.error.name if fetched.error else number(fetched.offset)
+            yield f"{each.group_id} {fetched.partition}", told
 
 
 def _found_out(message: Any) -> Iterator[tuple[str, str]]:

@@ -89,6 +89,7 @@ from kipviz.messages.events import (
     TransactionForgotten,
     TransactionMoved,
 )
+from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import refused_of
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMarkers
@@ -97,6 +98,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.arrows import ARROW_WORDS
 from kipviz.views.cut_words import told_of_hosts
+from kipviz.views.operators import found_out
 from kipviz.views.upkeep_words import told_of_upkeep
 
 CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
@@ -334,6 +336,9 @@ def _answer_words(message: Message | None) -> str:
     if message is None:
         return "nothing"
     name = type(message).__name__.removesuffix("Response")
+    if isinstance(message, OffsetFetchOfGroupsResponse):
+        found = "; ".join(f"{of}: {told}" for of, told in found_out(message))
+        return f"the answer to {name}: {found}" if found else f"the answer to {name}"
     of_groups = refused_of(message)
     if of_groups:
         said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)

@@ -42,6 +42,7 @@ from kipviz.messages.group_admin import (
     DescribeGroups,
     ListGroups,
     OffsetDelete,
+    OffsetFetchOfGroups,
 )
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
@@ -138,6 +139,7 @@ REQUESTS = {
         DescribeGroups("g"),
         ConsumerGroupDescribe("g"),
         OffsetDelete("g", ("out-0",)),
+        OffsetFetchOfGroups("g"),
         DescribeAcls(AclFilter()),
         CreateAcls((AclEntry("TOPIC", "out", LITERAL, "User:a", "READ"),)),
         DeleteAcls((AclFilter(),)),

@@ -65,6 +65,7 @@ KAFKA_APIS = {
     "OffsetCommit": "READ GROUP; READ TOPIC each",
     "OffsetFetch": "DESCRIBE GROUP; DESCRIBE TOPIC",
     "OffsetDelete": "DELETE GROUP; READ TOPIC",
+    "OffsetFetchOfGroups": "DESCRIBE GROUP; [DESCRIBE TOPIC]",
     "JoinGroup": "READ GROUP",
     "SyncGroup": "READ GROUP",
     "Heartbeat": "READ GROUP",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from kipviz.messages import group_admin
 from kipviz.messages import groups as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.releases import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
+from kipviz.messages.several_groups import answers_of, groups_of
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, topics
 from kipviz.messages.wire.schema import Field, Schema
@@ -241,6 +244,10 @@ def _instance(m: model.TxnOffsetCommit | model.OffsetCommit) -> Struct:
     return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
 
 
+def _member(m: model.TxnOffsetCommit) -> Struct:
+    return {"GenerationIdOrMemberEpoch": m.member_epoch, "MemberId": m.member_id, **_instance(m)}
+
+
 def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
     offsets = (
         (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
@@ -251,9 +258,7 @@ def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
         "GroupId": m.group_id,
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,
-        "GenerationIdOrMemberEpoch": m.member_epoch,
-        "MemberId": m.member_id,
-        **_instance(m),
+        **(_member(m) if m.version >= NAMES_MEMBER else {}),
         "Topics": topics(offsets, lambda t, each: {**_topic(m, t, around), "Partitions": each}),
     }
 
@@ -322,8 +327,8 @@ def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
     if m.version >= 10:
         named = {"TopicId": around.topic_id(topic_of(m.partition))}
     topic = {**named, "PartitionIndexes": (index_of(m.partition),)}
-    stable = {"RequireStable": m.require_stable} if m.version >= 7 else {}
-    if m.version < 8:
+    stable = {"RequireStable": m.require_stable} if m.version >= ASKS_STABLE else {}
+    if m.version < OF_SEVERAL_GROUPS:
         return {"GroupId": m.group_id, "Topics": (topic,), **stable}
     group: Struct = {"GroupId": m.group_id, "Topics": (topic,)}
     if m.member_epoch >= 0:
@@ -335,7 +340,7 @@ def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
     version = around.version_of(m)
     group = around.request.group_id if isinstance(around.request, model.OffsetFetch) else ""
     if m.error not in OF_A_PARTITION:
-        if version < 8:
+        if version < OF_SEVERAL_GROUPS:
             return {"Topics": (), "ErrorCode": m.error}
         return {"Groups": ({"GroupId": group, "Topics": (), "ErrorCode": m.error},)}
     partition = {
@@ -344,9 +349,50 @@ def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
         "ErrorCode": m.error,
     }
     found = around.by_topic(version, 10, m.partition, "Partitions", **partition)
-    if version < 8:
+    if version < OF_SEVERAL_GROUPS:
         return {"Topics": found, "ErrorCode": Errors.NONE}
     return {"Groups": ({"GroupId": group, "Topics": found, "ErrorCode": Errors.NONE},)}
+
+
+def _fetch_of_groups(m: group_admin.OffsetFetchOfGroups, _: Around) -> Struct:
+    """Name groups and no topics: all of them are meant (null)."""
+    stable = {"RequireStable": m.require_stable} if m.version >= ASKS_STABLE else {}
+    if m.version < OF_SEVERAL_GROUPS:
+        return {"GroupId": m.group_id, "Topics": None, **stable}
+    groups = tuple({"GroupId": group, "Topics": None} for group in groups_of(m))
+    return {"Groups": groups, **stable}
+
+
+def _fetched_of_groups(m: group_admin.OffsetFetchOfGroupsResponse, around: Around) -> Struct:
+    version = around.version_of(m)
+    if version < OF_SEVERAL_GROUPS:
+        return {"Topics": _offsets_of(m, version, around), "ErrorCode": m.error}
+    groups = (
+        {
+            "GroupId": each.group_id,
+            "Topics": _offsets_of(each, version, around),
+            "ErrorCode": each.error,
+        }
+        for each in answers_of(m)
+    )
+    return {"Groups": tuple(groups)}
+
+
+def _offsets_of(
+    m: group_admin.OffsetFetchOfGroupsResponse, version: int, around: Around
+) -> tuple[Struct, ...]:
+    partitions = (
+        (
+            o.partition,
+            {
+                "PartitionIndex": index_of(o.partition),
+                "CommittedOffset": o.offset,
+                "ErrorCode": o.error,
+            },
+        )
+        for o in m.offsets
+    )
+    return around.by_topics(version, 10, partitions, "Partitions")
 
 
 KINDS: dict[type[Message], Kind] = {
@@ -356,4 +402,6 @@ KINDS: dict[type[Message], Kind] = {
     model.OffsetCommitResponse: Kind(OFFSET_COMMIT_RESPONSE, _heard),
     model.OffsetFetch: Kind(OFFSET_FETCH_REQUEST, _fetch),
     model.OffsetFetchResponse: Kind(OFFSET_FETCH_RESPONSE, _fetched),
+    group_admin.OffsetFetchOfGroups: Kind(OFFSET_FETCH_REQUEST, _fetch_of_groups),
+    group_admin.OffsetFetchOfGroupsResponse: Kind(OFFSET_FETCH_RESPONSE, _fetched_of_groups),
 }
