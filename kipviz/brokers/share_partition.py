@@ -91,7 +91,7 @@ class ParkedFetch(Value, frozen=True):
 class PendingWrite(Value, frozen=True):
     """A request to the share coordinator, and what is to be done with the answer.
 
-    `purpose` is "load", "refresh", "acknowledge", "release", "stage" or "note". `reply_to` and
+    `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note" or "outcome". `reply_to` and
     `answer` are for the client that waits for it; `fetch` is the parked fetch that brought the
     acknowledgements along.
     """

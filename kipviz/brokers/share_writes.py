@@ -70,9 +70,18 @@ TOLD = {
     Errors.FENCED_LEADER_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.FENCED_STATE_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
 }
-# A write that tells the coordinator what is so already: its answer changes nothing here.
-NOTE = "note"
-FENCED = (Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH)
+# Writes that tell the coordinator what is so already. A failed note (a lock ran out, a copy was tried) is
+# only logged: releaseAcquisitionLockOnTimeout, initiateDLQAndArchive. That of a transaction's outcome, for a
+# vote in memory, drops the share-partition like an acknowledgement does; KIP-1289 does not speak of it.
+NOTE, OUTCOME = "note", "outcome"
+# What a write is refused with when the share-partition is dropped from memory. Source:
+# SharePartitionManager.fencedSharePartitionHandler, of acknowledge and releaseSession.
+REMOVES = (
+    Errors.FENCED_LEADER_EPOCH,
+    Errors.FENCED_STATE_EPOCH,
+    Errors.GROUP_ID_NOT_FOUND,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+)
 
 
 def acknowledge(
@@ -233,7 +242,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
             records = records.set(offset, after)
         elif after is not None:
             changes.append((offset, before, after))
-    return _change(me.but(records=records), changes, LOCK_RAN_OUT, on)
+    return _change(me.but(records=records), changes, LOCK_RAN_OUT, NOTE, on)
 
 
 def release(me: SharePartition, member_id: str, on: Context) -> Effects:
@@ -272,7 +281,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         )
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
-    resolved = _change(me, changes, f"the {word} marker arrived", on)
+    resolved = _change(me, changes, f"the {word} marker arrived", OUTCOME, on)
     left: SharePartition = resolved.state
     return Effects(
         share_partition.advance_start(left), requests=resolved.requests, events=resolved.events
@@ -280,8 +289,13 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
 
 
 def _change(
-    me: SharePartition, changes: list[tuple[int, InFlight, InFlight]], because: str, on: Context
+    me: SharePartition,
+    changes: list[tuple[int, InFlight, InFlight]],
+    because: str,
+    purpose: str,
+    on: Context,
 ) -> Effects:
+    """Change records in memory at once, and tell the share coordinator after that."""
     if not changes:
         return Effects(me)
     records = me.records
@@ -290,7 +304,7 @@ def _change(
     events = tuple(moved(me, o, before, after, because) for o, before, after in changes)
     durable = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
     me = me.but(records=records)
-    done = _write(me, PendingWrite(NOTE, _NOTHING, durable), on) if durable else Effects(me)
+    done = _write(me, PendingWrite(purpose, _NOTHING, durable), on) if durable else Effects(me)
     return done.but(events=events)
 
 
@@ -331,29 +345,29 @@ def send(me: SharePartition, on: Context) -> Effects:
 def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEPTION) -> Effects:
     """Repeat the request that was on the wire, up to the persister's limit, then let it fail with an error."""
     write, me = me.writes[0], me.but(on_wire=False)
-    if write.attempts >= ATTEMPTS_MAX and write.purpose not in share_partition.READS:
-        unheard = Errors.COORDINATOR_NOT_AVAILABLE if write.purpose == "stage" else error
-        return _failed(me.but(writes=me.writes[1:]), write, unheard, on)
+    if _tried_enough(write):
+        return _failed(me.but(writes=me.writes[1:]), write, error, on)
     again = write.but(attempts=min(write.attempts + 1, ATTEMPTS_MAX))
     return send(me.but(writes=(again, *me.writes[1:])), on)
+
+
+def _tried_enough(write: PendingWrite) -> bool:
+    return write.attempts >= ATTEMPTS_MAX and write.purpose not in share_partition.READS
 
 
 def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects, Errors]:
     """Finish what waited for the share coordinator.
 
     An error beside the effects means that this object is no good any more: another leader or
-    another state epoch fenced it, or there is nothing to load.
+    another state epoch fenced it, its group or topic is gone, or there is nothing to load.
     """
     write = me.writes[0]
     error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
-    if error in RETRY:
+    if error in RETRY and not _tried_enough(write):
         return resend(me, on, error), Errors.NONE
     me = me.but(writes=me.writes[1:], on_wire=False)
-    if error in FENCED:
-        return _failed(me, write, error, on), Errors.NOT_LEADER_OR_FOLLOWER
     if error is not Errors.NONE:
-        gone = Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
-        return _failed(me, write, error, on), gone
+        return _failed(me, write, error, on), _gone(write, error)
     if isinstance(answer, ReadShareGroupStateResponse):
         if write.purpose == "load" and _malformed(answer):
             failed = _failed(me, write, Errors.UNKNOWN_SERVER_ERROR, on)
@@ -365,12 +379,8 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             return Effects(me), Errors.OFFSET_NOT_AVAILABLE
         done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
-        noted = write.purpose == NOTE
-        me = (
-            share_partition.advance_start(me)
-            if noted
-            else share_partition.settle(me, write.offsets)
-        )
+        noted = write.purpose in (NOTE, OUTCOME)
+        me = share_partition.advance_start(me) if noted else share_partition.settle(me, write.offsets)
         if write.fetch is not None:
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
@@ -379,6 +389,16 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
     sent = send(copied.state, on)
     return with_effects(sent.state, done, copied, sent), Errors.NONE
+
+
+def _gone(write: PendingWrite, error: Errors) -> Errors:
+    """Say with which error a share-partition is dropped after a request that failed, NONE if it is kept.
+
+    Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
+    """
+    if error in REMOVES and write.purpose != NOTE:
+        return TOLD[error]
+    return Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
 
 
 def on_dead_letter(
@@ -401,9 +421,12 @@ def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
 
 def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
     """End what waited for a write that failed; who staged is told what else was wrong (our inference)."""
-    error = TOLD.get(error, error if write.purpose == "stage" else Errors.UNKNOWN_SERVER_ERROR)
+    if write.purpose == "stage":
+        error = Errors.COORDINATOR_NOT_AVAILABLE if error in RETRY else TOLD.get(error, error)
+    else:
+        error = TOLD.get(error, Errors.UNKNOWN_SERVER_ERROR)
     events: tuple[Event, ...] = ()
-    if write.purpose == NOTE:
+    if write.purpose in (NOTE, OUTCOME):
         me = share_partition.advance_start(me)
     else:
         me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
