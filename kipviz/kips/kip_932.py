@@ -277,11 +277,12 @@ KIP = Kip(
         ),
         Row(
             "FENCED_STATE_EPOCH",
-            "A leader learns of a reset when a write of its own is refused, and forgets what it has.",
+            "A leader learns of a reset by an acknowledgement or a release that is refused, and forgets what it has.",
             MODELLED,
             handler="brokers.share_partition_leader.on_state_answered",
             scenario="kip-932-reset-fences",
-            test="brokers/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
+            test="brokers/test_share_write_failures.py::"
+            "test_a_write_that_is_refused_so_drops_the_share_partition",
             page="30-kip-932-share-groups",
         ),
         Row(
