@@ -380,7 +380,11 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
     else:
         noted = write.purpose in (NOTE, OUTCOME)
-        me = share_partition.advance_start(me) if noted else share_partition.settle(me, write.offsets)
+        me = (
+            share_partition.advance_start(me)
+            if noted
+            else share_partition.settle(me, write.offsets)
+        )
         if write.fetch is not None:
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
