@@ -62,7 +62,7 @@ class ClassicMember(Value, frozen=True):
         return self.joining is not None or self.syncing is not None
 
 
-class ClassicGroup(Part, frozen=True, dict=True):
+class ClassicGroup(Part, frozen=True):
     """A group.
 
     `pending` are ids that were given out and not come back with (KIP-394), `unsynced` the members of

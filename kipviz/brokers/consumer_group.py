@@ -64,7 +64,7 @@ class GroupMember(Value, frozen=True):
         return tuple(p for p, _ in self.assigned)
 
 
-class ConsumerGroup(Part, frozen=True, dict=True):
+class ConsumerGroup(Part, frozen=True):
     """A group: a new one starts at epoch 1, and its first member bumps that (recorded of 4.4.0).
 
     `target_epoch` is the epoch of the group that the target assignment was made for. `regexes` are the topics

@@ -88,7 +88,7 @@ class PendingGroups(Value, frozen=True):
     answers: tuple[Any, ...] = ()
 
 
-class KafkaApis(Part, frozen=True, dict=True):
+class KafkaApis(Part, frozen=True):
     """The requests of several roles that a broker is working on, by the connection they came on.
 
     `asking` are Produce requests of several partitions that wait for the transaction coordinator.

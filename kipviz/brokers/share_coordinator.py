@@ -62,7 +62,7 @@ ROLE = "share_coordinator"
 NO_EPOCH = -1
 
 
-class ShareState(Part, frozen=True, dict=True):
+class ShareState(Part, frozen=True):
     """The joined state of one share-partition (ShareGroupOffset.java).
 
     `cold` says that nothing has changed since a snapshot that was made because nothing did.
@@ -87,7 +87,7 @@ class Vote(Value, frozen=True):
     archiving: bool = False
 
 
-class ShareCoordinator(Part, frozen=True, dict=True):
+class ShareCoordinator(Part, frozen=True):
     """The coordinator of one partition of `__share_group_state`.
 
     `behind` says that its log has a marker of which it does not know (finding X3).

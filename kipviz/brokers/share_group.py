@@ -32,7 +32,7 @@ class ShareMember(Value, frozen=True):
     partitions: tuple[str, ...] = ()
 
 
-class ShareGroup(Part, frozen=True, dict=True):
+class ShareGroup(Part, frozen=True):
     """A group: a new one starts at epoch 1, and its first member bumps that.
 
     Only partitions whose state is initialised at the share coordinator can be assigned.

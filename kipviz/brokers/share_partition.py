@@ -119,7 +119,7 @@ class DeadLetter(Value, frozen=True):
     creations: int = 0
 
 
-class SharePartition(Part, frozen=True, dict=True):
+class SharePartition(Part, frozen=True):
     """What the leader holds of one (group, topic id, partition).
 
     `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
@@ -187,7 +187,7 @@ class SessionCall(Value, frozen=True):
     fetched: tuple[FetchedPartition, ...] | None = None
 
 
-class ShareLeader(Part, frozen=True, dict=True):
+class ShareLeader(Part, frozen=True):
     """All share-partitions and share sessions of one broker.
 
     `leaving` are share-partitions that were dropped from memory while the share coordinator owed

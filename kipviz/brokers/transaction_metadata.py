@@ -35,7 +35,7 @@ BETWEEN = (S.EMPTY, *COMPLETED)
 COMPLETE_OF = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABORT}
 
 
-class TransactionMetadata(Part, frozen=True, dict=True):
+class TransactionMetadata(Part, frozen=True):
     """One transactional id (TransactionMetadata.java).
 
     `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is

@@ -85,7 +85,7 @@ class Outcomes(Value, frozen=True):
         return runs.follow(story, chosen, self.budget, group.actions)
 
 
-class Tally(Part, frozen=True, dict=True):
+class Tally(Part, frozen=True):
     """What has been decided so far: committed outputs by record, transactions committed and aborted."""
 
     open: Open = Table.of()

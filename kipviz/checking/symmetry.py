@@ -29,7 +29,7 @@ from kipviz.cluster.world import World
 from kipviz.core.log import Log
 from kipviz.core.model import Model
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value, digest_of
+from kipviz.core.values import Part, Value, digest_of, memory_of
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 
 Names = tuple[str, str, str]
@@ -67,12 +67,14 @@ class Renaming:
 
     def digest(self, part: Part) -> bytes:
         """Give sixteen bytes for a part as it is under the new names."""
-        memory = part.__dict__
-        known: bytes | None = memory.get(self._tag)
+        memory = memory_of(part)
+        if memory.digests is None:
+            memory.digests = {}
+        known = memory.digests.get(self._tag)
         if known is None:
             fields = part.changing() if type(part) is Application else astuple(part)
             shape = [type(part).__name__, [self._shape(field) for field in fields]]
-            known = memory[self._tag] = digest_of(_encode(shape))
+            known = memory.digests[self._tag] = digest_of(_encode(shape))
         return known
 
     def world(self, world: World) -> bytes:

@@ -104,7 +104,7 @@ AGAIN: dict[str, tuple[Errors, ...]] = {
 GroupDescription: TypeAlias = DescribeGroupsResponse | ConsumerGroupDescribeResponse
 
 
-class Admin(Part, frozen=True, dict=True):
+class Admin(Part, frozen=True):
     """What the admin client holds between two calls: what it still has to ask, and what it heard.
 
     `brokers` are bootstrap.servers. `producers` are those of `partition`; `descriptions` are what

@@ -77,7 +77,7 @@ TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
 }
 
 
-class ClassicConsumer(Part, frozen=True, dict=True):
+class ClassicConsumer(Part, frozen=True):
     """What the consumer holds between two calls.
 
     `member_id` is what the coordinator calls it, `generation` the one it is in, -1 for none.

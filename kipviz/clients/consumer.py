@@ -29,7 +29,7 @@ RESETS = (EARLIEST, LATEST, NONE)
 NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED)
 
 
-class Consumer(Part, frozen=True, dict=True):
+class Consumer(Part, frozen=True):
     """What the consumer holds between two calls; a position of -1 is not known yet.
 
     `auto_offset_reset` is what it does without a position that the log has: "earliest", "latest", "none";

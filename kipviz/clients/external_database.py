@@ -29,7 +29,7 @@ STORED, IN_DOUBT = "stored", "in doubt"
 Rows = tuple[str, ...]
 
 
-class ExternalDatabase(Part, frozen=True, dict=True):
+class ExternalDatabase(Part, frozen=True):
     """What the database holds, and the transaction that is in progress in it.
 
     `rows` and `prepared_txn_state` are committed. `open_rows` and `open_state` are those of the

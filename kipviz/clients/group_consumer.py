@@ -77,7 +77,7 @@ OUT = (S.FENCED, S.STALE)
 IN_GROUP = (S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE)
 
 
-class GroupConsumer(Part, frozen=True, dict=True):
+class GroupConsumer(Part, frozen=True):
     """What the consumer holds between two calls.
 
     `listener` says that it has a ConsumerRebalanceListener: then partitions come and go in poll()

@@ -46,7 +46,7 @@ def why_no_such_producer(application: Any) -> str:
     return ""
 
 
-class NumberingProducer(Producer, frozen=True, dict=True):
+class NumberingProducer(Producer, frozen=True):
     """What a producer holds besides that numbers a batch when it is first sent.
 
     `idempotence` is enable.idempotence, `max_in_flight` max.in.flight.requests.per.connection. `acked`

@@ -33,7 +33,7 @@ S = ProducerState
 BATCH_BACK_OFF = "the retry back-off of batch"
 
 
-class PipelinedProducer(NumberingProducer, frozen=True, dict=True):
+class PipelinedProducer(NumberingProducer, frozen=True):
     """A transactional producer with `max_in_flight` batches of a partition on the wire.
 
     `sends` counts the batches that it was given: the number by which an answer is known (the

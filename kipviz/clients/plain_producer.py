@@ -27,7 +27,7 @@ from kipviz.records.transaction_state import EPOCH_MAX
 S = ProducerState
 
 
-class PlainProducer(NumberingProducer, frozen=True, dict=True):
+class PlainProducer(NumberingProducer, frozen=True):
     """A producer of which a broker knows no name; `failed` are the values of records given up."""
 
     failed: tuple[str, ...] = ()

@@ -74,7 +74,7 @@ S = ProducerState
 BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
 
 
-class Producer(Part, frozen=True, dict=True):
+class Producer(Part, frozen=True):
     """What the producer holds between two calls.
 
     `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a time, as in

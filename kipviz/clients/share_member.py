@@ -22,7 +22,7 @@ S = MemberState
 SILENT = (S.UNSUBSCRIBED, S.FATAL)
 
 
-class ShareMember(Part, frozen=True, dict=True):
+class ShareMember(Part, frozen=True):
     """What the membership knows: its epoch and its partitions; `beat` says that one is due."""
 
     source: str

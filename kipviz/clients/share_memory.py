@@ -31,7 +31,7 @@ class Completed(Value, frozen=True):
     partition: str = ""
 
 
-class ShareConsumer(Part, frozen=True, dict=True):
+class ShareConsumer(Part, frozen=True):
     """What the share consumer holds between two calls.
 
     `explicit` is share.acknowledgement.mode. `batch` are the offsets of the last poll, `staged`

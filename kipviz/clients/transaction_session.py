@@ -60,7 +60,7 @@ SENDERS: tuple[Sender, ...] = (
 )
 
 
-class TransactionSession(Producer, frozen=True, dict=True):
+class TransactionSession(Producer, frozen=True):
     """An identity and the life cycle of its transactions.
 
     `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is

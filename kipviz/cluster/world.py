@@ -98,7 +98,7 @@ class ServedInParts(Envelope, frozen=True):
     answers: tuple[Message, ...] = ()
 
 
-class Connection(Part, frozen=True, dict=True):
+class Connection(Part, frozen=True):
     """One TCP connection from a client, or from one of a broker's clients, to a broker.
 
     A broker reads the next request of a connection only after it has answered the one before
@@ -128,7 +128,7 @@ def channel_of(broker: int, name: str) -> str:
     return f"{broker_host(broker)}/{name}"
 
 
-class World(Part, frozen=True, dict=True):
+class World(Part, frozen=True):
     """A cluster and its clients at one moment.
 
     `deadlines` is what is due when, from now on; there are none with an untimed clock. `now_ms` is how

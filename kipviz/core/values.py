@@ -56,7 +56,21 @@ class Value(msgspec.Struct, frozen=True, gc=False):
         return replace(self, **changes)
 
 
-class Part(Value, frozen=True, dict=True, gc=True):
+class Memory(msgspec.Struct, gc=False, eq=False):
+    """What a part remembers of itself once it was asked: how it is written, and its digests under other names."""
+
+    shape: Any = None
+    digests: dict[str, bytes] | None = None
+
+
+class _Remembering:
+    """One place beside the fields of a part: a dict there would be three more words in every part that is kept."""
+
+    __slots__ = ("_memory",)
+    _memory: Memory
+
+
+class Part(Value, _Remembering, frozen=True):
     """A big value (the state of a role, say) that remembers its own digest.
 
     A step changes few parts of a world, so most digests of the next world are already known. The
@@ -67,11 +81,21 @@ class Part(Value, frozen=True, dict=True, gc=True):
     @property
     def digest(self) -> bytes:
         """The fingerprint of this part, computed once per object."""
-        memory = self.__dict__
-        known: bytes | None = memory.get("digest")
-        if known is None:
-            known = memory["digest"] = digest_of(_encoded(_shape_of_value(self)))
+        known: bytes = _shape_of_part(self).data
         return known
+
+
+# By the slot itself, because a part never changes.
+_remember: Callable[[Part, Memory], None] = vars(_Remembering)["_memory"].__set__
+
+
+def memory_of(part: Part) -> Memory:
+    """Return what a part remembers; it begins to when somebody asks."""
+    known: Memory | None = getattr(part, "_memory", None)
+    if known is None:
+        known = Memory()
+        _remember(part, known)
+    return known
 
 
 class Digested(ABC):
@@ -178,13 +202,13 @@ def _shape_of_digested(value: Any) -> object:
     return msgspec.msgpack.Ext(_DIGEST_EXTENSION, value.digest)
 
 
-def _shape_of_part(value: Any) -> object:
+def _shape_of_part(value: Any) -> Any:
     # Kept, because a table of roles is written again whenever one of them changes.
-    memory = value.__dict__
-    known = memory.get("shape")
-    if known is None:
-        known = memory["shape"] = _shape_of_digested(value)
-    return known
+    memory = memory_of(value)
+    if memory.shape is None:
+        digest = digest_of(_encoded(_shape_of_value(value)))
+        memory.shape = msgspec.msgpack.Ext(_DIGEST_EXTENSION, digest)
+    return memory.shape
 
 
 _SHAPERS: dict[type, Callable[[Any], object]] = {tuple: _shape_of_tuple}

@@ -18,7 +18,7 @@ from kipviz.records.batches import DataRecord
 Identity = tuple[int, int]
 
 
-class Stores(Part, frozen=True, dict=True):
+class Stores(Part, frozen=True):
     """What both stores have so far, by the names of the source records.
 
     `open` are the outputs of undecided transactions by (producer id, epoch); `committed` counts the

@@ -13,7 +13,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 COMMITS = ("commitTransaction",)
 
 
-class Asked(Part, frozen=True, dict=True):
+class Asked(Part, frozen=True):
     """How often commitTransaction() was called with a producer id, and what was committed of it."""
 
     calls: Table[int, int] = Table.of()

@@ -36,7 +36,7 @@ from kipviz.records.share_group_state import (
 FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
 
 
-class Ledger(Part, frozen=True, dict=True):
+class Ledger(Part, frozen=True):
     """What has been put out and taken in so far.
 
     `starts` are the first offsets of the partitions; `open` are the outputs of undecided transactions, each

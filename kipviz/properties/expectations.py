@@ -36,7 +36,7 @@ from kipviz.records.share_group_state import RecordState
 S = RecordState
 
 
-class Seen(Part, frozen=True, dict=True):
+class Seen(Part, frozen=True):
     """What an expectation remembers: why it is broken, and records it has an eye on."""
 
     broken: str = ""

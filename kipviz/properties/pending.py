@@ -31,7 +31,7 @@ UNDECIDED = (
 )
 
 
-class Open(Part, frozen=True, dict=True):
+class Open(Part, frozen=True):
     """What is waiting for an outcome now: a name, and what it waits as."""
 
     things: Table[str, str] = Table.of()

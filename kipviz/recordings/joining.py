@@ -58,7 +58,7 @@ WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
 OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
-class Follower(Part, frozen=True, dict=True):
+class Follower(Part, frozen=True):
     """One way in which it may have gone so far.
 
     `coordinators` has the coordinator of each partition, `names` what the model calls a member of a group,

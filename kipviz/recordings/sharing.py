@@ -73,7 +73,7 @@ class Owed(Value, frozen=True):
     place: int
 
 
-class Follower(Part, frozen=True, dict=True):
+class Follower(Part, frozen=True):
     """One way in which it may have gone so far.
 
     `told` counts per key the requests to the share coordinator, `answers` has those to members that were

@@ -1,12 +1,15 @@
 """Values and their fingerprints."""
 
 import copy
+import gc
 import os
 import pickle
+import struct
 import subprocess
 import sys
 from enum import Enum, IntEnum
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 
 from kipviz.core.log import Log
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value, encoding, fingerprint
+from kipviz.core.values import Part, Value, encoding, fingerprint, memory_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -217,10 +220,10 @@ def test_a_part_computes_its_digest_once_and_never_passes_it_on():
     assert fingerprint((role, 1)) == fingerprint((twin, 1))
 
     changed = role.but(name="b")
-    assert not changed.__dict__
+    assert memory_of(changed).shape is None
     assert changed.digest == Role("b", Table.of({"x": 1})).digest != role.digest
-    assert not pickle.loads(pickle.dumps(role)).__dict__
-    assert not copy.copy(role).__dict__
+    assert memory_of(pickle.loads(pickle.dumps(role))).shape is None
+    assert memory_of(copy.copy(role)).shape is None
 
 
 def test_the_memory_of_a_part_counts_neither_for_equality_nor_for_hash_nor_in_json():
@@ -232,11 +235,27 @@ def test_the_memory_of_a_part_counts_neither_for_equality_nor_for_hash_nor_in_js
     assert msgspec.structs.asdict(role) == msgspec.structs.asdict(twin)
 
 
+def test_a_part_costs_one_word_more_than_a_value_and_its_memory_goes_with_it():
+    class Plain(Value, frozen=True):
+        name: str
+        rows: Table[str, int] = Table.of()
+        notes: tuple[Any, ...] = ()
+
+    role, shape = Role("a"), msgspec.msgpack.Ext(1, b"0123456789abcdef")
+    assert sys.getsizeof(role) == sys.getsizeof(Plain("a")) + struct.calcsize("P")
+    assert not gc.is_tracked(role)
+    held = sys.getrefcount(shape)
+    memory_of(role).shape = shape
+    assert sys.getrefcount(shape) == held + 1
+    del role
+    assert sys.getrefcount(shape) == held
+
+
 def test_a_nested_part_is_written_by_its_digest_wherever_it_sits():
     role = Role("a")
     assert role.digest
-    role.__dict__["digest"] = b"0123456789abcdef"  # a false memory shows where it is used
-    role.__dict__.pop("shape", None)
+    # A false memory shows where it is used.
+    memory_of(role).shape = msgspec.msgpack.Ext(1, b"0123456789abcdef")
     for value in (role, (role,), Holder(role), Holder((1, role))):
         assert encoding(value).count(b"0123456789abcdef") == 1
     for around in (
