@@ -1,13 +1,16 @@
 """Table: an immutable ordered map in which a change shares almost everything with the old map.
 
 Theory of operation. Up to `BLOCK` entries a table is two parallel tuples, sorted by key: looking
-up is one bisection, changing an entry copies one tuple of pointers. A longer table is a B-tree
-whose leaves are such pairs of tuples, so a change copies one leaf and the path above it.
+up is one bisection, changing an entry copies one tuple of pointers. A longer table is two parallel
+B-trees: one of the keys, and one of the values in the same shape, made of nothing but tuples. Most
+changes are of a value whose key is there: they copy one leaf of values and the path above it, and
+leave the keys alone.
 
 How many entries there are decides alone which of the two forms a table has, but the shape of a
 tree depends on its history. A digest must not, so a long table adds up one number per entry
-(modulo 2^128) and hashes the sum; every leaf and branch remembers its part of the sum, which is
-computed when somebody asks for it and never before.
+(modulo 2^128) and hashes the sum. A table inherits the sum of the last ancestor that was asked for
+its digest; asked itself, it looks only at the leaves that the two do not share. A table that nobody
+asks computes nothing.
 
 Iteration is in the order of the keys, always: nothing can depend on the order of insertion.
 """
@@ -43,7 +46,8 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     # faster than an object of Python's and is smaller by what the cycle collector needs.
     _keys: tuple[K, ...] = ()
     _values: tuple[V, ...] = ()
-    _digest: bytes | None = None
+    # Its digest once it was asked for; of a tall table see there.
+    _known: Any = None
 
     @staticmethod
     def of(entries: "Mapping[K, V] | Table[K, V] | Iterable[tuple[K, V]]" = ()) -> "Table[K, V]":
@@ -67,7 +71,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         values = [gathered[key] for key in keys]
         if len(keys) <= BLOCK:
             return Table(tuple(keys), tuple(values))
-        return _tall(_build(keys, values))
+        return _TallTable(*_build(keys, values))
 
     @overload
     def get(self, key: K) -> V | None: ...
@@ -105,7 +109,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         more_values = (*values[:at], value, *values[at:])
         if len(more_keys) <= BLOCK:
             return Table(more_keys, more_values)
-        return _tall(_above(_Leaf(more_keys, more_values).halves()))
+        return _TallTable(*_above(_split((more_keys, more_values))))
 
     def without(self, key: K) -> "Table[K, V]":
         """Return a table that lacks this key; the same table if it lacks it already."""
@@ -141,14 +145,10 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     @property
     def digest(self) -> bytes:
         """Sixteen bytes that depend on the entries alone; computed when first asked for."""
-        known = self._digest
-        if known is None:
-            known = self._compute_digest()
-            force_setattr(self, "_digest", known)  # a memory; the content never changes
-        return known
-
-    def _compute_digest(self) -> bytes:
-        return digest_of(b"table" + encoding((self._keys, self._values)))
+        if self._known is None:
+            known = digest_of(b"table" + encoding((self._keys, self._values)))
+            force_setattr(self, "_known", known)  # a memory; the content never changes
+        return self._known  # type: ignore[no-any-return]
 
     def __getitem__(self, key: K) -> V:
         found = self.get(key, _MISSING)
@@ -166,7 +166,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         return len(self._keys)
 
     def __bool__(self) -> bool:
-        return bool(self._keys)  # a tall table has cuts
+        return bool(self._keys)  # a tall table is never empty
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -188,10 +188,32 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         return Table.of, (self.items(),)
 
 
+class _Cuts(msgspec.Struct, gc=False, eq=False):
+    """The keys of a branch: `cuts[i]` is above all keys below child i, and not above those of child i+1."""
+
+    cuts: tuple[Any, ...]
+    below: tuple[Any, ...]
+    size: int
+
+
+# What keys a part of a tall table has, and their values: a leaf is two tuples, as a short table is. A branch
+# has its children's keys in `below`, and their values in a tuple that is as long.
+_Keys: TypeAlias = tuple[Any, ...] | _Cuts
+_Node: TypeAlias = tuple[Any, tuple[Any, ...]]
+
+
+class _Sum(msgspec.Struct, gc=False, eq=False):
+    """The sum of the marks of some entries, and the digest of the table that has just them."""
+
+    node: _Node
+    total: int
+    digest: bytes
+
+
 class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
     """A table of more than BLOCK entries: the same map, kept in a B-tree.
 
-    It is the root of its tree: `_keys` are the root's cuts, `_values` its children.
+    It is the root of its trees. `_known` is the sum of itself, of an ancestor, or None.
     """
 
     @overload
@@ -199,56 +221,61 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
     @overload
     def get(self, key: K, default: D) -> V | D: ...
     def get(self, key: K, default: Any = None) -> Any:
-        cuts: tuple[Any, ...] = self._keys
+        keys: Any = self._keys
+        values = self._values
         try:
-            node: Any = self._values[bisect_right(cuts, key)]
-            while type(node) is _Branch:
-                node = node.children[bisect_right(node.cuts, key)]
-            at = bisect_left(node.keys, key)
+            while type(keys) is _Cuts:
+                at = bisect_right(keys.cuts, key)
+                keys, values = keys.below[at], values[at]  # type: ignore[assignment]
+            at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, cuts[0]) from None
-        if at < len(node.keys) and node.keys[at] == key:
-            return node.values[at]
+            raise _mixed(key, _first(keys)) from None
+        if at < len(keys) and keys[at] == key:
+            return values[at]
         return default
 
     def set(self, key: K, value: V) -> Table[K, V]:
-        cuts: Any = self._keys
+        keys: Any = self._keys
+        values: tuple[Any, ...] = self._values
+        path: list[tuple[tuple[Any, ...], int]] = []
         try:
-            root = _with(cuts, self._values, 0, key, value)
-        except _MixedKeysError:
-            raise
+            while type(keys) is _Cuts:
+                at = bisect_right(keys.cuts, key)
+                path.append((values, at))
+                keys, values = keys.below[at], values[at]
+            at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, cuts[0]) from None
-        if root is None:
+            raise _mixed(key, _first(keys)) from None
+        if at == len(keys) or keys[at] != key:
+            _check_key(key, keys[0])
+            nodes = _with((self._keys, self._values), key, value)
+            return _TallTable(*(nodes[0] if len(nodes) == 1 else _above(nodes)), self._known)
+        if values[at] is value:
             return self
-        if len(root[1]) <= BLOCK:
-            return _TallTable(root[0], root[1])
-        size = sum(child.size for child in root[1])  # a root does not remember it
-        return _tall(_above(_Branch(root[0], root[1], size).halves()))
+        changed = (*values[:at], value, *values[at + 1 :])
+        for above, at in reversed(path):
+            changed = (*above[:at], changed, *above[at + 1 :])
+        return _TallTable(self._keys, changed, self._known)
 
     def without(self, key: K) -> Table[K, V]:
-        cuts: Any = self._keys
-        try:
-            root = _lacking(cuts, self._values, len(self), key)
-        except TypeError:
-            raise _mixed(key, cuts[0]) from None
-        if root is None:
+        if self.get(key, _MISSING) is _MISSING:
             return self
-        if root[2] <= BLOCK:
-            leaves = _leaves(root[1])
+        keys, values = _lacking((self._keys, self._values), key)
+        if keys.size <= BLOCK:
+            leaves = _leaves((keys, values))
             return Table(
-                tuple(chain.from_iterable(leaf.keys for leaf in leaves)),
-                tuple(chain.from_iterable(leaf.values for leaf in leaves)),
+                tuple(chain.from_iterable(leaf[0] for leaf in leaves)),
+                tuple(chain.from_iterable(leaf[1] for leaf in leaves)),
             )
-        while len(root[1]) == 1:  # and that is a branch: a leaf holds at most BLOCK entries
-            root = (root[1][0].cuts, root[1][0].children, root[2])
-        return _tall(root)
+        while len(values) == 1:  # and that is a branch: a leaf holds less than BLOCK entries
+            keys, values = keys.below[0], values[0]
+        return _TallTable(keys, values, self._known)
 
     def keys(self) -> tuple[K, ...]:
-        return tuple(chain.from_iterable(leaf.keys for leaf in _leaves(self._values)))
+        return tuple(chain.from_iterable(leaf[0] for leaf in self.blocks()))
 
     def values(self) -> tuple[V, ...]:
-        return tuple(chain.from_iterable(leaf.values for leaf in _leaves(self._values)))
+        return tuple(chain.from_iterable(leaf[1] for leaf in self.blocks()))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -265,197 +292,176 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
         return hash((self.keys(), self.values()))
 
     def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
-        return [(leaf.keys, leaf.values) for leaf in _leaves(self._values)]
+        return _leaves((self._keys, self._values))
 
-    def _compute_digest(self) -> bytes:
-        children: tuple[Any, ...] = self._values
-        total = sum(child.total() for child in children) % _MODULUS
-        return digest_of(b"tall table" + encoding(len(self)) + b"%d" % total)
+    @property
+    def digest(self) -> bytes:
+        """Sixteen bytes that depend on the entries alone; computed when first asked for."""
+        known: _Sum | None = self._known
+        if known is None or known.node[1] is not self._values:
+            node = (self._keys, self._values)
+            total = _total(known, node) % _MODULUS
+            size: int = self._keys.size  # type: ignore[attr-defined]
+            digest = digest_of(b"tall table" + encoding(size) + b"%d" % total)
+            known = _Sum(node, total, digest)
+            force_setattr(self, "_known", known)  # a memory; the content never changes
+        return known.digest
 
     def __len__(self) -> int:
-        children: tuple[Any, ...] = self._values
-        return sum(child.size for child in children)
-
-
-class _Leaf(msgspec.Struct, gc=False, eq=False):
-    """Some LEAF entries of a tall table.
-
-    `marks` are what each adds to the digest, None where nobody asked yet, and behind them their sum once
-    all are known: in a row of their own they would be one more field of every leaf that a history keeps.
-    """
-
-    keys: tuple[Any, ...]
-    values: tuple[Any, ...]
-    marks: tuple[int | None, ...] | None = None
-
-    @property
-    def size(self) -> int:
-        return len(self.keys)
-
-    @property
-    def first(self) -> Any:
-        return self.keys[0]
-
-    def set(self, key: Any, value: Any) -> tuple["_Leaf", ...]:
-        keys, values, marks = self.keys, self.values, self.marks
-        at = bisect_left(keys, key)
-        if at < len(keys) and keys[at] == key:
-            if values[at] is value:
-                return (self,)
-            kept = None if marks is None else (*marks[:at], None, *marks[at + 1 : len(keys)])
-            return (_Leaf(keys, (*values[:at], value, *values[at + 1 :]), kept),)
-        _check_key(key, keys[0])
-        leaf = _Leaf(
-            (*keys[:at], key, *keys[at:]),
-            (*values[:at], value, *values[at:]),
-            None if marks is None else (*marks[:at], None, *marks[at : len(keys)]),
-        )
-        return (leaf,) if len(leaf.keys) <= LEAF else leaf.halves()
-
-    def without(self, key: Any) -> "_Leaf":
-        keys, values, marks = self.keys, self.values, self.marks
-        at = bisect_left(keys, key)
-        if at == len(keys) or keys[at] != key:
-            return self
-        return _Leaf(
-            keys[:at] + keys[at + 1 :],
-            values[:at] + values[at + 1 :],
-            None if marks is None else marks[:at] + marks[at + 1 : len(keys)],
-        )
-
-    def halves(self) -> tuple["_Leaf", ...]:
-        keys, values, marks = self.keys, self.values, self.marks
-        half = len(keys) // 2
-        return (
-            _Leaf(keys[:half], values[:half], marks and marks[:half]),
-            _Leaf(keys[half:], values[half:], marks and marks[half : len(keys)]),
-        )
-
-    def joined(self, right: Any) -> tuple["_Leaf", ...]:
-        marks = None
-        if self.marks is not None or right.marks is not None:
-            nothing = (None,) * LEAF
-            marks = (self.marks or nothing)[: self.size] + (right.marks or nothing)[: right.size]
-        leaf = _Leaf(self.keys + right.keys, self.values + right.values, marks)
-        return (leaf,) if leaf.size <= LEAF else leaf.halves()
-
-    def sparse(self) -> bool:
-        return len(self.keys) < LEAF // 4
-
-    def total(self) -> int:
-        """Return the sum of the marks; only marks that are not known yet are computed."""
-        known, size = self.marks or (None,) * len(self.keys), len(self.keys)
-        if len(known) > size:
-            total = known[size]
-            assert total is not None
-            return total
-        marks = tuple(
-            _mark(key, value) if mark is None else mark
-            for key, value, mark in zip(self.keys, self.values, known, strict=True)
-        )
-        total = sum(marks) % _MODULUS
-        self.marks = (*marks, total)
-        return total
-
-
-class _Branch(msgspec.Struct, gc=False, eq=False):
-    """At most BLOCK children; `cuts[i]` is above all keys of child i, and not above child i+1."""
-
-    cuts: tuple[Any, ...]
-    children: tuple[Any, ...]
-    size: int
-    _total: int | None = None
-
-    @property
-    def first(self) -> Any:
-        return self.children[0].first
-
-    def set(self, key: Any, value: Any) -> tuple["_Branch", ...]:
-        root = _with(self.cuts, self.children, self.size, key, value)
-        if root is None:
-            return (self,)
-        branch = _Branch(*root)
-        return (branch,) if len(branch.children) <= BLOCK else branch.halves()
-
-    def without(self, key: Any) -> "_Branch":
-        root = _lacking(self.cuts, self.children, self.size, key)
-        return self if root is None else _Branch(*root)
-
-    def halves(self) -> tuple["_Branch", ...]:
-        half = len(self.children) // 2
-        left, right = self.children[:half], self.children[half:]
-        left_size = sum(child.size for child in left)
-        return (
-            _Branch(self.cuts[: half - 1], left, left_size),
-            _Branch(self.cuts[half:], right, self.size - left_size),
-        )
-
-    def joined(self, right: Any) -> tuple["_Branch", ...]:
-        branch = _Branch(
-            (*self.cuts, right.first, *right.cuts),
-            self.children + right.children,
-            self.size + right.size,
-        )
-        return (branch,) if len(branch.children) <= BLOCK else branch.halves()
-
-    def sparse(self) -> bool:
-        return len(self.children) < _SPARSE
-
-    def total(self) -> int:
-        if self._total is None:
-            self._total = sum(child.total() for child in self.children) % _MODULUS
-        return self._total
+        return self._keys.size  # type: ignore[attr-defined,no-any-return]
 
 
 Digested.register(Table)
-_Node: TypeAlias = _Leaf | _Branch
-# What a branch is made of: cuts, children, size.
-_Root: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], int]
 
 
-def _tall(root: _Root) -> _TallTable[Any, Any]:
-    return _TallTable(root[0], root[1])
+def _size(keys: _Keys) -> int:
+    return keys.size if type(keys) is _Cuts else len(keys)  # type: ignore[arg-type]
 
 
-def _with(
-    cuts: tuple[Any, ...], children: tuple[Any, ...], size: int, key: Any, value: Any
-) -> _Root | None:
-    """Give a branch in which a key has a value; None if it has it."""
-    at = bisect_right(cuts, key)
-    old = children[at]
-    new = old.set(key, value)
-    if new[0] is old:
-        return None
-    size += new[0].size - old.size
-    if len(new) == 2:
-        cuts = (*cuts[:at], new[1].first, *cuts[at:])
-        size += new[1].size
-    return cuts, (*children[:at], *new, *children[at + 1 :]), size
+def _first(keys: Any) -> Any:
+    while type(keys) is _Cuts:
+        keys = keys.below[0]
+    return keys[0]
 
 
-def _lacking(cuts: tuple[Any, ...], children: tuple[Any, ...], size: int, key: Any) -> _Root | None:
-    """Give a branch that lacks a key; None if it lacks it."""
-    at = bisect_right(cuts, key)
-    old = children[at]
-    new = old.without(key)
-    if new is old:
-        return None
-    children = (*children[:at], new, *children[at + 1 :])
-    if not new.sparse() or len(children) == 1:
-        return cuts, children, size - 1
+def _with(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
+    """Give one or two nodes that have a key more, which must not be there."""
+    keys, values = node
+    if type(keys) is _Cuts:
+        at = bisect_right(keys.cuts, key)
+        return _split(_replaced(node, at, 1, _with((keys.below[at], values[at]), key, value)))
+    at = bisect_left(keys, key)
+    more = (*keys[:at], key, *keys[at:])
+    return _split((more, (*values[:at], value, *values[at:])))
+
+
+def _lacking(node: _Node, key: Any) -> _Node:
+    """Give a node that lacks a key, which has to be there."""
+    keys, values = node
+    if type(keys) is not _Cuts:
+        at = bisect_left(keys, key)
+        return keys[:at] + keys[at + 1 :], values[:at] + values[at + 1 :]
+    at = bisect_right(keys.cuts, key)
+    less = _lacking((keys.below[at], values[at]), key)
+    if len(values) == 1 or len(less[1]) >= (_SPARSE if type(less[0]) is _Cuts else LEAF // 4):
+        return _replaced(node, at, 1, (less,))
     left = max(at - 1, 0)
-    joined = children[left].joined(children[left + 1])
-    return (
-        (*cuts[:left], *(node.first for node in joined[1:]), *cuts[left + 1 :]),
-        (*children[:left], *joined, *children[left + 2 :]),
-        size - 1,
-    )
+    pair = [(keys.below[each], values[each]) for each in (left, left + 1)]
+    pair[at - left] = less
+    return _replaced(node, left, 2, _joined(*pair))
 
 
-def _leaves(children: Sequence[Any]) -> Sequence[_Leaf]:
-    if type(children[0]) is _Leaf:
-        return children  # of one depth: all are leaves
-    return [leaf for child in children for leaf in _leaves(child.children)]
+def _replaced(node: _Node, at: int, count: int, fresh: tuple[_Node, ...]) -> _Node:
+    """Give a branch with other nodes in the place of some of its children."""
+    keys, values = node
+    after = at + count
+    size = keys.size + sum(_size(each) for each, _ in fresh)
+    size -= sum(map(_size, keys.below[at:after]))
+    cuts = keys.cuts
+    if not len(fresh) == count == 1:
+        cuts = (*cuts[:at], *(_first(each) for each, _ in fresh[1:]), *cuts[after - 1 :])
+    below = (*keys.below[:at], *(each for each, _ in fresh), *keys.below[after:])
+    return _Cuts(cuts, below, size), (*values[:at], *(each for _, each in fresh), *values[after:])
+
+
+def _split(node: _Node) -> tuple[_Node, ...]:
+    """Give a node, or its two halves if it is too long."""
+    keys, values = node
+    half = len(values) // 2
+    if type(keys) is not _Cuts:
+        if len(keys) <= LEAF:
+            return (node,)
+        return (keys[:half], values[:half]), (keys[half:], values[half:])
+    if len(values) <= BLOCK:
+        return (node,)
+    left = _Cuts(keys.cuts[: half - 1], keys.below[:half], sum(map(_size, keys.below[:half])))
+    right = _Cuts(keys.cuts[half:], keys.below[half:], keys.size - left.size)
+    return (left, values[:half]), (right, values[half:])
+
+
+def _joined(left: _Node, right: _Node) -> tuple[_Node, ...]:
+    """Give one or two nodes that have what two neighbours have."""
+    (keys, values), (more, others) = left, right
+    joined: _Keys
+    if type(keys) is _Cuts:
+        cuts = (*keys.cuts, _first(more), *more.cuts)
+        joined = _Cuts(cuts, keys.below + more.below, keys.size + more.size)
+    else:
+        joined = keys + more
+    return _split((joined, values + others))
+
+
+def _above(nodes: Sequence[_Node]) -> _Node:
+    """Give the branch of some nodes."""
+    below = tuple(keys for keys, _ in nodes)
+    cuts = tuple(_first(keys) for keys in below[1:])
+    return _Cuts(cuts, below, sum(map(_size, below))), tuple(values for _, values in nodes)
+
+
+def _build(keys: list[Any], values: list[Any]) -> _Node:
+    """Build a tree of more than BLOCK sorted entries from its leaves upwards."""
+    nodes: list[_Node] = [
+        (tuple(keys[start:stop]), tuple(values[start:stop]))
+        for start, stop in _even_slices(len(keys), LEAF)
+    ]
+    while len(nodes) > 1:
+        nodes = [_above(nodes[start:stop]) for start, stop in _even_slices(len(nodes), BLOCK)]
+    return nodes[0]
+
+
+def _below(nodes: Sequence[_Node]) -> list[_Node]:
+    """Give the children of some branches."""
+    return [pair for keys, values in nodes for pair in zip(keys.below, values, strict=True)]
+
+
+def _leaves(root: _Node) -> list[_Node]:
+    nodes = [root]
+    while type(nodes[0][0]) is _Cuts:  # of one depth: all are
+        nodes = _below(nodes)
+    return nodes
+
+
+def _total(known: _Sum | None, node: _Node) -> int:
+    """Give the sum of the marks of a tree, beginning with a sum that is known of another one."""
+    if known is None:
+        return sum(_mark(*entry) for leaf in _leaves(node) for entry in zip(*leaf, strict=True))
+    olds, news = _apart(known.node, node)
+    gone = {key: value for leaf in olds for key, value in zip(*leaf, strict=True)}
+    total = known.total
+    for leaf in news:
+        for key, value in zip(*leaf, strict=True):
+            old = gone.pop(key, _MISSING)
+            if old is not value:
+                total += _mark(key, value) - (0 if old is _MISSING else _mark(key, old))
+    return total - sum(_mark(*entry) for entry in gone.items())
+
+
+def _apart(old: _Node, new: _Node) -> tuple[list[_Node], list[_Node]]:
+    """Give the leaves that only the one, and that only the other of two trees has.
+
+    The values of a node are made together with its keys, so they alone tell whether it is the same node.
+    """
+    olds, news = [old], [new]
+    high, higher = _height(old), _height(new)
+    while True:
+        in_olds, in_news = {id(node[1]) for node in olds}, {id(node[1]) for node in news}
+        olds = [node for node in olds if id(node[1]) not in in_news]
+        news = [node for node in news if id(node[1]) not in in_olds]
+        level = max(high, higher)
+        if not level:
+            return olds, news
+        if high == level:
+            olds, high = _below(olds), high - 1
+        if higher == level:
+            news, higher = _below(news), higher - 1
+
+
+def _height(node: _Node) -> int:
+    """Say how many branches are above the leaves of a tree."""
+    keys, height = node[0], 0
+    while type(keys) is _Cuts:
+        keys, height = keys.below[0], height + 1
+    return height
 
 
 class _MixedKeysError(TypeError):
@@ -480,24 +486,6 @@ def _check_key(key: object, other: object) -> None:
 
 def _mark(key: object, value: object) -> int:
     return int.from_bytes(digest_of(encoding((key, value))), "big")
-
-
-def _above(nodes: tuple[_Node, ...]) -> _Root:
-    return tuple(node.first for node in nodes[1:]), nodes, sum(node.size for node in nodes)
-
-
-def _build(keys: list[Any], values: list[Any]) -> _Root:
-    """Build a tree of more than BLOCK sorted entries from its leaves upwards."""
-    nodes: list[_Node] = [
-        _Leaf(tuple(keys[start:stop]), tuple(values[start:stop]))
-        for start, stop in _even_slices(len(keys), LEAF)
-    ]
-    while len(nodes) > BLOCK:
-        nodes = [
-            _Branch(*_above(tuple(nodes[start:stop])))
-            for start, stop in _even_slices(len(nodes), BLOCK)
-        ]
-    return _above(tuple(nodes))
 
 
 def _even_slices(count: int, most: int) -> Iterator[tuple[int, int]]:

@@ -158,6 +158,21 @@ def test_a_digest_that_was_asked_for_often_is_the_digest_of_the_content(size):
     assert table.digest == expected.digest
 
 
+@pytest.mark.parametrize(("before", "after"), [(2_000, 40), (40, 2_000), (2_000, 400), (40, 0)])
+def test_a_digest_after_many_changes_nobody_asked_about_is_the_digest_of_the_content(before, after):
+    table = Table.of({number: number for number in range(before)})
+    assert table.digest
+    for number in range(before, after):
+        table = table.set(number, number)
+    for number in range(after, before):
+        table = table.without(number)
+    if after:
+        table = table.set(7, -7)
+    expected = {number: -7 if number == 7 else number for number in range(after)}
+    assert table.digest == Table.of(expected).digest
+    assert bool(table) == bool(after)
+
+
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_a_changed_value_changes_the_digest_and_changed_back_it_is_the_old_one(size):
     table = Table.of({number: number for number in range(size)})
