@@ -21,13 +21,20 @@ class Alike(Generic[T]):
     def __init__(self, digest: Callable[[T], bytes]) -> None:
         """Start with nothing met; `digest` is asked once for equal things."""
         self._met: dict[T, tuple[T, bytes]] = {}
+        # The same by the very object, which is kept above: most of what a step leaves alone was met before.
+        self._itself: dict[int, tuple[T, bytes]] = {}
         self._digest = digest
 
     def first(self, thing: T) -> tuple[T, bytes]:
         """Give the equal thing that was met first, and its digest."""
+        known = self._itself.get(id(thing))
+        if known is not None:
+            return known
         known = self._met.get(thing)
         if known is None:
             if len(self._met) >= ALIKE_MAX:
                 self._met.clear()
+                self._itself.clear()
             known = self._met[thing] = (thing, self._digest(thing))
+            self._itself[id(thing)] = known
         return known
