@@ -13,7 +13,7 @@ NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import gone_topics, partition_log
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.replication import read_through
@@ -143,22 +143,25 @@ def on_timer(me: ShareCoordinator, timer: str, on: Context) -> Effects:
 
 
 def floor(me: ShareCoordinator, on: Context) -> int:
-    """Give the offset up to which the log may be deleted now; what is not replicated stays."""
+    """Give the offset up to which the log may be deleted now.
+
+    A snapshot replaces nothing before it is replicated: the job asks as a write does, whose answer waits
+    for all that was written. Source: ShareCoordinatorService.performRecordPruning.
+    """
     log = on.log(me.shard)
     first_pending = log.open[0][0] if log.open else log.end_offset
-    up_to = on.rules.prune_floor(last_redundant_offset(log), first_pending)
-    return min(up_to, log.high_watermark)
+    return on.rules.prune_floor(last_redundant_offset(log), first_pending)
 
 
 def last_redundant_offset(log: PartitionLog) -> int:
-    """Give the offset of the oldest snapshot that is still needed; before it all is replaced.
+    """Give the offset of the oldest replicated snapshot that is still needed; before it all is replaced.
 
     The state of every share-partition that is not deleted counts with its latest snapshot. Where
     all are deleted, it is the last tombstone. Source: ShareCoordinatorOffsetsManager.
     """
     latest: dict[str, int] = {}
     last_tombstone = 0
-    for batch in log.batches:
+    for batch in partition_log.read(log, log.start_offset, log.high_watermark):
         for at, record in enumerate(batch.records, batch.base_offset):
             if isinstance(record, ShareSnapshotRecord):
                 latest[record.key] = at

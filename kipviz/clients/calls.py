@@ -13,7 +13,14 @@ from kipviz.clients import classic_consumer as classic
 from kipviz.clients import consumer as regular
 from kipviz.clients import external_database as databases
 from kipviz.clients import group_consumer as member
-from kipviz.clients import group_reading, session_calls, share_holding, stagings, workers
+from kipviz.clients import (
+    group_reading,
+    session_calls,
+    session_votes,
+    share_holding,
+    stagings,
+    workers,
+)
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
@@ -183,7 +190,10 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
 def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer)
-    (partition, verdicts), *others = _verdicts_of_each(me, line, consumer)
+    each_said = _verdicts_of_each(me, line, consumer)
+    if not each_said:  # as with offsets: nothing said is nothing sent
+        return me
+    (partition, verdicts), *others = each_said
     producer = transactional.send_share_acknowledgements(
         _producer(me, line),
         consumer.group_id,
@@ -218,7 +228,8 @@ def _share_group_metadata(me: Application, line: Line, rules: ClientRules) -> Ap
 def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> tuple[Said, ...]:
     """Give what a line says of the records of each partition that the consumer holds some of."""
     if not consumer.gathers:
-        return ((consumer.partition, _verdicts(me, line)),)
+        verdicts = _verdicts(me, line)
+        return ((consumer.partition, verdicts),) if verdicts else ()
     own = (
         (
             held.partition,
@@ -234,6 +245,8 @@ def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicat
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
     verdicts = _verdicts(me, line)
+    if not verdicts:
+        return me
     member = (consumer.member_id, consumer.member_epoch)
     acks = batches_of_each(verdicts)
     session = sessions.add_share_acks(
@@ -370,6 +383,8 @@ def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules
     consumer, session = me.consumer, session_calls.session_of(me)
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     verdicts = _verdicts(me, line)
+    if not verdicts:
+        return me
     request = TxnShareAcknowledge(
         session.transactional_id,
         consumer.group_id,
@@ -381,7 +396,7 @@ def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules
         batches_of_each(verdicts),
     )
     offsets = tuple(offset for offset, _ in verdicts)
-    voted = sharing.acknowledge_transactionally(consumer, request, offsets)
+    voted = session_votes.acknowledge_transactionally(consumer, request, offsets)
     # The session has to know that there is something to end.
     return me.with_client(session.but(transaction_started=True)).but(consumer=voted)
 

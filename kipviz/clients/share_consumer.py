@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kipviz.clients import share_holding
+from kipviz.clients import session_votes, share_holding
 from kipviz.clients.consumer import NOT_ALLOWED
 from kipviz.clients.producer_errors import may_be_asked_again
 from kipviz.clients.share_holding import Held
@@ -186,17 +186,6 @@ def _renewing(me: ShareConsumer) -> tuple[FetchedRecord, ...]:
     return tuple(r for r in me.records if r.offset in asked) if asked else ()
 
 
-def acknowledge_transactionally(
-    me: ShareConsumer, request: TxnShareAcknowledge, offsets: tuple[int, ...]
-) -> ShareConsumer:
-    """Stage acknowledgements in the transaction of a session. Returns at once; status: draft.
-
-    Clause: KIP-1310 2.4. The consumer sends them on its own connection, with the identity that the
-    session has now.
-    """
-    return me.but(voting=request, staged=tuple(sorted({*me.staged, *offsets})))
-
-
 # -- the network thread -------------------------------------------------------------------------
 
 
@@ -223,7 +212,8 @@ def next_request(me: ShareConsumer) -> Message | None:
 def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
     """Note that a request is on the wire, as it goes out to that broker."""
     if isinstance(request, TxnShareAcknowledge):
-        return me.but(voting=None, on_wire=request, on_wire_broker=broker), request
+        rest = session_votes.taken(me)
+        return rest.but(on_wire=request, on_wire_broker=broker), request
     if me.committing and isinstance(request, ShareAcknowledge):
         me = me.but(committing=(), in_background=True)
         return me.but(on_wire=request, on_wire_broker=broker), request
@@ -302,9 +292,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     if isinstance(answer, TxnShareAcknowledgeResponse):
         assert isinstance(request, TxnShareAcknowledge), type(request)
         if may_be_asked_again(request, answer.error):
-            return me.but(voting=request)
-        refused = (request,) if answer.error is not Errors.NONE else ()
-        return me.but(vote_error=answer.error, dropped=refused)
+            return session_votes.again(me, request)
+        return session_votes.answered(me, request, answer.error)
     if isinstance(answer, ShareAcknowledgeResponse):
         lost = answer.error in SESSION_ERRORS or me.closed
         me = _acknowledged(me, request, answer.error, answer)
@@ -501,7 +490,8 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
     """The share session is gone with its connection; acknowledgements on the wire are lost."""
     if isinstance(me.on_wire, TxnShareAcknowledge) and me.on_wire_broker == broker:
         epoch = 0 if broker == me.session_broker else me.session_epoch
-        return me.but(on_wire=None, on_wire_broker=-1, voting=me.on_wire, session_epoch=epoch)
+        lost = session_votes.again(me, me.on_wire)
+        return lost.but(on_wire=None, on_wire_broker=-1, session_epoch=epoch)
     if me.on_wire is not None and me.on_wire_broker == broker:
         fetching = isinstance(me.on_wire, ShareFetch)
         me = _acknowledged(me, me.on_wire, Errors.NETWORK_EXCEPTION)

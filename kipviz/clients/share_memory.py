@@ -38,7 +38,7 @@ class ShareConsumer(Part, frozen=True):
     those that were staged through a producer, `verdicts` what acknowledge() said of the others,
     `gaps` acquired offsets without a record. `acknowledge_error` is what the acknowledgements
     sent last came to. `voting` is what acknowledgeTransactionally() has to send (KIP-1310, draft),
-    `vote_error` what the last one came to. Records that are being renewed come back by the poll
+    `votes_behind` what it has to send after that, `vote_error` what the last one came to. Records that are being renewed come back by the poll
     after the broker has said yes (`renewing`, `renewed`); `committing` is what commitAsync() has to
     send, and `completed` what the callback has not been told yet. A consumer of several partitions
     has them in `assigned`; `partition` is where the records of the last poll() are from, and
@@ -101,6 +101,7 @@ class ShareConsumer(Part, frozen=True):
     staging_told: int = NOBODY_ASKS
     by_session: bool = False
     in_session: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    votes_behind: tuple[TxnShareAcknowledge, ...] = ()
 
     @property
     def held(self) -> tuple[Held, ...]:

@@ -193,7 +193,7 @@ API = (
         "2.4 acknowledgeTransactionally(session, acknowledgments)",
         "A share consumer acknowledges within the session.",
         MODELLED,
-        "clients.share_consumer.acknowledge_transactionally",
+        "clients.session_votes.acknowledge_transactionally",
         SHARE,
         "scenarios/test_sessions.py::test_a_late_vote_is_refused_with_the_epoch_that_is_over",
         page=PAGE,

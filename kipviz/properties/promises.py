@@ -21,6 +21,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
+    LeaderMoved,
     MessageSent,
     OffsetStaged,
     RecordsMoved,
@@ -33,10 +34,11 @@ from kipviz.messages.events import (
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.messages.two_phase import InitProducerId2PcResponse
+from kipviz.properties import share_facts
 from kipviz.properties.facts import Facts
 from kipviz.properties.one_epoch import batch_of, learned_below_2, level_of
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.records.placement import CONSUMER_OFFSETS
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import (
     TERMINAL,
     RecordState,
@@ -181,9 +183,11 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
         if now < 0 or before < 0:
             continue
         group, _, partition = _share_partition(record.key, world)
+        log = world.logs.get(partition)
         if now < before:
             return f"the start offset of {partition} for {group} went back from {before} to {now}"
-        for offset in range(before, now):
+        # What retention took from the log is nobody's any more, though a member may hold it still.
+        for offset in range(max(before, log.start_offset if log is not None else 0), now):
             name = f"{group} {partition}@{offset}"
             if name not in facts.done and not _is_committed(facts, name):
                 return f"the start offset of {partition} for {group} went past {name}, which is not done"
@@ -346,7 +350,7 @@ PROMISES: tuple[Promise, ...] = (
     ),
     Promise(
         "start moves on",
-        "The start offset never goes back and passes only what is done.",
+        "The start offset never goes back and passes only what is done, or is not in the log any more.",
         "invariants I6 and I7; SharePartition.maybeUpdateCachedStateAndOffsets",
         _start_went_wrong,
     ),
@@ -401,6 +405,7 @@ PROMISES: tuple[Promise, ...] = (
 )
 LOOKED_AT = (
     BatchAppended,
+    LeaderMoved,
     MessageSent,
     OffsetStaged,
     RecordsMoved,
@@ -421,6 +426,8 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
     match event:
         case RecordsMoved():
             return _moved(facts, event)
+        case LeaderMoved(partition=partition) if topic_of(partition) == SHARE_GROUP_STATE:
+            return share_facts.cut_off(facts, partition, world)
         case SharePartitionDropped(partition=partition, group_id=group_id):
             return facts.but(owners=_without(facts.owners, group_id, partition))
         case SharePartitionLoaded():
@@ -431,10 +438,13 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
                 starts=facts.starts.without(key),
                 done=_without(facts.done, group, partition),
                 outcomes=_without(facts.outcomes, group, partition),
+                staging=share_facts.undecided(facts, facts.staging, group, partition),
+                votes=share_facts.undecided(facts, facts.votes, group, partition),
             )
         case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
             for partition, error in answer.of_each:
-                facts = facts if error is not Errors.NONE else _promised(facts, partition, world)
+                if error is Errors.NONE:
+                    facts = share_facts.promised(facts, partition, world)
             return facts
         case MessageSent(
             message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept
@@ -489,23 +499,6 @@ def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
     )
 
 
-def _promised(facts: Facts, partition: str, world: World) -> Facts:
-    """The producer was told: what is staged in the partition and written is a vote from now on."""
-    being_written = {
-        f"{share.group_id} {share.partition}@{offset}"
-        for role in world.roles.values()
-        for share in getattr(role, "shares", Table.of()).values()
-        if share.partition == partition
-        for offset, record in share.records.items()
-        if record.ongoing
-    }
-    staging, votes = facts.staging, facts.votes
-    for record, identity in facts.staging.items():
-        if _partition_of(record) == partition and record not in being_written:
-            staging, votes = staging.without(record), votes.set(record, identity)
-    return facts.but(staging=staging, votes=votes)
-
-
 def _decided(facts: Facts, event: TransactionDecided) -> Facts:
     place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
     outcomes = facts.outcomes
@@ -523,11 +516,7 @@ def _appended(facts: Facts, event: BatchAppended) -> Facts:
             ended=facts.ended.set(place, event.producer_epoch),
             markers=facts.markers.set(marker, event.control),
         )
-    starts = facts.starts
-    for record in event.records:
-        if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord) and record.start_offset >= 0:
-            starts = starts.set(record.key, record.start_offset)
-    return facts.but(starts=starts)
+    return facts.but(starts=share_facts.begun_at(facts.starts, event.records))
 
 
 def _records(event: RecordsMoved) -> list[str]:
@@ -555,10 +544,6 @@ def _without(known: Table[str, Any], group_id: str, partition: str) -> Table[str
         if record.startswith(start):
             known = known.without(record)
     return known
-
-
-def _partition_of(record: str) -> str:
-    return record.partition(" ")[2].rpartition("@")[0]
 
 
 def _share_partition(key: str, world: World) -> tuple[str, str, str]:

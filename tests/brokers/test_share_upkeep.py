@@ -194,12 +194,17 @@ def test_a_deleted_share_partition_holds_nobody_up():
     assert upkeep.last_redundant_offset(state.logs[HERE]) == 3
 
 
-def test_what_is_not_on_every_replica_is_not_deleted():
+def test_a_snapshot_that_is_not_on_every_replica_replaces_nothing_yet():
+    """A new leader would have neither the snapshot nor what it was to replace."""
     state = State(updates_per_snapshot=1)
     state.instant = False
     state.writes()
     state.writes(first=101, last=101, done=2)
-    assert upkeep.floor(state.role, state.on) == 1
+    assert isinstance(state.written(HERE)[-1], ShareSnapshotRecord)
+    assert upkeep.floor(state.role, state.on) == 0
+    state.instant = True
+    state.writes(first=102, last=102, done=3)
+    assert upkeep.floor(state.role, state.on) == 2
 
 
 @pytest.mark.parametrize(("rules", "survives"), [("repaired", True), ("finding-X16", False)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients.calls import CALLS, STAGING
 from kipviz.cluster.actions import Step
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
@@ -11,6 +12,8 @@ from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 
@@ -115,3 +118,22 @@ def test_a_poll_waits_for_the_vote_that_the_consumer_sends_itself() -> None:
     assert "app-1 goes on" not in possible(model, world)
     model, world = in_session("kip-1310-share-session", "quiet", again=True)
     assert "app-1 goes on" in possible(model, world)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        ABORT,
+        "kip-1289-several-partitions",
+        "kip-1310-sink-session",
+        "kip-1310-share-session",
+    ],
+)
+def test_a_staging_that_speaks_of_no_record_of_the_batch_sends_nothing(story: str) -> None:
+    """Its request would be about nothing, and might be refused all the same."""
+    model = scenario(story).model(design("repaired"))
+    app = model.initial().applications["app-1"]
+    app = app.but(records=(FetchedRecord("src-0", 100, "a", 1),))
+    line = next(line for line in app.program if line.call in STAGING)
+    said = line.but(verdicts=((101, AcknowledgeType.ACCEPT),))
+    assert CALLS[line.call].enter(app, said, design("repaired").client_rules()) is app

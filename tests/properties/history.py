@@ -31,7 +31,9 @@ from kipviz.records.transaction_state import TransactionState
 KEY = "g1:SRC-ID:0"
 WORLD = SimpleNamespace(
     image=SimpleNamespace(topic_ids=Table.of({"src": "SRC-ID"}), features=Features()),
-    logs=Table.of({"src-0": SimpleNamespace(batches=(Batch(100, (DataRecord("a"),)),))}),
+    logs=Table.of(
+        {"src-0": SimpleNamespace(start_offset=100, batches=(Batch(100, (DataRecord("a"),)),))}
+    ),
     roles=Table.of(),
     applications=Table.of(),
 )

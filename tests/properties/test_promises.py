@@ -11,6 +11,7 @@ from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Image, Leadership
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.share_partition import PendingWrite, SharePartition
 from kipviz.checking.task import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -19,6 +20,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
+    LeaderMoved,
     MessageSent,
     OffsetStaged,
     RecordsMoved,
@@ -28,11 +30,13 @@ from kipviz.messages.events import (
 from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.properties.promises import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.classic_groups import Subscription
+from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
@@ -77,6 +81,7 @@ STAGED = (
 COMMITS, ABORTS = decided(committed=True), decided(committed=False)
 DONE = moves(S.TX_PENDING, S.ACKNOWLEDGED)
 FREED = moves(S.TX_PENDING, S.AVAILABLE)
+RESET = ShareStateReset(KEY, 5, 100)
 
 BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
     "delivered after its commit": ("committed stays", (TAKEN, *STAGED, COMMITS, FREED)),
@@ -128,6 +133,10 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
     "a promised vote that a new leader has not": (
         "vote survives",
         (TAKEN, *STAGED, dropped(), loaded()),
+    ),
+    "a vote that a reset takes while it is undecided": (
+        "vote survives",
+        (TAKEN, *STAGED, RESET, dropped(), loaded()),
     ),
     "both decisions": ("one outcome", (COMMITS, ABORTS)),
     "two kinds of marker": ("one outcome", (marker("COMMIT"), marker("ABORT", to="out-1"))),
@@ -193,8 +202,16 @@ HOLDING: dict[str, tuple[Event, ...]] = {
     ),
     "an operator who sets the start back": (
         start_at(102),
-        ShareStateReset(KEY, 5, 100),
+        RESET,
         start_at(100),
+    ),
+    "an operator who wants again what was decided": (
+        TAKEN,
+        *STAGED,
+        COMMITS,
+        RESET,
+        dropped(),
+        loaded(),
     ),
     "another owner under a new leader": (
         TAKEN,
@@ -228,6 +245,38 @@ def test_a_story_breaks_its_promise_with_its_last_event_and_no_other(story: str)
 @pytest.mark.parametrize("story", HOLDING)
 def test_a_story_that_keeps_every_promise(story: str) -> None:
     assert dict(after(HOLDING[story]).broken.items()) == {}
+
+
+def test_a_start_offset_may_pass_what_retention_took_though_a_member_holds_it() -> None:
+    log = SimpleNamespace(start_offset=101)
+    world = SimpleNamespace(logs=Table.of({"src-0": log}), roles=Table.of(), image=WORLD.image)
+    assert after((start_at(100), TAKEN, start_at(101)), world).broken == Table.of()
+    assert "start moves on" in after((start_at(100), TAKEN, start_at(102)), world).broken
+
+
+def test_a_start_offset_that_was_not_replicated_is_forgotten_with_its_leader() -> None:
+    home = f"{SHARE_GROUP_STATE}-{partition_for(KEY, 50)}"
+    kept = Batch(0, (ShareUpdateRecord(KEY, 0, 0, 100, 0, ()),))
+    image = Image(Table.of(), 50, Table.of({"src": "SRC-ID"}))
+    for batches, left in (((kept,), {KEY: 100}), ((), {})):
+        logs = Table.of({home: SimpleNamespace(batches=batches), "src-0": WORLD.logs["src-0"]})
+        world = SimpleNamespace(logs=logs, roles=Table.of(), image=image)
+        for moved, starts in ((home, left), ("src-0", {KEY: 103})):
+            facts = after((RESET, start_at(103), LeaderMoved(moved, 7, 3, 1)), world)
+            assert dict(facts.starts.items()) == starts
+
+
+def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None:
+    """The answer is about another staging of the same partition."""
+    message = TxnWriteShareGroupState(KEY, 2, 0, "t", 9, 0, (), 100, False)
+    write = PendingWrite("stage", message, (100,))
+    left = SharePartition(KEY, "g1", "src-0", 0, writes=(write,))
+    for shares in ({"leaving": Table.of({(KEY, 0): left})}, {"shares": Table.of({KEY: left})}):
+        roles = Table.of({"B5": SimpleNamespace(**shares)})
+        world = SimpleNamespace(logs=Table.of(), roles=roles, image=WORLD.image)
+        facts = after((TAKEN, *STAGED), world)
+        assert (len(facts.staging), len(facts.votes)) == (1, 0)
+    assert len(after((TAKEN, *STAGED)).votes) == 1
 
 
 def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_promise() -> None:

@@ -1,0 +1,73 @@
+"""What the promises remember of share-partitions, where more than one event decides it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.share_partition import SharePartition
+from kipviz.cluster.world import World
+from kipviz.core.table import Table
+from kipviz.messages.share_state import TxnWriteShareGroupState
+from kipviz.properties.facts import Facts, Identity
+from kipviz.records.placement import SHARE_GROUP_STATE
+from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
+
+
+def promised(facts: Facts, partition: str, world: World) -> Facts:
+    """The producer was told: what is staged in the partition and written is a vote from now on."""
+    being_written = _being_written(partition, world)
+    staging, votes = facts.staging, facts.votes
+    for record, identity in facts.staging.items():
+        if _partition_of(record) == partition and record not in being_written:
+            staging, votes = staging.without(record), votes.set(record, identity)
+    return facts.but(staging=staging, votes=votes)
+
+
+def _being_written(partition: str, world: World) -> set[str]:
+    """Name the records of a partition whose staging waits for its write; a leader that is dropped keeps these."""
+    nobody: Table[Any, SharePartition] = Table.of()
+    found = set()
+    for role in world.roles.values():
+        present = getattr(role, "shares", nobody).values()
+        for share in (*present, *getattr(role, "leaving", nobody).values()):
+            if share.partition != partition:
+                continue
+            writes = (w for w in share.writes if isinstance(w.message, TxnWriteShareGroupState))
+            waiting = [offset for write in writes for offset in write.offsets]
+            waiting += [offset for offset, record in share.records.items() if record.ongoing]
+            found |= {f"{share.group_id} {partition}@{offset}" for offset in waiting}
+    return found
+
+
+def _partition_of(record: str) -> str:
+    return record.partition(" ")[2].rpartition("@")[0]
+
+
+def undecided(
+    facts: Facts, voted: Table[str, Identity], group_id: str, partition: str
+) -> Table[str, Identity]:
+    """Leave out the votes of a partition that are decided: a reset asks for their records again."""
+    start = f"{group_id} {partition}@"
+    for record, identity in voted.items():
+        if record.startswith(start) and identity in facts.decided:
+            voted = voted.without(record)
+    return voted
+
+
+def cut_off(facts: Facts, partition: str, world: World) -> Facts:
+    """Take the start offsets that a new leader's log has: what was not replicated is gone."""
+    starts = facts.starts
+    for key in starts:
+        if world.image.home_of(SHARE_GROUP_STATE, key) == partition:
+            starts = starts.without(key)
+    for batch in world.logs[partition].batches:
+        starts = begun_at(starts, batch.records)
+    return facts.but(starts=starts)
+
+
+def begun_at(starts: Table[str, int], records: tuple[Any, ...]) -> Table[str, int]:
+    """Take the start offsets that the records of a batch say."""
+    for record in records:
+        if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord) and record.start_offset >= 0:
+            starts = starts.set(record.key, record.start_offset)
+    return starts

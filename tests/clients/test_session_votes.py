@@ -1,0 +1,79 @@
+"""Votes in the name of a session (KIP-1310, draft): several calls, one on the wire at a time, none lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import share_consumer as sharing
+from kipviz.clients.calls import CALLS, STAGING
+from kipviz.clients.share_memory import ShareConsumer
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+    offsets_of,
+)
+from kipviz.scenarios.library import scenario
+
+BROKER = 5
+
+
+def said(*offsets: int) -> ShareConsumer:
+    """A consumer whose application has spoken of some records, one call for each."""
+    app = (
+        scenario("kip-1310-share-session").model(design("repaired")).initial().applications["app-1"]
+    )
+    app = app.but(records=tuple(FetchedRecord("src-0", o, "a", 1) for o in offsets))
+    line = next(line for line in app.program if line.call in STAGING)
+    for offset in offsets:
+        of_one = line.but(verdicts=((offset, AcknowledgeType.ACCEPT),))
+        app = CALLS[line.call].enter(app, of_one, design("repaired").client_rules())
+    assert isinstance(app.consumer, ShareConsumer)
+    return app.consumer
+
+
+def on_the_wire(me: ShareConsumer) -> ShareConsumer:
+    request = sharing.next_request(me)
+    assert isinstance(request, TxnShareAcknowledge)
+    return sharing.sent(me, request, BROKER)[0]
+
+
+def answered(me: ShareConsumer, error: Errors = Errors.NONE) -> ShareConsumer:
+    return sharing.on_response(me, TxnShareAcknowledgeResponse(error, "src-0"))
+
+
+def offsets(me: ShareConsumer) -> list[int]:
+    """What is sent from here on, vote by vote, if nothing goes wrong."""
+    found: list[int] = []
+    while me.voting is not None:
+        me = on_the_wire(me)
+        assert isinstance(me.on_wire, TxnShareAcknowledge)
+        found += offsets_of(me.on_wire.acknowledgements)
+        me = answered(me)
+    return found
+
+
+def test_what_was_said_in_several_calls_is_sent_in_their_order() -> None:
+    assert said(100, 101, 102).staged == (100, 101, 102)
+    assert offsets(said(100)) == [100]
+    assert offsets(said(100, 101, 102)) == [100, 101, 102]
+
+
+@pytest.mark.parametrize("after", [100, 101])
+def test_a_vote_that_is_sent_again_goes_before_those_that_came_after_it(after: int) -> None:
+    me = on_the_wire(said(*range(100, after + 1)))
+    assert offsets(sharing.on_disconnected(me, BROKER)) == [*range(100, after + 1)]
+    again = answered(me, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    assert offsets(again) == [*range(100, after + 1)]
+
+
+def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
+    """The transaction can only be aborted: whose staging came to nothing is the consumer's again."""
+    me = answered(on_the_wire(said(100, 101)), Errors.INVALID_RECORD_STATE)
+    assert (me.voting, me.votes_behind, me.vote_error) == (None, (), Errors.INVALID_RECORD_STATE)
+    assert [offsets_of(request.acknowledgements) for request in me.dropped] == [(100,), (101,)]
+    alone = answered(on_the_wire(said(100)), Errors.INVALID_RECORD_STATE)
+    assert [offsets_of(request.acknowledgements) for request in alone.dropped] == [(100,)]
