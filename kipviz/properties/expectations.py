@@ -333,7 +333,8 @@ def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
         waiting |= _of_session(world, share)
         for offset, record in share.records.items() if waiting else ():
             held = record.state is S.ACQUIRED and not record.ongoing
-            if held and record.member_id in waiting:
+            # Behind the start offset nobody waits for it: retention took it from the log.
+            if held and record.member_id in waiting and offset >= share.start_offset:
                 yield f"{share.partition}@{offset}", record.member_id
 
 

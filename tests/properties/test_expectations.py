@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.share_partition import ParkedFetch, ShareLeader, SharePartition
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.verdicts import EVERY_PROPERTY, property_named
 from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import RecordsMoved
+from kipviz.messages.share_groups import ShareFetch
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState
@@ -82,3 +90,20 @@ def test_the_repaired_design_does_what_an_application_may_expect(
     found, explored = first_break(model, property_named(name))
     assert found is None
     assert explored.complete
+
+
+@pytest.mark.parametrize(("start", "status"), [(100, BROKEN), (101, HOLDS)])
+def test_nobody_waits_for_a_record_that_retention_took_from_the_log(
+    start: int, status: str
+) -> None:
+    """The member's own lock holds it there; there is nothing to be delivered again."""
+    waiting = ParkedFetch(ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
+    held = Table.of({100: InFlight(RecordState.ACQUIRED, 1, "M1", 100)})
+    share = SharePartition("k", "g1", "src-0", 0, start_offset=start, next_offset=101)
+    leader = ShareLeader(shares=Table.of({"k": share.but(records=held, parked=(waiting,))}))
+    world: Any = SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
+    prop = property_named("nobody waits for itself")
+    seen = prop.observe(
+        prop.initial(world), None, Outcome(world, (moved(S.AVAILABLE, S.ACQUIRED),))
+    )
+    assert prop.finding(seen).status == status
