@@ -28,6 +28,8 @@ from kipviz.messages.events import (
     SharePartitionDropped,
     SharePartitionLoaded,
     ShareStateReset,
+    TopicDeleted,
+    TopicRemade,
     TransactionDecided,
     TransactionMoved,
 )
@@ -412,6 +414,8 @@ LOOKED_AT = (
     SharePartitionDropped,
     SharePartitionLoaded,
     ShareStateReset,
+    TopicDeleted,
+    TopicRemade,
     TransactionDecided,
     TransactionMoved,
 )
@@ -428,6 +432,8 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             return _moved(facts, event)
         case LeaderMoved(partition=partition) if topic_of(partition) == SHARE_GROUP_STATE:
             return share_facts.cut_off(facts, partition, world)
+        case TopicDeleted(topic=topic) | TopicRemade(topic=topic):
+            return share_facts.without_topic(facts, topic)
         case SharePartitionDropped(partition=partition, group_id=group_id):
             return facts.but(owners=_without(facts.owners, group_id, partition))
         case SharePartitionLoaded():

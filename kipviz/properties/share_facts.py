@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from kipviz.brokers.share_partition import SharePartition
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.properties.facts import Facts, Identity
-from kipviz.records.placement import SHARE_GROUP_STATE
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
+
+V = TypeVar("V")
 
 
 def promised(facts: Facts, partition: str, world: World) -> Facts:
@@ -52,6 +54,24 @@ def undecided(
         if record.startswith(start) and identity in facts.decided:
             voted = voted.without(record)
     return voted
+
+
+def without_topic(facts: Facts, topic: str) -> Facts:
+    """Forget the records of a topic that is gone: one of its name has others, at the same offsets."""
+    return facts.but(
+        owners=_of_others(facts.owners, topic),
+        staging=_of_others(facts.staging, topic),
+        votes=_of_others(facts.votes, topic),
+        outcomes=_of_others(facts.outcomes, topic),
+        done=_of_others(facts.done, topic),
+    )
+
+
+def _of_others(known: Table[str, V], topic: str) -> Table[str, V]:
+    for record in known:
+        if topic_of(_partition_of(record)) == topic:
+            known = known.without(record)
+    return known
 
 
 def cut_off(facts: Facts, partition: str, world: World) -> Facts:

@@ -25,6 +25,8 @@ from kipviz.messages.events import (
     OffsetStaged,
     RecordsMoved,
     ShareStateReset,
+    TopicDeleted,
+    TopicRemade,
     TransactionMoved,
 )
 from kipviz.messages.features import Features
@@ -212,6 +214,19 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         RESET,
         dropped(),
         loaded(),
+    ),
+    "another topic of the same name": (
+        TAKEN,
+        *STAGED,
+        COMMITS,
+        TopicRemade("src", "SRC-ID", "NEW-ID"),
+        loaded(),
+        moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
+    ),
+    "a topic that is deleted while a member has a record of it": (
+        TAKEN,
+        TopicDeleted("src", "SRC-ID"),
+        moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
     ),
     "another owner under a new leader": (
         TAKEN,
