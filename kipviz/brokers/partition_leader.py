@@ -28,10 +28,15 @@ from kipviz.brokers.replication import (
 )
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets, ListOffsetsResponse
+from kipviz.messages.list_offsets import (
+    BY_TIME,
+    LATEST_TIMESTAMP,
+    ListOffsets,
+    ListOffsetsResponse,
+)
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
 ROLE = "partition_leader"
 
@@ -163,17 +168,25 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
 def on_list_offsets(
     me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say where a partition begins or ends.
+    """Say where a partition begins or ends, or where its first record is that is not older than a time.
 
     WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but who leads.
     DOES: nothing. ANSWERS: at once; the end is the last stable offset to whoever reads committed
-    records, else the high watermark.
-    Clause: KIP-98 "ListOffsets" (isolation level, version 2); Partition.fetchOffsetForTimestamp.
+    records, else the high watermark. A record behind that end is not told by its time either: then the
+    answer is -1, and no error, as if there were none.
+    Clause: KIP-98 "ListOffsets" (isolation level, version 2); KIP-1106; Partition.fetchOffsetForTimestamp,
+      ReplicaManager.fetchOffset.
     """
     log = on.log(me.shard)
     offset = log.start_offset
+    end = log.last_stable_offset if request.read_committed else log.high_watermark
+    if request.timestamp == BY_TIME:
+        found = logs.found_at(log, request.timestamp_ms)
+        there = (-1, NO_TIMESTAMP) if found is None or found[0] >= end else found
+        told = ListOffsetsResponse(Errors.NONE, me.shard, *there)
+        return Effects(me, replies=(Reply(reply_to, told),))
     if request.timestamp == LATEST_TIMESTAMP:
-        offset = log.last_stable_offset if request.read_committed else log.high_watermark
+        offset = end
     answer = ListOffsetsResponse(Errors.NONE, me.shard, offset)
     return Effects(me, replies=(Reply(reply_to, answer),))
 

@@ -372,13 +372,20 @@ def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Ba
 
 
 def offset_at(log: PartitionLog, time_ms: int) -> int | None:
-    """Give the first offset of which the record is not older than a time, None if there is none.
+    """Give the first offset of which the record is not older than a time, None if there is none."""
+    found = found_at(log, time_ms)
+    return None if found is None else found[0]
+
+
+def found_at(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
+    """Give the first offset of which the record is not older than a time, and that record's own time.
 
     What carries no time was there from the beginning, at 0. Source: UnifiedLog.fetchOffsetByTimestamp.
     """
     for batch in log.batches:
-        if max(batch.max_timestamp_ms, 0) >= time_ms and batch.last_offset >= log.start_offset:
-            return max(batch.base_offset, log.start_offset)
+        written_ms = max(batch.max_timestamp_ms, 0)
+        if written_ms >= time_ms and batch.last_offset >= log.start_offset:
+            return max(batch.base_offset, log.start_offset), written_ms
     return None
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from kipviz.core.values import Value
+from kipviz.messages.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
 
 class BrokerSettings(Value, frozen=True):
@@ -71,24 +71,7 @@ class BrokerSettings(Value, frozen=True):
         )
 
 
-EARLIEST, LATEST, BY_DURATION = "earliest", "latest", "by_duration:"
-_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?")
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
-
-
-def reset_duration_ms(reset: str) -> int:
-    """Give the duration of a by_duration policy in ms, -1 for any other one and for what is none.
-
-    It is written as in ISO 8601, days and less: by_duration:P1DT2H, by_duration:PT10S. Source:
-    AutoOffsetResetStrategy.fromString, java.time.Duration.parse.
-    """
-    kind, _, text = reset.partition(":")
-    found = _DURATION.fullmatch(text) if f"{kind}:" == BY_DURATION else None
-    if found is None or not any(found.groups()) or text.endswith("T"):
-        return -1
-    days, hours, minutes, seconds, fraction = (part or "0" for part in found.groups())
-    whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
-    return whole * 1_000 + int(fraction.ljust(3, "0"))
 
 
 class GroupConfig(Value, frozen=True):

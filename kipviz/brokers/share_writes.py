@@ -13,7 +13,6 @@ from kipviz.brokers import partition_log, share_acquiring, share_dead_letters, s
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.in_flight import InFlight, state_batches
 from kipviz.brokers.local import ApplyMarkerToShares
-from kipviz.brokers.settings import EARLIEST, LATEST, reset_duration_ms
 from kipviz.brokers.share_partition import PendingWrite, SharePartition, Status, moved
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -28,6 +27,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.reset_policy import EARLIEST, LATEST, reset_duration_ms
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -498,8 +498,8 @@ def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
 def _where_to_begin(me: SharePartition, on: Context) -> int | None:
     """Give where a group without a start offset begins, None where by_duration finds no record.
 
-    Then there is no start offset, as long as no younger record comes: the reset of a regular consumer
-    falls back to the end, this one does not. Source: SharePartition.startOffsetDuringInitialization,
+    Then there is no start offset, as long as no younger record comes; a regular consumer asks again after
+    request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
     PartitionMetadataProvider.offsetForTimestamp.
     """
     log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset

@@ -133,6 +133,7 @@ class ClassicConsumer(Part, frozen=True):
     auto_offset_reset: str = ""
     further_topics: tuple[str, ...] = ()
     first_topic: str = ""
+    unfound: tuple[str, ...] = ()
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -5,15 +5,18 @@ KIPS: KIP-98 (isolation level), KIP-447 (stable offsets), KIP-848 (member epoch)
 DURABILITY: none; the group's offset is what lasts.
 NOT MODELLED: membership, assignment and rebalances (the member epoch is given; `group_consumer` is a
   member that joins), several partitions, the position's metadata, auto.offset.reset=by_duration
-  (KIP-1106). Unless a spec says what auto.offset.reset is, it is earliest, at once.
+  (a member that joins has that). Unless a spec says what auto.offset.reset is, it is earliest, at once.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
 from kipviz.messages.list_offsets import (
+    BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
@@ -21,12 +24,35 @@ from kipviz.messages.list_offsets import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
 # What auto.offset.reset may be; none throws.
-EARLIEST, LATEST, NONE = "earliest", "latest", "none"
+NONE = "none"
 RESETS = (EARLIEST, LATEST, NONE)
 # poll() throws these, and may be called again.
 NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED)
+
+
+def why_no_reset(application: Any, *, dated: bool) -> str:
+    """Say why a consumer cannot have its auto.offset.reset, or nothing; `dated` is whether records have times."""
+    name, reset = application.name, application.auto_offset_reset
+    by_duration = reset_duration_ms(reset) >= 0
+    if application.share or (reset not in ("", *RESETS) and not by_duration):
+        return reset and (
+            f"auto.offset.reset of {name} is {', '.join(RESETS)}, {BY_DURATION} with a duration like PT10S, or '' for "
+            f"earliest at once, of a consumer of a regular group; {reset!r} is not allowed there"
+        )
+    if by_duration and not application.protocol:
+        return (
+            f"auto.offset.reset of {name} is by_duration, which takes a consumer that joins its group "
+            "(protocol=consumer or classic)"
+        )
+    if by_duration and not dated:
+        return (
+            f"auto.offset.reset of {name} is by_duration, which needs times in records and a clock that the client "
+            "looks at (clock=timed, stamps=true)"
+        )
+    return ""
 
 
 class Consumer(Part, frozen=True):
@@ -132,7 +158,10 @@ def _reset(me: Consumer, error: str) -> Consumer:
 
 
 def where_to(partition: str, policy: str, *, committed: bool) -> ListOffsets:
-    """Give the question where a log begins or ends, by what auto.offset.reset is."""
+    """Give the question where a log begins or ends, by what auto.offset.reset is, or how old it may be."""
+    duration_ms = reset_duration_ms(policy)
+    if duration_ms >= 0:
+        return ListOffsets(partition, BY_TIME, committed, duration_ms)
     timestamp = EARLIEST_TIMESTAMP if policy == EARLIEST else LATEST_TIMESTAMP
     return ListOffsets(partition, timestamp, committed)
 

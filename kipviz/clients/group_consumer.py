@@ -91,7 +91,8 @@ class GroupConsumer(Part, frozen=True):
     `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it
     has to take back. `resubscribed` says that it has not told that yet. `first_topic` is the topic that it
     began with where that is not `topic` any more: the next life of its process begins with it again. `rack` is
-    its client.rack.
+    its client.rack. `unfound` are partitions in which no record was young enough (by_duration): they are
+    asked again after a while.
     """
 
     source: str
@@ -126,6 +127,7 @@ class GroupConsumer(Part, frozen=True):
     resubscribed: bool = False
     first_topic: str = ""
     rack: str = ""
+    unfound: tuple[str, ...] = ()
 
     @property
     def in_group(self) -> bool:

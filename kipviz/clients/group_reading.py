@@ -3,6 +3,7 @@
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
 (classic). What is asked of a member here is what both kinds have under the same names.
 Unless a spec says what auto.offset.reset is, a member without a position goes to the earliest record at once.
+NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchResponse
 
 HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
+# Until a partition is asked again in which no record was young enough: request.timeout.ms.
+RESET_WAIT = "the wait for another reset"
 # The versions of OffsetFetch that ask for stable offsets, and that say who asks.
 FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
 # What is tried again only after a while: it takes somebody else to resolve it.
@@ -56,10 +59,10 @@ def next_read(me: Any, who: tuple[str, int] = NOBODY) -> Message | None:
     for partition in me.owned:
         if partition not in me.positions:
             return _ask_for_offset(me, partition, who)
-        if me.positions[partition] == ASKED:
+        if me.positions[partition] == ASKED and partition not in me.unfound:
             return where_to(partition, me.auto_offset_reset, committed=True)
     for partition in me.owned:
-        if partition not in me.resting:
+        if partition not in (*me.resting, *me.unfound):
             return Fetch(
                 partition,
                 me.positions[partition],
@@ -104,10 +107,18 @@ def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
 
 
 def on_told(me: M, answer: ListOffsetsResponse) -> M:
-    """Read on where the log begins or ends; whoever is told nothing asks again."""
+    """Read on where the log begins or ends; whoever is told nothing asks again.
+
+    Where no record is young enough (by_duration) there is no position, and the partition is asked again when
+    request.timeout.ms is over: for a later time. What is too old by then is passed over.
+    Source: OffsetsRequestManager.sendListOffsetsRequestsAndResetPositions, OffsetFetcherUtils.handleListOffsetResponse.
+    """
     waits = me.positions.get(answer.partition) == ASKED
     if answer.error is not Errors.NONE or not waits:
         return me
+    if answer.offset < 0:
+        unfound: M = me.but(unfound=(*me.unfound, answer.partition))
+        return unfound
     found: M = me.but(positions=me.positions.set(answer.partition, answer.offset))
     return found
 
@@ -117,7 +128,8 @@ def _reset(me: M, partition: str, error: str) -> M:
     if me.auto_offset_reset == NONE:
         thrown: M = me.but(polling=False, done=True, error=f"{error}: {partition}")
         return thrown
-    asks: M = me.but(positions=me.positions.set(partition, ASKED))
+    others = tuple(p for p in me.unfound if p != partition)
+    asks: M = me.but(positions=me.positions.set(partition, ASKED), unfound=others)
     return asks
 
 
@@ -148,12 +160,19 @@ def on_records(me: M, answer: FetchResponse) -> M:
 
 def timers(me: Any) -> tuple[str, ...]:
     """Give the timers that are set besides the heartbeat."""
-    rests = bool(me.polling and me.owned and set(me.owned) <= set(me.resting))
-    found = ((BACK_OFF, me.backing_off), (FETCH_WAIT, rests))
+    idle = set(me.owned) <= {*me.resting, *me.unfound}
+    rests = bool(me.polling and me.owned and me.resting and idle)
+    looks = any(me.positions.get(partition) == ASKED for partition in me.unfound)
+    found = ((BACK_OFF, me.backing_off), (FETCH_WAIT, rests), (RESET_WAIT, looks))
     return tuple(timer for timer, is_set in found if is_set)
 
 
 def on_timer(me: M, timer: str) -> M:
     """Let one of them run out: try again, or ask for new records."""
-    after: M = me.but(backing_off=False) if timer == BACK_OFF else me.but(resting=())
+    over: dict[str, dict[str, Any]] = {
+        BACK_OFF: {"backing_off": False},
+        FETCH_WAIT: {"resting": ()},
+        RESET_WAIT: {"unfound": ()},
+    }
+    after: M = me.but(**over[timer])
     return after

@@ -50,6 +50,7 @@ from kipviz.cluster.operating import created, deleted, installed
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, host_of
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
+from kipviz.messages.list_offsets import dated
 from kipviz.messages.releases import knows, spoken
 
 
@@ -90,7 +91,8 @@ def _send(turn: Turn, a: Send) -> None:
         client = kinds.connected(client, turn.image.features)
     binary = turn.image.release_of(broker)
     known = knows(binary, request)
-    sender, request = kinds.sent(client, spoken(binary, request), broker)
+    request = dated(spoken(binary, request), turn.now_ms)
+    sender, request = kinds.sent(client, request, broker)
     app = binding.settle(app.with_client(sender), turn.client_rules)
     turn.applications = turn.applications.set(name, app)
     if not known:

@@ -16,6 +16,7 @@ from kipviz.clients.sender import SHORT_REST, rest_ms
 from kipviz.clients.subscribing import MODERN
 from kipviz.cluster.spec import CLASSIC, ClusterSpec
 from kipviz.core.values import Value
+from kipviz.messages.reset_policy import reset_duration_ms
 
 MINUTE_MS = 60_000
 SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"
@@ -69,6 +70,11 @@ def joins_shares(spec: ClusterSpec) -> bool:
 def rests(spec: ClusterSpec) -> bool:
     """Say whether a share consumer asks several brokers in turn, and rests where none has anything."""
     return any(a.share and (a.protocol or a.further_sources) for a in spec.applications)
+
+
+def resets_by_time(spec: ClusterSpec) -> bool:
+    """Say whether a consumer begins at a record that is not too old (auto.offset.reset=by_duration)."""
+    return any(reset_duration_ms(a.auto_offset_reset) >= 0 for a in spec.applications)
 
 
 def turns_away(spec: ClusterSpec) -> bool:
@@ -387,10 +393,10 @@ DURATIONS: tuple[Duration, ...] = (
         "request.timeout.ms",
         30_000,
         "clients and brokers",
-        "who waits for an answer gives the connection up",
+        "who waits for an answer gives the connection up; who found no record by_duration asks again",
         SHIPPED,
         "NetworkClient.handleTimedOutRequests",
-        _of("request_timeout_ms", gives_up),
+        _of("request_timeout_ms", lambda spec: gives_up(spec) or resets_by_time(spec)),
     ),
     Duration(
         "delivery.timeout.ms",

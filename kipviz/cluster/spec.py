@@ -14,7 +14,7 @@ from kipviz.clients.admin import Filters, Hanging
 from kipviz.clients.application import Line
 from kipviz.clients.assignors import why_no_such_assignors
 from kipviz.clients.calls import ADMIN, CALLS, STAGING, TARGETS
-from kipviz.clients.consumer import RESETS
+from kipviz.clients.consumer import why_no_reset
 from kipviz.clients.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.staged_records import why_no_gathering
@@ -549,12 +549,9 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
             f"{application.group_id} is one kind of group: {others[0]} is in it before the run, so that "
             f"{name} cannot be of the other kind"
         )
-    reset = application.auto_offset_reset
-    if reset and (reset not in RESETS or application.share):
-        raise BadSpec(
-            f"auto.offset.reset of {name} is {', '.join(RESETS)}, or '' for earliest at once, of a consumer "
-            f"of a regular group; {reset!r} is not allowed there"
-        )
+    wrong = why_no_reset(application, dated=spec.clock.stamps)
+    if wrong:
+        raise BadSpec(wrong)
     if application.instance_id and application.protocol not in (CLASSIC, MODERN):
         raise BadSpec(
             f"{name} has the instance id {application.instance_id}: a static member joins its group by "

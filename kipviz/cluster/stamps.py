@@ -14,12 +14,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kipviz.brokers.settings import reset_duration_ms
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.reset_policy import reset_duration_ms
 from kipviz.records.batches import NO_TIMESTAMP
 
 # A field that has a time is called so, as in Kafka's schemas.
@@ -29,11 +29,16 @@ STAMP = "timestamp_ms"
 def horizon_of(spec: ClusterSpec) -> int:
     """Give how far back, in ms, anybody of a cluster looks: an operator does, up to an hour.
 
-    A share group that begins by_duration has to tell what is just old enough from what is older.
+    A share group that begins by_duration has to tell what is just old enough from what is older; so has a
+    regular consumer, whose question has a time in it while it is on its way: for as long as the clock lets it,
+    else for an hour.
     """
     resets = (reset_duration_ms(config.auto_offset_reset) + 1 for config in spec.group_configs)
+    on_its_way = spec.clock.delay_max_ms if spec.clock.delay_max_ms >= 0 else OLDEST_MS
+    own = (reset_duration_ms(app.auto_offset_reset) for app in spec.applications)
+    consumers = (duration + on_its_way + 1 for duration in own if duration >= 0)
     asked = OLDEST_MS if any(app.admin for app in spec.applications) else 0
-    return max(asked, *resets, 0)
+    return max(asked, *resets, *consumers, 0)
 
 
 def set_back(world: World, horizon_ms: int) -> World:

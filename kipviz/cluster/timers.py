@@ -367,6 +367,7 @@ def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
     return {
         group_reading.BACK_OFF: durations.retry_backoff_ms,
         group_reading.FETCH_WAIT: durations.fetch_max_wait_ms,
+        group_reading.RESET_WAIT: durations.request_timeout_ms,
         topic_ids.MAX_BLOCK: durations.max_block_ms,
         topic_ids.MAX_IDLE: durations.metadata_max_idle_ms,
     }[timer]

@@ -104,7 +104,7 @@ class Turn:
         self.next_producer_id = world.next_producer_id
         self._before = world
         self._deadlines = world.deadlines
-        self._now_ms = world.now_ms
+        self.now_ms = world.now_ms
         self.events: list[Event] = []
         self._broker_rules = broker_rules
         self.client_rules = client_rules
@@ -126,7 +126,7 @@ class Turn:
             self.cuts,
             self.next_producer_id,
             self._deadlines,
-            self._now_ms,
+            self.now_ms,
         )
         if not self.spec.clock.timed:
             return world
@@ -140,8 +140,8 @@ class Turn:
         """Let the time of one tick pass."""
         elapsed = deadlines.tick_of(self.spec, self._before)
         self._deadlines = passed(self._deadlines, elapsed)
-        if self._now_ms != NO_TIMESTAMP:
-            self._now_ms += elapsed
+        if self.now_ms != NO_TIMESTAMP:
+            self.now_ms += elapsed
         self.events.append(TimePassed(elapsed))
 
     def scanned(self, action: TimeOutTransaction) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ class Turn:
             self.next_producer_id,
             self._settings,
             self._ages,
-            self._now_ms,
+            self.now_ms,
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
@@ -202,9 +202,9 @@ class Turn:
 
     def _dated(self, batch: Batch) -> Batch:
         """Give a batch with the time at which it is appended, where records carry it."""
-        if self._now_ms == NO_TIMESTAMP:
+        if self.now_ms == NO_TIMESTAMP:
             return batch
-        return batch.but(max_timestamp_ms=self._now_ms)
+        return batch.but(max_timestamp_ms=self.now_ms)
 
     def replicate(self, partition: str) -> None:
         """Move a partition's high watermark to its end and tell who waits for it."""

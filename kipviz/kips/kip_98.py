@@ -414,7 +414,7 @@ KIP = Kip(
             test="scenarios/test_kip_98_reset.py::"
             "test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told",
             note="of a consumer of a regular group by whichever protocol, where a spec says its policy; else it "
-            "is earliest without the round trips; no by_duration (KIP-1106)",
+            "is earliest without the round trips; by_duration is of members that join (KIP-1106)",
             page="15-kip-98-identities",
         ),
         Row(

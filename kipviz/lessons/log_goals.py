@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.clients.producer_state import ProducerState
@@ -24,6 +24,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 SEVERAL = 3
@@ -174,6 +175,28 @@ def _position_reset(moment: Any) -> bool:
     )
 
 
+def _told_by_time(moment: Any, *, found: bool) -> Iterator[ListOffsetsResponse]:
+    """Give the answers of this moment that tell where a record is by its time, or that none is young enough."""
+    for event in moment.events:
+        told = event.message if isinstance(event, MessageDelivered) else None
+        if isinstance(told, ListOffsetsResponse) and told.error is Errors.NONE:
+            by_time = told.timestamp_ms != NO_TIMESTAMP if found else told.offset < 0
+            if by_time:
+                yield told
+
+
+def _none_young_enough(moment: Any) -> bool:
+    """A consumer has just been told that no record is young enough for it."""
+    return any(_told_by_time(moment, found=False))
+
+
+def _passed_over(moment: Any) -> bool:
+    """A consumer has just been told a position behind records that there are."""
+    logs = moment.world.logs
+    told = _told_by_time(moment, found=True)
+    return any(each.offset > logs[each.partition].start_offset for each in told)
+
+
 def _call_timed_out(moment: Any) -> bool:
     """A producer waits for the result of a call that has come back without it."""
     return any(app.producer.timed_out for app in moment.world.applications.values())
@@ -207,6 +230,8 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "nobody asks": _nobody_asks,
     "out of range": _out_of_range,
     "position reset": _position_reset,
+    "none young enough": _none_young_enough,
+    "passed over": _passed_over,
     "producer forgotten": _producer_forgotten,
     "forgotten producer taken": _stranger_welcome,
     "record twice": _record_twice,

@@ -21,13 +21,14 @@ from typing import Any
 from kipviz.brokers import share_partition_leader, share_sessions
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local import FetchFurther
-from kipviz.brokers.settings import EARLIEST, LATEST, GroupConfig
+from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.share_sessions import FINAL_EPOCH
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.reset_policy import EARLIEST, LATEST
 from kipviz.messages.share_groups import (
     ShareFetch,
 )

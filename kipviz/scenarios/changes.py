@@ -177,7 +177,11 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
             found.append(Setting(f"{app.name}.{SESSION_TIMEOUT}", _WORDS[SESSION_TIMEOUT], now))
         if app.auto_offset_reset:
             asks = "Where does the consumer read on, without a position that the log has?"
-            found.append(Setting(f"{app.name}.{RESET}", asks, app.auto_offset_reset, RESET_OPTIONS))
+            now = app.auto_offset_reset
+            own = ((now, "at the first record that is not older"),) * (
+                now not in dict(RESET_OPTIONS)
+            )
+            found.append(Setting(f"{app.name}.{RESET}", asks, now, (*RESET_OPTIONS, *own)))
     for name in OF_FAULTS:
         asks = f"How often may it still happen: {name.replace('_', ' ')}?"
         found.append(Setting(name, asks, _word(getattr(spec.budget, name))))

@@ -67,11 +67,12 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.clock import ms
 from kipviz.cluster.labels import on_wire, partition_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
-from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
 from kipviz.views import due, membership, share_guards
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
@@ -299,7 +300,11 @@ def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
 
 def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
     if isinstance(message, ListOffsets):
-        yield "asks for", "the end" if message.timestamp == LATEST_TIMESTAMP else "the beginning"
+        wanted = {
+            LATEST_TIMESTAMP: "the end",
+            BY_TIME: f"what is not older than {ms(message.timestamp_ms)}",
+        }
+        yield "asks for", wanted.get(message.timestamp, "the beginning")
     else:
         yield "asks from offset", str(message.offset)
     if not getattr(message, "resets", False):

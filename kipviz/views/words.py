@@ -90,6 +90,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
+from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import refused_of
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMarkers
@@ -339,6 +340,8 @@ def _answer_words(message: Message | None) -> str:
     if isinstance(message, OffsetFetchOfGroupsResponse):
         found = "; ".join(f"{of}: {told}" for of, told in found_out(message))
         return f"the answer to {name}: {found}" if found else f"the answer to {name}"
+    if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:
+        return f"the answer to {name}: no record is young enough"
     of_groups = refused_of(message)
     if of_groups:
         said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)

@@ -11,10 +11,15 @@ from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog, append, delete_records, replicate
 from kipviz.messages.errors import Errors
-from kipviz.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.list_offsets import (
+    BY_TIME,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsets,
+)
 from kipviz.messages.producing import Fetch, Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import partition_for
 from tests.brokers.desk import Desk
 
@@ -221,6 +226,26 @@ def test_where_a_partition_begins_and_ends_depends_on_who_asks(desk):
     desk.logs[HERE] = delete_records(plain_log(3), 2)
     told = [desk.ask(pl.on_list_offsets, ListOffsets(HERE, *ask)).offset for ask in asks]
     assert told == [2, 3, 3]
+
+
+def test_a_record_is_found_by_its_time_below_what_may_be_read(desk):
+    """What an open transaction holds back is not told by its time either, and is no error."""
+    log = PartitionLog(HERE)
+    for offset, at in enumerate((10, 20)):
+        log = append(log, Batch(offset, (DataRecord("r"),), max_timestamp_ms=at))
+    open_batch = Batch(2, (DataRecord("t"),), 9, 0, 0, True, max_timestamp_ms=30)
+    desk.logs[HERE] = replicate(append(log, open_batch))
+
+    def told(at, committed):
+        request = ListOffsets(HERE, BY_TIME, committed, 5, at)
+        answer = desk.ask(pl.on_list_offsets, request)
+        return answer.error, answer.offset, answer.timestamp_ms
+
+    assert told(0, True) == (Errors.NONE, 0, 10)
+    assert told(11, True) == (Errors.NONE, 1, 20)
+    assert told(21, True) == (Errors.NONE, -1, NO_TIMESTAMP)
+    assert told(21, False) == (Errors.NONE, 2, 30)
+    assert told(31, False) == (Errors.NONE, -1, NO_TIMESTAMP)
 
 
 def plain_log(count):

@@ -6,11 +6,11 @@ import pytest
 
 from kipviz.brokers import share_acquiring
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.settings import reset_duration_ms
 from kipviz.brokers.share_partition import ParkedFetch
 from kipviz.core.log import Log
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed
+from kipviz.messages.reset_policy import reset_duration_ms
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
 from kipviz.messages.share_state import ReadShareGroupStateResponse
 from tests.brokers.share_place import (
@@ -206,7 +206,7 @@ def test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_youn
 
 
 def test_without_a_record_that_is_young_enough_a_group_cannot_begin():
-    """A regular consumer would begin at the end (AutoOffsetResetStrategy); a share-partition fails to load."""
+    """A regular consumer would ask again after a while; a share-partition fails to load."""
     place = stamped(0, 49_999)
     place.fetch("M1", 5)
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, -1))

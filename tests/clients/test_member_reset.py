@@ -11,10 +11,12 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse
 from kipviz.messages.list_offsets import (
+    BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
     ListOffsetsResponse,
+    dated,
 )
 from kipviz.messages.producing import Fetch, FetchResponse
 
@@ -97,3 +99,32 @@ def test_without_a_policy_a_member_reads_from_the_first_record_at_once(clients):
 @BOTH
 def test_the_next_process_has_the_same_policy(clients):
     assert clients.restarted(polling(clients, "latest"), 1).auto_offset_reset == "latest"
+
+
+@BOTH
+def test_by_duration_asks_for_a_time_and_again_for_a_later_one(clients):
+    """Nothing is young enough at first; what is there when it asks again is where it begins."""
+    me, _ = answered(clients, polling(clients, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
+    asked = clients.next_request(me)
+    assert (asked.timestamp, asked.duration_ms) == (BY_TIME, 5_000)
+    assert [dated(asked, now).timestamp_ms for now in (3_000, 30_000)] == [0, 25_000]
+    me, _ = answered(clients, me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
+    assert clients.next_request(me) is None
+    assert group_reading.RESET_WAIT in clients.timers(me)
+    me = clients.on_timer(me, group_reading.RESET_WAIT)
+    found = ListOffsetsResponse(Errors.NONE, "src-0", 7, 26_000)
+    me, _ = answered(clients, me, ListOffsets, found)
+    assert clients.next_request(me).offset == 7
+    assert group_reading.RESET_WAIT not in clients.timers(me)
+
+
+@BOTH
+def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(clients):
+    at = Table.of({"src-0": group_reading.ASKED, "src-1": 4})
+    me = polling(clients, "by_duration:PT5S", positions=at, unfound=("src-0",))
+    me = me.but(owned=("src-0", "src-1"))
+    fetch = clients.next_request(me)
+    assert (fetch.partition, fetch.offset) == ("src-1", 4)
+    me, _ = answered(clients, me, Fetch, FetchResponse(Errors.NONE, "src-1", (), 4))
+    assert group_reading.FETCH_WAIT in clients.timers(me)
+    assert clients.next_request(me) is None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.settings import EARLIEST, GroupConfig
+from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import DELIVERED, RecordsMoved
+from kipviz.messages.reset_policy import EARLIEST
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.stories.kip_932_limits import LATEST_SKIPS, TAKES, WINDOW

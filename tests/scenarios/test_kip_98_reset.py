@@ -76,7 +76,7 @@ def test_it_is_a_setting_where_a_spec_says_so_and_nowhere_else():
     assert "app-1.auto_offset_reset" in names
     other = scenario("kip-98-idempotent-retry").spec
     assert not [s for s in settings(other, design("kafka")) if "reset" in s.name]
-    with pytest.raises(BadChange, match="is earliest, latest, none, or ''"):
+    with pytest.raises(BadChange, match="is earliest, latest, none, by_duration: with"):
         changed(known.spec, design("kafka"), ["app-1.auto_offset_reset=first"])
 
 

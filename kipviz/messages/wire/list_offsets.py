@@ -67,7 +67,8 @@ LIST_OFFSETS_RESPONSE = Schema(
 
 
 def _asked(m: model.ListOffsets, _: Around) -> Struct:
-    partition = {"PartitionIndex": index_of(m.partition), "Timestamp": m.timestamp}
+    timestamp = m.timestamp_ms if m.timestamp == model.BY_TIME else m.timestamp
+    partition = {"PartitionIndex": index_of(m.partition), "Timestamp": timestamp}
     topic = {"Name": topic_of(m.partition), "Partitions": (partition,)}
     return {"IsolationLevel": int(m.read_committed), "Topics": (topic,)}
 
@@ -76,6 +77,7 @@ def _told(m: model.ListOffsetsResponse, _: Around) -> Struct:
     partition = {
         "PartitionIndex": index_of(m.partition),
         "ErrorCode": m.error,
+        "Timestamp": m.timestamp_ms,
         "Offset": m.offset,
     }
     return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}

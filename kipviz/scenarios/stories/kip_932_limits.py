@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.settings import LATEST, GroupConfig
+from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, PlainSpec
+from kipviz.messages.reset_policy import LATEST
 from kipviz.messages.share_groups import RECORD_LIMIT, AcknowledgeType
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs

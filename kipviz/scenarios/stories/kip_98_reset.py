@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.consumer import EARLIEST
+from kipviz.messages.reset_policy import EARLIEST
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat

@@ -1,0 +1,52 @@
+"""KIP-1106: add duration based offset reset option for consumer clients."""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, Kip, Row
+
+PAGE = "28-groups-that-change"
+STORY = "kip-1106-passed-over"
+
+KIP = Kip(
+    1106,
+    "Add duration based offset reset option for consumer clients",
+    "shipped since 4.0",
+    (
+        Row(
+            "auto.offset.reset=by_duration:<duration>",
+            "A consumer without a position asks for the first record that is not older than a duration, by its own clock.",
+            MODELLED,
+            handler="clients.consumer.where_to",
+            scenario=STORY,
+            test="clients/test_member_reset.py::test_by_duration_asks_for_a_time_and_again_for_a_later_one",
+            page=PAGE,
+            note="of members that join, where records carry times (stamps); client and brokers have one clock",
+        ),
+        Row(
+            "ListOffsets by a time",
+            "The leader gives the first record of that time or later below the end that the consumer may read to, else -1.",
+            MODELLED,
+            handler="brokers.partition_log.found_at",
+            scenario=STORY,
+            test="brokers/test_partition_leader.py::test_a_record_is_found_by_its_time_below_what_may_be_read",
+            page=PAGE,
+        ),
+        Row(
+            "No record is young enough",
+            "The consumer has no position, asks again after request.timeout.ms, and passes over what is too old by then.",
+            MODELLED,
+            handler="clients.group_reading.on_told",
+            scenario=STORY,
+            test="scenarios/test_kip_1106.py::test_a_record_of_the_time_between_two_questions_is_read_by_nobody",
+            page=PAGE,
+            note="our finding, from 4.4's sources: the duration should be longer than request.timeout.ms",
+        ),
+        Row(
+            "Validation",
+            "What is no duration is refused when the client starts.",
+            MODELLED,
+            handler="clients.consumer.why_no_reset",
+            test="scenarios/test_kip_1106.py::test_a_reset_that_cannot_be_is_refused_in_one_sentence",
+        ),
+    ),
+)
