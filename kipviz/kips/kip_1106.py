@@ -46,6 +46,8 @@ KIP = Kip(
             "What is no duration is refused when the client starts.",
             MODELLED,
             handler="clients.consumer.why_no_reset",
+            scenario=STORY,
+            page=PAGE,
             test="scenarios/test_kip_1106.py::test_a_reset_that_cannot_be_is_refused_in_one_sentence",
         ),
     ),
