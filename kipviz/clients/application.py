@@ -136,7 +136,8 @@ class Application(Part, frozen=True):
     """A process: its program, its place in it, and its clients; `others` by their names.
 
     `workers` are its further application threads, which have the same program, each from a line of its
-    own on. `gate` says that its thread stands between a look at a session and the call itself.
+    own on. `gate` says that its thread stands between a look at a session and the call itself. `thread` is
+    the further thread whose place the process shows at the moment, "" between two steps.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Application(Part, frozen=True):
     others: Table[str, Client] = Table.of()
     gate: str = ""
     workers: tuple[Worker, ...] = ()
+    thread: str = ""
 
     @property
     def clients(self) -> tuple[Client, ...]:

@@ -11,7 +11,7 @@ something was sent, and what failed; the session tells the producers its identit
 
 from __future__ import annotations
 
-from kipviz.clients import group_identity, share_member, staged_records, stagings
+from kipviz.clients import group_identity, results, share_member, staged_records, stagings
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
 from kipviz.clients.application import Application, Call, Line
@@ -103,7 +103,7 @@ def _membership(me: Application) -> Application:
 def settle(me: Application, rules: ClientRules) -> Application:
     """Carry over between the clients of a process what they have to say to each other."""
     me = group_identity.settle(_membership(me))
-    return staged_records.settle(_session_settled(me, rules), rules)
+    return results.settle(staged_records.settle(_session_settled(me, rules), rules))
 
 
 def _session_settled(me: Application, rules: ClientRules) -> Application:

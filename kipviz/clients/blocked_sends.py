@@ -26,8 +26,8 @@ def gone_on(client: Producer) -> Producer:
     return after
 
 
-def timed_out(client: Producer) -> Producer | None:
-    """Give up a send() after max.block.ms, or say by None that it does not wait.
+def timed_out(client: Producer) -> Producer:
+    """Give up a send() after max.block.ms, which waits for its topic or for room.
 
     It throws nothing, but its transaction is over: the exception is in its Future, and thrown by the
     next call. Source: KafkaProducer.doSend, TransactionManager.maybeTransitionToErrorState.
@@ -36,6 +36,5 @@ def timed_out(client: Producer) -> Producer | None:
         why = awaited_topics.why_timed_out(client.there)
         refused = ProduceResponse(EXPIRED, client.there.held[0][0], -1)
         return producer.fail(client, refused, EXPIRED).but(error=why)
-    if isinstance(client, PipelinedProducer) and client.blocked:
-        return pipelined_producer.send_timed_out(client)
-    return None
+    assert isinstance(client, PipelinedProducer), "no other producer waits for room"
+    return pipelined_producer.send_timed_out(client)

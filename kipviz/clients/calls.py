@@ -9,18 +9,20 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.clients import admin as administering
-from kipviz.clients import classic_consumer as classic
-from kipviz.clients import consumer as regular
-from kipviz.clients import external_database as databases
-from kipviz.clients import group_consumer as member
 from kipviz.clients import (
+    awaited_topics,
     group_reading,
     session_calls,
     session_votes,
     share_holding,
     stagings,
+    stray_records,
     workers,
 )
+from kipviz.clients import classic_consumer as classic
+from kipviz.clients import consumer as regular
+from kipviz.clients import external_database as databases
+from kipviz.clients import group_consumer as member
 from kipviz.clients import plain_producer as plain
 from kipviz.clients import producer as transactional
 from kipviz.clients import share_consumer as sharing
@@ -133,14 +135,32 @@ def _begin_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
 
 
 def _send(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Send the outputs of the batch, or what a line says of it: "offsets-0 position"."""
+    to, outputs = _outputs(me, line)
+    producer = _producer(me, line)
+    return me.with_client(send(producer, to, outputs))
+
+
+def _outputs(me: Application, line: Line) -> tuple[str, tuple[DataRecord, ...]]:
+    """Give the outputs of the batch and where they go, or what a line says of it: "offsets-0 position"."""
     to, _, note = (line.target or me.output).partition(" ")
     outputs = tuple(DataRecord(f"f({r.value})", f"{r.partition}@{r.offset}") for r in me.records)
     if note:
         last = me.records[-1]
         outputs = (DataRecord(f"{note} of {last.partition}: {last.offset + 1}"),)
-    producer = _producer(me, line)
-    return me.with_client(send(producer, to, outputs))
+    return to, outputs
+
+
+def left_behind(me: Application, line: Line) -> Application:
+    """Give what the send() of one thread of several leaves that threw: the records were appended before."""
+    producer = client_of(me, line)
+    if line.call is not Call.SEND or not me.workers or not isinstance(producer, Producer):
+        return me
+    to, outputs = _outputs(me, line)
+    if producer.session or awaited_topics.is_unknown(producer.there, to):
+        return me
+    if stray_records.goes_along(producer, to):
+        return me.with_client(send(producer, to, outputs))
+    return me.with_client(stray_records.left_behind(producer, to, outputs))
 
 
 def _flush(me: Application, line: Line, rules: ClientRules) -> Application:

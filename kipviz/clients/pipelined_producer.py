@@ -15,7 +15,7 @@ goes out while a transactional request is on the wire, and EndTxn waits for all 
 
 from __future__ import annotations
 
-from kipviz.clients import awaited_topics, in_flight
+from kipviz.clients import awaited_topics, in_flight, stray_records
 from kipviz.clients import producer as transactional
 from kipviz.clients.in_flight import NumberingProducer, numbered_batches, replaced, tracked
 from kipviz.clients.outgoing import NumberedBatch
@@ -60,7 +60,8 @@ def send(
     """
     if awaited_topics.is_unknown(me.there, partition):
         return awaited_topics.asking(me, partition, records)
-    if me.buffer and len(me.batches) >= me.buffer:
+    me, records = stray_records.taken_along(me, partition, records)
+    if me.buffer and len(me.batches) + len(me.stray) >= me.buffer:
         return me.but(blocked=((partition, records),), done=False)
     batch = NumberedBatch(partition, records, -1, serial=me.sends + 1)
     me = me.but(batches=(*me.batches, batch), sends=batch.serial)
@@ -262,8 +263,10 @@ def _settled(me: PipelinedProducer) -> PipelinedProducer:
 
 def _with_room(me: PipelinedProducer) -> PipelinedProducer:
     """Let a send() go on for which there is room now; after an error it throws that, with nothing sent."""
-    if not me.blocked or len(me.batches) >= me.buffer:
+    if not me.blocked or len(me.batches) + len(me.stray) >= me.buffer:
         return me
     (partition, records), *_ = me.blocked
     me = me.but(blocked=(), done=True)
-    return send(me, partition, records) if me.state is S.IN_TRANSACTION else me
+    if me.state is S.IN_TRANSACTION or stray_records.goes_along(me, partition):
+        return send(me, partition, records)
+    return stray_records.left_behind(me, partition, records)

@@ -23,6 +23,7 @@ from kipviz.clients import (
     producer_timers,
     sender,
     stagings,
+    stray_records,
     topic_ids,
 )
 from kipviz.clients.awaited_topics import KnownTopics
@@ -97,7 +98,8 @@ class Producer(Part, frozen=True):
     a rejected alternative), "" for one that has its own. `backs_off` says that
     the sender rests before a request goes out again, `rests` which rest it has now. `there` are the
     topics that it may write to without asking first. `finds` says that it looks for its coordinator
-    before anything is sent there (where ACLs may forbid that), `found` that it has it.
+    before anything is sent there (where ACLs may forbid that), `found` that it has it. `results` are what
+    several threads wait for (`kipviz.clients.results`), `stray` what a send() that threw has left.
     """
 
     source: str
@@ -139,6 +141,8 @@ class Producer(Part, frozen=True):
     there: KnownTopics = KnownTopics()
     finds: bool = False
     found: bool = False
+    results: tuple[producer_state.Result, ...] = ()
+    stray: tuple[OutgoingBatch, ...] = ()
 
     @property
     def state_name(self) -> str:
@@ -190,6 +194,7 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
     """
     if awaited_topics.is_unknown(me.there, partition):
         return awaited_topics.asking(me, partition, records)
+    me, records = stray_records.taken_along(me, partition, records)
     sequence = me.sequences.get(partition, 0)
     batch = OutgoingBatch(partition, records, sequence)
     me = me.but(
@@ -271,7 +276,9 @@ def end_transaction(me: P, *, committed: bool) -> P:
         committed,
         5 if me.implicit else LAST_END_TXN,
     )
-    if me.implicit and not me.transaction_started:
+    if not committed and me.stray:
+        me = me.but(stray=())
+    if me.implicit and not me.transaction_started and not me.stray:
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
@@ -429,7 +436,7 @@ def _kept_identity(me: P) -> P:
 def ended_locally(me: P) -> P:
     """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
     ends = bool(me.queue) and isinstance(me.queue[0], EndTxn)
-    waits = me.on_wire is not None or me.batches or me.to_add
+    waits = me.on_wire is not None or me.batches or me.to_add or me.stray
     if not ends or me.transaction_started or waits:
         return me
     return _kept_identity(me.but(queue=me.queue[1:]))
@@ -445,7 +452,7 @@ def on_disconnected(me: P, broker: int) -> P:
 
 def expiring(me: Producer) -> OutgoingBatch | None:
     """Give the batch for which delivery.timeout.ms may be over: the oldest that is not on the wire."""
-    return next((b for b in me.batches if b.broker < 0), None)
+    return next((b for b in (*me.stray, *me.batches) if b.broker < 0), None)
 
 
 def expired(me: P) -> P:
@@ -461,7 +468,7 @@ def expired(me: P) -> P:
     if unknown:
         me = me.but(batches=tuple(b for b in me.batches if b is not batch), bump=True)
     else:
-        me = without(me, (batch,))
+        me = without(me, (batch,)).but(stray=tuple(b for b in me.stray if b is not batch))
     if me.state is S.ABORTING_TRANSACTION:
         return ended_locally(me)
     return fail(me, ProduceResponse(EXPIRED, batch.partition, batch.base_sequence), EXPIRED)
@@ -507,7 +514,7 @@ def _initialised(me: P, answer: InitProducerIdResponse) -> P:
 
 def prepared_when_flushed(me: P) -> P:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
-    waits = me.batches or (me.votes_first and stagings.unanswered(me))
+    waits = me.batches or me.stray or (me.votes_first and stagings.unanswered(me))
     if not me.preparing or waits or me.state is not S.IN_TRANSACTION:
         return me
     prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
@@ -573,6 +580,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
         preparing=False,
+        stray=(),
         rests="",
         error=f"{name}: {error.name}",
     )

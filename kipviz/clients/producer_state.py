@@ -9,7 +9,22 @@ from enum import StrEnum
 from typing import Any
 
 from kipviz.core.table import Table
+from kipviz.core.values import Value
 from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
+
+
+class Result(Value, frozen=True):
+    """What threads wait for that share a producer (TransactionalRequestResult).
+
+    `threads` are those that have not come back, "" is the first one of the process. It has `ended`, maybe with an
+    `error`, when the answer is there, and is `acked` when a thread has come back with it.
+    """
+
+    call: str
+    threads: tuple[str, ...]
+    ended: bool = False
+    error: str = ""
+    acked: bool = False
 
 
 class ProducerState(StrEnum):

@@ -85,7 +85,7 @@ def next_in_turn(me: Any) -> Message | None:
     if not me.queue:
         return None
     request: Message = me.queue[0]
-    if isinstance(request, EndTxn) and me.batches:
+    if isinstance(request, EndTxn) and (me.batches or me.stray):
         return None
     if isinstance(request, InitProducerIdOfGroup) and any(b.broker >= 0 for b in me.batches):
         return None

@@ -13,6 +13,7 @@ from kipviz.clients import (
     blocked_sends,
     external_database,
     group_identity,
+    results,
     session_threads,
     share_member,
     share_throws,
@@ -21,13 +22,15 @@ from kipviz.clients import (
 )
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
-from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of
+from kipviz.clients.awaited_topics import released
+from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, left_behind
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.kinds import MemberConsumer
-from kipviz.clients.pipelined_producer import PipelinedProducer
+from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.plain_producer import PlainProducer
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_state import Result
 from kipviz.clients.producer_timers import topic_ids_given_up
+from kipviz.clients.results import FORGOTTEN, REMEMBERED, THROWING, TIMING_OUT
 from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.session_calls import GIVEN, session_told, why_no_producer, why_no_resume
 from kipviz.clients.share_member import NAME, ShareMember
@@ -37,22 +40,9 @@ from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, Call
 
 # The calls of a share consumer in which its callback is called.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
-# The calls whose result the producer keeps when they time out: only the same one may follow.
-REMEMBERED = (
-    Call.INIT_TRANSACTIONS,
-    Call.COMMIT_TRANSACTION,
-    Call.ABORT_TRANSACTION,
-    Call.COMPLETE_TRANSACTION,
-)
-# The one that may come back without its result, too, and is forgotten: what it asked for goes on.
-FORGOTTEN = Call.SEND_OFFSETS
-# Whose calls they are, as far as they time out here.
-TIMING_OUT = (Producer, PipelinedProducer)
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # What no catch block for a KafkaException catches.
 NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification", "NullPointer")
-# A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
-THROWING = (*IN_ERROR, ProducerState.UNINITIALIZED)
 
 
 def why_no_step(me: Application) -> str | None:
@@ -62,10 +52,11 @@ def why_no_step(me: Application) -> str | None:
     if me.ended:
         return f"the program of {me.name} has ended: {me.ended}"
     if not me.waiting:
-        return session_threads.why_it_waits(me) or staged_records.why_it_waits(me)
+        waits = session_threads.why_it_waits(me) or staged_records.why_it_waits(me)
+        return waits or results.why_it_waits(me)
     line = me.program[me.line]
     client = client_of(me, line)
-    if client.done:
+    if _is_over(me, client):
         return group_identity.why_it_waits(me)
     waits = f"{line.call.value}() of {me.name} has not returned yet"
     if client.on_wire is None:
@@ -80,12 +71,18 @@ def why_no_time_out(me: Application) -> str | None:
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
         return f"{me.name} is in no call that it waits for"
-    if blocked_sends.waits(client):
+    if line.call is Call.SEND and blocked_sends.waits(client):
         return None
     if type(client) not in TIMING_OUT or line.call not in (*REMEMBERED, FORGOTTEN):
         names = ", ".join(call.value for call in (*REMEMBERED, FORGOTTEN))
         return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
-    return f"{line.call.value}() of {me.name} has its result" if client.done else None
+    return f"{line.call.value}() of {me.name} has its result" if _is_over(me, client) else None
+
+
+def _is_over(me: Application, client: Client) -> bool:
+    """Say whether what the thread in front waits for is there."""
+    result = results.of_thread(me, client)
+    return client.done if result is None else result.ended
 
 
 def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
@@ -99,9 +96,14 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
     line = me.program[me.line]
     client = client_of(me, line)
     assert isinstance(client, Producer), line
-    given_up = blocked_sends.timed_out(client)
-    if given_up is not None:
-        return _leave(me.with_client(given_up), line, "", ())
+    result = results.of_thread(me, client)
+    if line.call is Call.SEND:
+        given_up = blocked_sends.timed_out(client)
+        me = me.with_client(given_up)
+        gone = me if result is None else results.left(me, given_up, result)
+        return _leave(gone, line, "", ())
+    if result is not None:
+        return _without_result(results.left(me, client, result, timed_out=True), line)
     if line.call is FORGOTTEN:
         return _without_result(me.with_client(topic_ids_given_up(client)), line)
     return _without_result(me.with_client(client.but(timed_out=line.call.value)), line)
@@ -113,9 +115,17 @@ def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Eve
 
 
 def _awaited_again(me: Application, line: Line) -> Application | None:
-    """Give the application in the call that it makes again after a time-out, if it is that one."""
+    """Give the application in the call that it makes again after a time-out, if it is that one.
+
+    Of several threads each may make it, whether or not the first one is still in it.
+    """
     client = client_of(me, line)
-    if not isinstance(client, Producer) or client.timed_out != line.call.value:
+    if not isinstance(client, Producer):
+        return None
+    result = results.pending(client)
+    if result is not None and result.call == line.call.value:
+        return results.joined(me, client, result).but(waiting=True)
+    if client.timed_out != line.call.value:
         return None
     return me.with_client(client.but(timed_out="")).but(waiting=True)
 
@@ -147,6 +157,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line, rules)
     illegal = illegal or staged_records.why_no_poll(me, line, rules)
     if raised or illegal:
+        me = me if raised else left_behind(me, line)
         return _leave(me, line, raised or illegal, (started,))
     if found is Entry.LOOKS:
         return me.but(gate=session_threads.LOOKED), (started,)
@@ -161,8 +172,8 @@ def _called(
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
-    if waits or blocked_sends.waits(client_of(me, line)):
-        return me.but(waiting=True), (*started, *told)
+    if waits or (line.call is Call.SEND and blocked_sends.waits(client_of(me, line))):
+        return results.entered(me, line).but(waiting=True), (*started, *told)
     told += (*session_told(me, line), *databases_changed(before, me))
     return _leave(me, line, "", (*started, *told))
 
@@ -199,11 +210,9 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
         return external_database.why_stale(client)
     if isinstance(client, Producer):
         calling = CALLS[line.call]
-        if client.timed_out:
-            return (
-                f"IllegalStateException: {line.call.value}(), because {client.timed_out}() timed out "
-                "and must be retried"
-            )
+        unfinished = results.why_unfinished(client, line.call)
+        if unfinished:
+            return unfinished
         if line.call is Call.PREPARE_TRANSACTION and not client.two_phase_commit:
             return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
         if client.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
@@ -258,6 +267,9 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
         return _leave(me, line, client.error, ())
     if isinstance(client, Producer) and client.timed_out == FORGOTTEN.value:
         return _without_result(me.with_client(client.but(timed_out="")), line)
+    result = results.of_thread(me, client)
+    if result is not None and isinstance(client, Producer):
+        return _with_result(me, line, client, result)
     if isinstance(client, Producer) and client.there.held:
         client = blocked_sends.gone_on(client)
         me = me.with_client(client)
@@ -270,6 +282,21 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
         isinstance(client, MemberConsumer) and line.call is Call.COMMIT_SYNC
     )
     return _leave(me, line, getattr(client, "error", "") if failed else "", told)
+
+
+def _with_result(
+    me: Application, line: Line, client: Producer, result: Result
+) -> tuple[Application, tuple[Event, ...]]:
+    """Come back with what one of several threads has waited for; a send() appends its records at last."""
+    me = results.left(me, client, result)
+    if line.call is not Call.SEND or not client.there.held:
+        return _leave(me, line, result.error, ())
+    waiting = client_of(me, line)
+    assert isinstance(waiting, Producer), line
+    why = results.why_not_sent(waiting)
+    if why:
+        return _leave(left_behind(me.with_client(released(waiting)), line), line, why, ())
+    return _leave(me.with_client(blocked_sends.gone_on(waiting)), line, "", ())
 
 
 def _goes_on_elsewhere(me: Application, line: Line) -> bool:

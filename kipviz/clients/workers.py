@@ -3,8 +3,8 @@
 WHO: a client process with an executor. WHERE IN KAFKA: nowhere; KafkaProducer is thread-safe, KafkaConsumer and
   KafkaShareConsumer are not, so a thread that reads has a consumer of its own.
 STATUS: what threads may do with one session is a word of a draft: `kipviz.clients.session_threads`.
-NOT MODELLED: a call of theirs that times out; two calls that wait for one client at the same time come
-  back together, when the later one has its result.
+NOT MODELLED: two calls that wait for one client at the same time come back together, when the later one has its
+  result; at a KafkaProducer each has its own (`kipviz.clients.results`).
 
 A thread sees the process as if it were the only one: `seen_by` puts its place where that of the first
 thread is, and the same function puts it back.
@@ -33,6 +33,7 @@ def seen_by(me: Application, thread: str) -> Application:
         ended=mine.ended,
         gate=mine.gate,
         workers=tuple(theirs if w is mine else w for w in me.workers),
+        thread="" if me.thread else thread,
     )
 
 

@@ -43,6 +43,13 @@ def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
         return (
             f"{name} has several threads: its consumer is in a regular group since before the run"
         )
+    if spec.look_up_topics and application.session is None:
+        return f"{name} has several threads at one producer, which looks up no ids of topics: leave look_up_topics"
+    if application.buffer and (spec.later_topics or spec.deletable_topics):
+        return (
+            f"{name} has several threads: their sends wait for room (buffer) or for topics that come "
+            "and go, not for both"
+        )
     for thread in application.threads:
         if not thread.name or names.count(thread.name) > 1:
             return f"a thread of {name} has a name of its own, not {thread.name!r}"

@@ -331,7 +331,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
                 yield Deadline(POLL, (client.source,), left, _late(left, pause))
             if isinstance(client, Producer) and gives_batches_up(spec):
                 left = spec.durations.delivery_timeout_ms
-                for batch in client.batches:
+                for batch in (*client.batches, *client.stray):
                     place = (client.source, batch.partition, batch.number)
                     yield Deadline(BATCH, place, left, _late(left, pause))
     if gives_up(spec):

@@ -481,6 +481,39 @@ KIP = Kip(
             page="10-kip-98-transactions",
         ),
         Row(
+            "max.block.ms: several threads",
+            "The call of one thread times out while another one goes on; a result that nobody has taken is for "
+            "whoever makes the same call.",
+            MODELLED,
+            handler="clients.results.left",
+            scenario="kip-98-threads-timed-out",
+            test="clients/test_shared_producer.py::"
+            "test_a_thread_comes_back_without_its_result_and_the_other_one_commits_what_it_asked_for",
+            page="16-what-a-sender-sends",
+        ),
+        Row(
+            "Producer API: thread safe",
+            "Several threads at one transactional producer: a send() appends before it is asked whether a "
+            "transaction is open.",
+            MODELLED,
+            handler="clients.stray_records.left_behind",
+            scenario="kip-98-threads-stray-record",
+            test="clients/test_shared_producer.py::"
+            "test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction",
+            page="16-what-a-sender-sends",
+            note="read from KafkaProducer.doSend of 4.4; the javadoc says that sharing is safe",
+        ),
+        Row(
+            "Producer API: thread safe, and a commit",
+            "EndTxn waits for a record that no transaction takes along: the commit hangs until it expires.",
+            MODELLED,
+            handler="clients.stray_records.left_behind",
+            scenario="kip-98-threads-stuck-commit",
+            test="clients/test_shared_producer.py::"
+            "test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_expires",
+            page="16-what-a-sender-sends",
+        ),
+        Row(
             "WriteTxnMarkerRequest: coordinator epoch",
             "Markers of a coordinator that has been replaced are refused.",
             MODELLED,

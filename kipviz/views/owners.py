@@ -74,6 +74,7 @@ def clients(app: Application) -> Card:
         ("error", producer.error or "none", "warning" if producer.error else "calm"),
         ("member", f"{consumer.member_id or 'none yet'} of {consumer.group_id}", "calm"),
     ]
+    rows += _of_threads(producer)
     if producer.group_id:
         at = f"{producer.member_at_init[1]} of {producer.group_id}"
         rows.append(("identity for generation", at, "calm"))
@@ -94,6 +95,22 @@ def clients(app: Application) -> Card:
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
     return facts(rows)
+
+
+def _of_threads(producer: Producer) -> list[Fact]:
+    """Give what several threads wait for at one producer, and what their calls have left there."""
+    rows: list[Fact] = [
+        (
+            f"left by a send() that threw, for {batch.partition}",
+            f"{len(batch.records)} records, in no transaction",
+            "warning",
+        )
+        for batch in producer.stray
+    ]
+    for result in producer.results:
+        threads = ", ".join(thread or "the first thread" for thread in result.threads) or "nobody"
+        rows.append((f"{result.call}() is waited for by", threads, "pending"))
+    return rows
 
 
 def _operators(app: Application, client: Admin) -> list[Fact]:

@@ -22,6 +22,9 @@ MISUSED = (
     "kip-848-no-listener",
     "kip-447-offsets-beside",
     "kip-1310-two-threads",  # one thread commits and does not ask what the other one is doing
+    "kip-98-threads-stray-record",  # nor here: what the other one sends comes too late
+    "kip-98-threads-stuck-commit",
+    "kip-98-threads-timed-out",  # a worker that dies is not waited for
     "kip-211-forgotten",  # a group that was away for a week begins again
 )
 

@@ -1,0 +1,48 @@
+"""Programs of a process whose two threads share one KafkaProducer with a transactional id (KIP-98)."""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Call, Line
+from kipviz.scenarios.programs import GROUP_POLL, GROUP_STAGE, INIT
+from kipviz.scenarios.thread_programs import GET, ITS_POLL, SUBMIT
+
+C = Call
+
+POLL = Line(GROUP_POLL, C.POLL)
+BEGIN = Line("producer.beginTransaction();", C.BEGIN_TRANSACTION)
+SEND = Line("producer.send(output(records));", C.SEND)
+ITS_SEND = Line("producer.send(output(records)); // the same producer", C.SEND)
+STAGE = Line(GROUP_STAGE, C.SEND_OFFSETS)
+COMMIT = Line("producer.commitTransaction();", C.COMMIT_TRANSACTION)
+COMMIT_AGAIN = (
+    "while (true) try { producer.commitTransaction(); break; } catch (TimeoutException e) {}"
+)
+ROUND = (POLL, BEGIN, SEND, STAGE, COMMIT)
+# The worker reads, sends, and adds its offset to the transaction that it finds.
+WORKER = (ITS_POLL, ITS_SEND, STAGE)
+
+
+def with_worker(
+    first: tuple[Line, ...], worker: tuple[Line, ...] = WORKER
+) -> tuple[tuple[Line, ...], int]:
+    """Give the program of both threads, and the line with which the worker begins."""
+    end = len(first) + len(worker)
+    return (*first[:-1], first[-1].but(then=end), *worker), len(first)
+
+
+# The first thread forgets to wait for the worker, and goes on with work of its own.
+_BEGUN = (INIT, BEGIN, SUBMIT)
+_FORGETS = (*_BEGUN, COMMIT.but(text="producer.commitTransaction(); // and future.get()?"), *ROUND)
+WAITS_FOR_NOBODY, FIRST_OF_WORKER = with_worker(_FORGETS)
+
+
+def to_another(output: str) -> tuple[tuple[Line, ...], int]:
+    """Give the same where the worker sends elsewhere, and the last commit is made again until it comes back."""
+    at = len(_FORGETS) - 1
+    first = (*_FORGETS[:-1], Line(COMMIT_AGAIN, C.COMMIT_TRANSACTION, on_error=at))
+    its = ITS_SEND.but(text=f'producer.send("{output}", output(records));', target=output)
+    return with_worker(first, (ITS_POLL, its, STAGE))
+
+
+# The first thread looks for the worker's exception after it has committed.
+LOOKS_LATE, FIRST_OF_LATE = with_worker((*_BEGUN, POLL, SEND, STAGE, COMMIT, GET))
