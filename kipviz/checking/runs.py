@@ -155,7 +155,7 @@ def play(scenario: str, design: str | None = None) -> Run:
         ScriptError: if the design makes a part of the story impossible.
     """
     story = scenario_named(scenario)
-    chosen = design_named(design or story.designs[0])
+    chosen = design_named(story.designs[0] if design is None else design)
     trace, chapters = story.play(chosen)
     return Run(story, chosen, story.model(chosen), trace.first(), chapters)
 

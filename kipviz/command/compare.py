@@ -66,19 +66,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str], tuple[str, str]]:
+def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
     """Give (story, design) of both sides.
 
     Raises:
         Refused: if one story is to be held beside itself and no two designs are named.
     """
-    from kipviz.scenarios.library import scenario
-
     one, other = arguments.scenario, arguments.to or arguments.scenario
     if one == other and None in (arguments.left, arguments.right):
         raise Refused("it takes two designs, --left and --right, or a second story: --to SCENARIO")
-    left = arguments.left or scenario(one).designs[0]
-    return (one, left), (other, arguments.right or scenario(other).designs[0])
+    return (one, arguments.left), (other, arguments.right)
 
 
 def _side(line: Line, step: int) -> dict[str, Any]:

@@ -39,7 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the run and write it."""
     from kipviz.command import telling
 
-    suffix = FORMATS.get(arguments.format, PurePath(arguments.to).suffix)
+    ends = PurePath(arguments.to).suffix
+    suffix = FORMATS.get(arguments.format, ends)
+    if suffix != ends and ends in SUFFIXES:
+        what = f"--format {arguments.format} writes {suffix}"
+        raise Refused(
+            f"{arguments.to} ends in {ends}, and {what}: name another file, or leave it out"
+        )
     if suffix not in SUFFIXES:
         raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")
     check_place(arguments.to)

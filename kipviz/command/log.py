@@ -47,9 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last",
         type=count,
-        default=500,
         metavar="N",
-        help="with --open: how many batches are steps",
+        help="with --open: how many batches are steps (500)",
     )
     parser.add_argument("--to", metavar="FILE", help="with --open: where the page is kept")
     parser.add_argument(
@@ -72,12 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.path)
     if not path.exists():
         raise Refused(f"there is nothing at {path}; name a partition's folder or a .log file")
+    if why := _why_not_together(arguments):
+        raise Refused(why)
     if arguments.accept:
         return log_accept.run(arguments, path)
     if arguments.open:
         return _open(arguments, path)
     folder = path if path.is_dir() else path.resolve().parent
-    topic = arguments.topic or folder.name.rpartition("-")[0]
+    topic = arguments.topic or folder.name.rpartition("-")[0] or path.name
     try:
         if path.is_dir():
             segments = read_partition(path, torn_tail=arguments.torn_tail)
@@ -106,17 +107,38 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _why_not_together(arguments: argparse.Namespace) -> str:
+    """Say which option is for another one that is not there, or nothing."""
+    if arguments.open and arguments.accept:
+        return "--open and --accept are two ways to look at logs: name one of them"
+    if arguments.requests is not None and not arguments.accept:
+        return "--requests is for --accept"
+    needed = {
+        "--open": (arguments.open, ("last", "to", "no_browser")),
+        "--requests": (arguments.requests is not None, ("utc_offset", "settings")),
+        "--open or --requests": (arguments.open or arguments.requests is not None, ("topics",)),
+        "a log that is told, or --open": (not arguments.accept, ("topic", "torn_tail")),
+    }
+    for what, (there, fields) in needed.items():
+        given = [f for f in fields if getattr(arguments, f) not in (None, False, ())]
+        if given and not there:
+            return f"--{given[0].replace('_', '-')} is for {what}"
+    return "--topic is for one partition's log" if arguments.open and arguments.topic else ""
+
+
 def _open(arguments: argparse.Namespace, path: Path) -> int:
     """Say who holds readers back, and write the page in which the logs are stepped through."""
     from kipviz.recordings.recording_error import RecordingError
     from kipviz.views.blocked import blocked
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
-    from kipviz.widgets.rebuilt import run_of_logs
+    from kipviz.widgets.rebuilt import LAST, run_of_logs
 
     check_place(arguments.to)
     try:
-        run = run_of_logs(path, arguments.topics, arguments.last, torn_tail=arguments.torn_tail)
+        run = run_of_logs(
+            path, arguments.topics, arguments.last or LAST, torn_tail=arguments.torn_tail
+        )
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
     rows = blocked(run.model, run.trace.world)  # type: ignore[arg-type]

@@ -25,9 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--utc-offset",
-        default="+00:00",
         metavar="+HH:MM",
-        help="with --requests: how far the broker's clock time is from UTC",
+        help="with --requests: how far the broker's clock time is from UTC (+00:00)",
     )
     parser.add_argument(
         "--settings",
@@ -46,6 +45,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
     """
     from kipviz.recordings.recording_error import RecordingError
     from kipviz.recordings.report import report
+    from kipviz.recordings.request_log import UTC
 
     settings = dict(_setting(each) for each in arguments.settings)
     try:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
             folder,
             arguments.requests,
             topics=arguments.topics,
-            utc_offset=arguments.utc_offset,
+            utc_offset=UTC if arguments.utc_offset is None else arguments.utc_offset,
             settings=settings,
         )
     except (RecordingError, ValueError) as wrong:

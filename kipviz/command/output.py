@@ -132,14 +132,13 @@ def check_place(path: str | None) -> None:
     """Refuse a file that could not be written, before the work is done that it is for.
 
     Raises:
-        Refused: if it is a folder, or its folder is not there or is closed.
+        Refused: if it is a folder or a device, or its folder is not there or is closed.
     """
     if path is None:
         return
-    target = Path(path)
-    folder = target.parent
-    if target.is_dir():
-        raise Refused(f"cannot write {path}: it is a folder")
+    if why := whole_file.why_not(path):
+        raise Refused(f"cannot write {path}: {why}")
+    folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise Refused(f"cannot write {path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):

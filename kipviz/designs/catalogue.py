@@ -321,9 +321,13 @@ def design(name: str) -> Design:
     else:
         names = (d.name for d in (*CATALOGUE, *FINDINGS))
         raise UnknownDesign(unknown("design", base, names, "`kipviz list`"))
+    chosen: list[str] = []
     for choice in choices:
         slot, equals, option = choice.partition("=")
         if not equals:
             raise UnknownDesign(f"{choice!r} is not of the form slot=option")
+        if slot in chosen:
+            raise UnknownDesign(f"the slot {slot!r} is named twice")
+        chosen.append(slot)
         known = known.but(**{slot: option})
     return known

@@ -25,7 +25,7 @@ from kipviz.recordings.rebuild import (
     topic_ids_in,
 )
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
-from kipviz.recordings.request_log import exchanges_in
+from kipviz.recordings.request_log import UTC, exchanges_in
 from kipviz.recordings.sent import Sent, sent_in
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.changes import KAFKA_NAMES
@@ -129,7 +129,7 @@ def of_broker(
     requests: Path,
     *,
     topics: tuple[str, ...] = (),
-    utc_offset: str = "+00:00",
+    utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Evidence:
     """Read a broker's folder of logs and its request log; the logs may be copied while it ran.

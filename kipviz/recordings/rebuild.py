@@ -84,16 +84,22 @@ def entries_of(
     leader epoch of a partition began, before which its leader has written nothing.
 
     Raises:
-        RecordingError: if a log is damaged, has an unknown layout, or a folder is no partition's.
+        RecordingError: if a log is damaged, has an unknown layout, a folder is no partition's, or a topic
+            has no log here.
+        ValueError: if the topics are one text instead of several.
     """
+    if type(topics) is str:
+        raise ValueError(f"topics are several names, such as [{topics!r}], not {topics!r}")
     heads: list[tuple[str, list[tuple[Entry, int]]]] = []
     folders = tuple(folders)
     known = {**topic_ids, **topic_ids_in(folders)}
+    there: list[str] = []
     for folder in folders:
         topic, dash, index = folder.name.rpartition("-")
         if not dash or not index.isdecimal():
             why = "A partition's folder is named topic-number, such as __transaction_state-45."
             raise RecordingError(str(folder), 0, why)
+        there.append(topic)
         if topics and topic not in topics and topic not in DECODERS:
             continue
         segments = read_partition(folder, torn_tail=torn_tail)
@@ -101,6 +107,11 @@ def entries_of(
             part for segment in segments for part in _of_segment(segment, folder.name, topic, known)
         ]
         heads.append((folder.name, found))
+    for lost in (topic for topic in topics if topic not in there):
+        why = (
+            f"There is no log of a topic {lost!r} here; there are {', '.join(sorted(set(there)))}."
+        )
+        raise RecordingError(str(folders[0].parent), 0, why)
     since = _enlisted(entry for _, found in heads for entry, _ in found)
     ready = [
         _never_back(found, since, elected) for _, found in sorted(heads, key=lambda head: head[0])

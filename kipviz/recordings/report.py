@@ -12,6 +12,7 @@ from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_log import UTC
 from kipviz.recordings.sayings import Asked, sayings
 
 
@@ -71,7 +72,7 @@ def report(
     requests: str | Path | None = None,
     *,
     topics: tuple[str, ...] = (),
-    utc_offset: str = "+00:00",
+    utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Report:
     """Say whether the model could have given a broker's answers.
@@ -82,10 +83,15 @@ def report(
 
     Raises:
         RecordingError: if logs or requests cannot be read.
-        ValueError: if the offset is none.
+        ValueError: if the offset is none, or a recording is given what it brings itself.
     """
     place = Path(folder)
     if (place / ABOUT).exists():
+        if requests is not None or topics or settings or utc_offset != UTC:
+            raise ValueError(
+                f"{place} is a recording: it brings its own requests, topics, times and settings; leave "
+                "out those that you name"
+            )
         evidence = of_recording(place)
     elif requests is None:
         why = (

@@ -23,11 +23,12 @@ LINE = re.compile(
     rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] \w+ Completed request:(\{.*\})"
     rb" \(kafka\.request\.logger\)\s*$"
 )
+UTC = "+00:00"
 OFFSET = re.compile(r"^([+-])(\d\d):(\d\d)$")
 LAYOUT = "[2026-11-21 22:43:59,123] DEBUG Completed request:{…} (kafka.request.logger)"
 
 
-def exchanges_in(path: Path, utc_offset: str = "+00:00") -> tuple[Exchange, ...]:
+def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     """Read a request log, in the order of the answers.
 
     Raises:

@@ -57,7 +57,7 @@ def open_run(
 def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
     """Read the file that keeps a scenario's run; what a link brought is kept as it was then."""
     run = runs.load(path)
-    under = design or run.scenario.designs[0]
+    under = run.scenario.designs[0] if design is None else design
     if scenario is not None and (run.scenario.name, run.design.name) != (scenario, under):
         raise ValueError(
             f"{os.fspath(path)} keeps a run of {run.scenario.name} under {run.design.name}, "

@@ -16,6 +16,20 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
             "slot eviction has no option 'y'; it has refused, allowed",
         ),
         (("play", "kip-1289-small", "--design", "repaired+y"), "is not of the form slot=option"),
+        (("play", "kip-1289-small", "--design", ""), "there is no design ''"),
+        (("compare", "kip-1289-small", "--left", "", "--right", ""), "there is no design ''"),
+        (
+            ("play", "kip-1289-small", "--design", "repaired+eviction=refused+eviction=allowed"),
+            "the slot 'eviction' is named twice",
+        ),
+        (
+            ("export", "kip-1289-small", "--to", "/dev/null", "--format", "svg"),
+            "cannot write /dev/null: it is no ordinary file",
+        ),
+        (
+            ("export", "kip-1289-small", "--to", "run.html", "--format", "svg"),
+            "run.html ends in .html, and --format svg writes .svg",
+        ),
         (("play",), "name a SCENARIO or a permalink, or a file with --from-trace"),
         (("play", "kip-1289-small", "--text", "--json"), "not allowed with argument"),
         (("play", "kip-1289-small", "--colour"), "unrecognized arguments: --colour"),
@@ -38,8 +52,12 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
             "no two applications of this cluster are interchangeable",
         ),
         (
+            ("explore", "kip-1289-small", "--design", "repaired", "--resume", __file__),
+            "test_bad_input.py is no search of kipviz",
+        ),
+        (
             ("explore", "kip-1289-small", "--design", "repaired", "--resume", "/dev/null"),
-            "/dev/null is no search of kipviz",
+            "cannot write /dev/null: it is no ordinary file",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "flood=1"),

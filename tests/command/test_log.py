@@ -77,3 +77,29 @@ def test_a_log_in_which_nothing_is_written_says_so(
     assert said.startswith("Nothing is written in this log: ")
     assert main(["log", str(tmp_path), "--topic", "orders", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["batches"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--open", "--accept"), "two ways to look at logs"),
+        (("--requests", "requests.log"), "--requests is for --accept"),
+        (("--utc-offset", "+02:00"), "--utc-offset is for --requests"),
+        (("--accept", "--settings", "group.share.max.size=3"), "--settings is for --requests"),
+        (("--to", "x.html"), "--to is for --open"),
+        (("--no-browser",), "--no-browser is for --open"),
+        (("--last", "3"), "--last is for --open"),
+        (("--topics", "src"), "--topics is for --open or --requests"),
+        (("--accept", "--torn-tail"), "--torn-tail is for a log that is told, or --open"),
+        (("--open", "--topic", "src"), "--topic is for one partition's log"),
+        (("--open", "--no-browser", "--topics", "src,nope"), "no log of a topic 'nope' here"),
+        (("--accept", "--requests", "x"), "is a recording: it brings its own requests"),
+    ],
+)
+def test_options_that_say_nothing_here_are_refused_in_one_sentence(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["log", str(RECORDED), *words]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1

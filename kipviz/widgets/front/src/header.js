@@ -36,7 +36,7 @@ export class Verdicts {
     show(this.panel, false);
     this.list = new Keyed(
       this.chips,
-      () => h("button.kv-chip.kv-verdict", h("span.kv-sign", { "aria-hidden": "true" }), h("b"), h("span.kv-dim.kv-word")),
+      () => h("button.kv-chip.kv-verdict", h("span.kv-sign", { "aria-hidden": "true" }), h("b"), " ", h("span.kv-dim.kv-word")),
       (node, verdict) => this.draw(node, verdict),
     );
     this.rows = new Keyed(

@@ -96,7 +96,7 @@ export class Transport {
     const [old, word] = this.playButton.children;
     old.replaceWith(icon(playing ? "pause" : "play"));
     text(word, `${speed}/s`);
-    attr(this.playButton, "aria-label", playing ? "pause" : `play, ${speed} messages per second`);
+    attr(this.playButton, "aria-label", `${playing ? "pause" : "play"}, ${speed}/s`);
     attr(this.playButton, "title", `${playing ? "pause" : "play"} (space)`);
     aria(this.playButton, "pressed", playing);
   }

@@ -80,7 +80,7 @@ export class WhatIf extends Drawer {
     if (!setting) return;
     if (this.drawn !== setting) {
       fill(this.option, setting.options.map(([name]) => [name, name === setting.now ? `${name} (now)` : name]), setting.options.find(([name]) => name !== setting.now)?.[0]);
-      this.value.value = setting.now;
+      this.value.valueAsNumber = setting.now; // a word leaves it empty
       this.drawn = setting;
     }
     show(this.option, setting.options.length > 0);
