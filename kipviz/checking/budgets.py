@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.checking.faults import FAULTS, UnknownFaults
 from kipviz.cluster.spec import FaultBudget
+from kipviz.core.given import text
 
 MOST = 1_000_000
 KINDS: tuple[str, ...] = FaultBudget.__struct_fields__
@@ -14,8 +15,9 @@ def budget_of(words: str) -> FaultBudget:
 
     Raises:
         UnknownFaults: if there is no such profile or fault, or a number is none.
+        ValueError: if they are no words.
     """
-    if not words.strip():
+    if not text("faults", words, "expire_lock=1").strip():
         return FaultBudget()
     for known in FAULTS:
         if known.name == words.strip():

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kipviz.cluster.rebuilt import GONE, Entry, PassedOver
+from kipviz.core.given import several
 from kipviz.core.values import Value
 from kipviz.recordings.group_records import OF_GROUPS, named, topics_told
 from kipviz.recordings.internal_topics import (
@@ -88,8 +89,7 @@ def entries_of(
             has no log here.
         ValueError: if the topics are one text instead of several.
     """
-    if type(topics) is str:
-        raise ValueError(f"topics are several names, such as [{topics!r}], not {topics!r}")
+    topics = several("topics", topics, "orders")
     heads: list[tuple[str, list[tuple[Entry, int]]]] = []
     folders = tuple(folders)
     known = {**topic_ids, **topic_ids_in(folders)}

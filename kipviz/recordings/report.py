@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kipviz.core.given import path as path_given
 from kipviz.core.values import Value
 from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
@@ -85,7 +86,7 @@ def report(
         RecordingError: if logs or requests cannot be read.
         ValueError: if the offset is none, or a recording is given what it brings itself.
     """
-    place = Path(folder)
+    place = path_given("the folder of logs", folder)
     if (place / ABOUT).exists():
         if requests is not None or topics or settings or utc_offset != UTC:
             raise ValueError(
@@ -101,7 +102,11 @@ def report(
         raise RecordingError(str(place), 0, why)
     else:
         evidence = of_broker(
-            place, Path(requests), topics=topics, utc_offset=utc_offset, settings=settings
+            place,
+            path_given("the request log", requests),
+            topics=topics,
+            utc_offset=utc_offset,
+            settings=settings,
         )
     return of_evidence(evidence)
 

@@ -14,6 +14,7 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kipviz.core.given import several
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _check_combinations(plan: Plan) -> None:
 
 
 def _checked_names(what: str, given: str | Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (given,) if isinstance(given, str) else several(f"a {what}", given, known[0])
     # "repaired+slot=option" is made from a named design; the task module checks the rest.
     unknown = [name for name in names if name.partition("+")[0] not in known]
     if unknown or not names:

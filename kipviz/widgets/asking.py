@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from kipviz.core.given import text
 from kipviz.views.moments import points
 
 Part = Mapping[str, Any]
@@ -73,7 +74,7 @@ class Asking:
         """
         items = self._line.choices_at(self.step)
         item = next((i for i in items if choice in (i["id"], i["text"])), None)
-        if item is None and (asked := CUT.fullmatch(choice)):
+        if item is None and isinstance(choice, str) and (asked := CUT.fullmatch(choice)):
             return self.cut(asked[1], asked[2])
         if item is None:
             known = "; ".join(self.possible()) or "none"
@@ -155,7 +156,7 @@ class Asking:
         Raises:
             ValueError: when the words mean no fault of this line.
         """
-        found = self._points(words)
+        found = self._points(text("a fault", words, "B1 crashes"))
         if words.strip() and not found:
             raise self._unknown(words)
         return tuple(item["point"] for item in found)
@@ -171,7 +172,7 @@ class Asking:
             ValueError: when nothing is meant by the words, several faults are, or it is not
                 possible then, with the reason.
         """
-        if not words.strip():
+        if not text("a fault", words, "B1 crashes").strip():
             raise ValueError('Say which fault, such as "B1 crashes"; points() gives all of them.')
         found = self._points(words)
         found = [item for item in found if item["point"] == words] or found

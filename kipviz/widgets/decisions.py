@@ -80,6 +80,8 @@ def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False
                 "Only a stepper with a model behind it can be asked what saves its run."
             )
         made = run.lab.run_at(run.branch, run.step)
+    elif not isinstance(run, Task | Verdict):
+        raise ValueError(f"a run is a stepper, a task or a verdict, not {run!r}")  # noqa: TRY004
     else:
         made = runs.replay(run.task if isinstance(run, Verdict) else run)
     return saves_of(breaking(made, prop), search=search)

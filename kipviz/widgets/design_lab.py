@@ -8,6 +8,7 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
 from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
+from kipviz.core.given import several
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
 from kipviz.views.review import review, study_page, told
@@ -104,10 +105,9 @@ def verdicts(
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
-    if isinstance(designs, str):
-        raise ValueError(f"designs is a list of names, such as [{designs!r}], not one text")  # noqa: TRY004  every bad word is a ValueError
+    designs = several("designs", designs, "repaired")
     bounds = Bounds(states_max=states_max)
     with until_interrupted() as go_on:
-        rows = verdict_table(scenario, tuple(designs), budget_of(faults), bounds, go_on)
+        rows = verdict_table(scenario, designs, budget_of(faults), bounds, go_on)
     left = ", ".join(designs[len(rows) :])
     return Verdicts(rows, review(rows) + (f"\nStopped before {left}.\n" if left else ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kipviz.core.given import several
 from kipviz.studies import corners as corner_cases
 from kipviz.studies.corners import Told
 from kipviz.studies.findings import Shown, shown
@@ -76,6 +77,4 @@ def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
     Raises:
         ValueError: if a design is unknown, or `designs` is one text and no list.
     """
-    if isinstance(designs, str):
-        raise ValueError(f"designs is a list of names, such as [{designs!r}], not one text")  # noqa: TRY004  every bad word is a ValueError
-    return Corners(tuple(corner_cases.told_all(tuple(designs))))
+    return Corners(tuple(corner_cases.told_all(several("designs", designs, "repaired"))))

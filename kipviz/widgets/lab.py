@@ -9,6 +9,7 @@ from kipviz.checking import runs
 from kipviz.checking.permalink import is_link, open_link
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
+from kipviz.core.given import path as path_given
 from kipviz.widgets.keeper import Keeper
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.stepper import Stepper
@@ -43,6 +44,7 @@ def open_run(
     link = is_link(scenario)
     if link and design is not None:
         raise ValueError("a permalink brings its own design: leave the other one out")
+    keep = keep if keep is None else path_given("keep", keep)
     if keep is not None and os.path.lexists(keep):
         stepper = _left(_kept(keep, scenario if not link else None, design))
     elif link:
@@ -96,7 +98,7 @@ def open_trace(path: str | os.PathLike[str]) -> Stepper:
     Raises:
         TraceFileError: if the file cannot be read or is no whole trace file, in one sentence.
     """
-    return _left(runs.load(path))
+    return _left(runs.load(path_given("a trace file", path)))
 
 
 def _left(run: Run) -> Stepper:
@@ -136,7 +138,7 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
             "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "
             "open_trace or explore gave."
         )
-    runs.save(lab.kept_at(stepper.branch, stepper.step), path)
+    runs.save(lab.kept_at(stepper.branch, stepper.step), path_given("a trace file", path))
 
 
 def stepper_of(run: Run) -> Stepper:

@@ -22,6 +22,7 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
 from kipviz.checking.landscape import Question, Spot
 from kipviz.cluster.clock import ms
+from kipviz.core.given import several
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.landscape import landscape_page
 from kipviz.widgets.campaign_view import TEMPLATE
@@ -414,11 +415,11 @@ def landscape(
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
     for side in (down, across):
-        if len(side) != 2 or isinstance(side, str):
+        if not isinstance(side, Sequence) or isinstance(side, str) or len(side) != 2:
             raise ValueError(f"an axis is a setting and its values, not {side!r}")
     question = Question(
         scenario,
-        tuple(designs),
+        several("designs", designs, "repaired"),
         Axis(down[0], tuple(down[1])),
         Axis(across[0], tuple(across[1])),
         work_ms,

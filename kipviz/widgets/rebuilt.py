@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from kipviz.checking.runs import Run
+from kipviz.core.given import path as path_given
 from kipviz.designs.catalogue import design as design_named
 from kipviz.recordings.elections import elected_of, elections_of, placements_of
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
@@ -38,7 +38,7 @@ def run_of_logs(
     for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
         if type(number) is not int or number < least:
             raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
-    place = Path(path)
+    place = path_given("the folder of logs", path)
     recorded = load_recording(place) if (place / LEADERS).exists() else None
     decisions = recorded.decisions if recorded is not None else ()
     folders = partitions_in(place)

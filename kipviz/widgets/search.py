@@ -12,6 +12,7 @@ from kipviz.checking.explore import explore
 from kipviz.checking.found import Counterexample, Explored
 from kipviz.checking.interrupted import until_interrupted
 from kipviz.cluster.spec import FaultBudget
+from kipviz.core.given import text
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
 from kipviz.scenarios.changes import changed
@@ -112,10 +113,12 @@ def search(
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
-    if not isinstance(faults, str):
+    if isinstance(faults, Mapping):
         faults = ",".join(f"{kind}={count}" for kind, count in faults.items())
     story, chosen, budget = scenario_named(scenario), design_named(design), budget_of(faults)
-    names = [name.strip() for name in reduce.split(",") if name.strip()]
+    names = [
+        name.strip() for name in text("reduce", reduce, "order,symmetry").split(",") if name.strip()
+    ]
     reductions = [reduction(name) for name in names]
     changes = (*((f"clock={clock}",) if clock else ()), *settings)
     spec, under = changed(story.spec, chosen, changes)

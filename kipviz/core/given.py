@@ -1,0 +1,48 @@
+"""What a user gives, looked at before it is used: a path, a text, several names.
+
+Whatever is none of these is a ValueError in one sentence, as a word is that names nothing: who writes a
+cell of a notebook should not have to read where inside kipviz a number met a text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def path(what: str, given: object) -> Path:
+    """Give a path.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    if not isinstance(given, str | os.PathLike) or not str(given) or "\0" in str(given):
+        raise ValueError(f"{what} is a path, such as 'run.trace', not {given!r}")
+    return Path(given)
+
+
+def text(what: str, given: object, such_as: str) -> str:
+    """Give a text.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    if not isinstance(given, str):
+        raise ValueError(f"{what} is a text, such as {such_as!r}, not {given!r}")  # noqa: TRY004
+    return given
+
+
+def several(what: str, given: object, such_as: str) -> tuple[str, ...]:
+    """Give several names; one text is not taken for its letters.
+
+    Raises:
+        ValueError: if it is not several, or one of them is no text.
+    """
+    found = (
+        tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else None
+    )
+    if found is None or not all(isinstance(each, str) for each in found):
+        like = given if isinstance(given, str) else such_as
+        raise ValueError(f"{what} is a list of names, such as [{like!r}], not {given!r}")
+    return found

@@ -1,0 +1,70 @@
+"""What is no path, no text and no list of names is refused in one sentence, wherever a notebook gives it."""
+
+import pytest
+
+import kipviz
+from kipviz.core import given
+
+SMALL = "kip-1289-small"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, 3.5, b"x", [], object(), "", "a\0b"])
+def test_a_path_is_a_text_or_a_path(wrong):
+    with pytest.raises(ValueError, match=r"^a trace file is a path, such as 'run\.trace', not "):
+        given.path("a trace file", wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"x", "repaired", ["repaired", 4], {3: 4}])
+def test_several_names_are_a_list_of_texts(wrong):
+    with pytest.raises(
+        ValueError, match=r"^designs is a list of names, such as \['repaired'\], not "
+    ):
+        given.several("designs", wrong, "repaired")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: kipviz.open(SMALL, keep=3.5), "keep is a path, such as 'run.trace', not 3.5"),
+        (lambda: kipviz.open_trace(None), "a trace file is a path"),
+        (lambda: kipviz.save(None, "x"), "a stepper is what kipviz.open gives"),
+        (lambda: kipviz.rebuild(None), "the folder of logs is a path"),
+        (lambda: kipviz.accept([]), "the folder of logs is a path"),
+        (lambda: kipviz.accept(".", 4), "the request log is a path"),
+        (lambda: kipviz.saves("x"), "a run is a stepper, a task or a verdict, not 'x'"),
+        (lambda: kipviz.corners("repaired"), "designs is a list of names, such as ['repaired']"),
+        (lambda: kipviz.corners(3), "designs is a list of names"),
+        (lambda: kipviz.verdicts(SMALL, None), "designs is a list of names"),
+        (lambda: kipviz.verdicts(SMALL, [], 7), "faults is a text, such as 'expire_lock=1', not 7"),
+        (lambda: kipviz.explore(SMALL, "repaired", 3), "faults is a text"),
+        (lambda: kipviz.explore(SMALL, "repaired", reduce=3), "reduce is a text"),
+        (lambda: kipviz.campaign(SMALL, 3, way="loop"), "a design is a list of names"),
+        (lambda: kipviz.campaign([3], "repaired", way="loop"), "a scenario is a list of names"),
+        (lambda: kipviz.landscape(3), "designs is a list of names, such as ['repaired'], not 3"),
+        (lambda: kipviz.landscape(down=3), "an axis is a setting and its values, not 3"),
+    ],
+)
+def test_a_call_with_what_it_cannot_take_says_what_it_takes(call, said):
+    with pytest.raises(ValueError, match=r"^") as refusal:
+        call()
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.fixture(scope="module")
+def stepper():
+    return kipviz.open(SMALL)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"B1 crashes", ["B1 crashes"]])
+def test_a_fault_and_a_choice_are_named_by_words(stepper, wrong):
+    for ask in (stepper.points, stepper.fault_at):
+        with pytest.raises(ValueError, match=r"^a fault is a text, such as 'B1 crashes', not "):
+            ask(wrong)
+    with pytest.raises(ValueError, match=r"^There is no choice "):
+        stepper.take(wrong)
+
+
+def test_half_a_character_is_no_name_of_a_branch(stepper):
+    with pytest.raises(ValueError, match=r"^A name has whole characters, not halves of one as "):
+        stepper.name("\ud800")
