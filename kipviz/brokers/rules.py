@@ -148,7 +148,7 @@ class BrokerRules(Value, frozen=True):
 
     prune_floor: Callable[[int, int], int]
     """How far is `__share_group_state` deleted: (offset of the oldest snapshot that is needed, that
-    of the first vote without a marker)? (ShareCoordinatorOffsetsManager; finding X16.)"""
+    of the first vote whose outcome no snapshot has)? (ShareCoordinatorOffsetsManager; finding X16.)"""
 
     member_epoch: Callable[[int, tuple[int, int] | None], Errors]
     """Is a staging held against the member's epoch: (the request's, the present one and the one

@@ -410,7 +410,7 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
         # A commit is final. An abort only remembers the delivery: where the leader has given up
         # the vote in the meantime (its answer was lost), what it wrote since then stays.
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
-        state = state.but(batches=joined)
+        state = state.but(batches=joined, cold=False)
         me = me.but(states=me.states.set(vote.key, state))
     table = me.votes.set(batch.producer_id, kept) if kept else me.votes.without(batch.producer_id)
     return me.but(votes=table) if votes else me

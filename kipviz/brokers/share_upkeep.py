@@ -26,7 +26,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
 )
-from kipviz.records.share_group_state import ShareSnapshotRecord, ShareTombstone
+from kipviz.records.share_group_state import ShareSnapshotRecord, ShareStagedRecord, ShareTombstone
 
 PRUNE = "the prune interval of"
 COLD = "the cold snapshot interval of"
@@ -149,8 +149,7 @@ def floor(me: ShareCoordinator, on: Context) -> int:
     for all that was written. Source: ShareCoordinatorService.performRecordPruning.
     """
     log = on.log(me.shard)
-    first_pending = log.open[0][0] if log.open else log.end_offset
-    return on.rules.prune_floor(last_redundant_offset(log), first_pending)
+    return on.rules.prune_floor(last_redundant_offset(log), first_vote_needed(log))
 
 
 def last_redundant_offset(log: PartitionLog) -> int:
@@ -159,6 +158,34 @@ def last_redundant_offset(log: PartitionLog) -> int:
     The state of every share-partition that is not deleted counts with its latest snapshot. Where
     all are deleted, it is the last tombstone. Source: ShareCoordinatorOffsetsManager.
     """
+    latest, last_tombstone = _snapshots(log)
+    return min(latest.values()) if latest else last_tombstone
+
+
+def first_vote_needed(log: PartitionLog) -> int:
+    """Give the offset of the first vote whose outcome no snapshot has, the end of the log if there is none.
+
+    A marker says no more than which producer's votes are decided: behind a snapshot that was made while a
+    vote was pending it says nothing without the vote. Status: our inference.
+    """
+    latest, _ = _snapshots(log)
+    needed = [log.open[0][0] if log.open else log.end_offset]
+    votes: dict[int, list[tuple[int, str]]] = {}
+    for batch in log.batches:
+        if batch.control:
+            needed += [
+                at
+                for at, key in votes.pop(batch.producer_id, ())
+                if at < latest.get(key, at) < batch.base_offset
+            ]
+        for at, record in enumerate(batch.records, batch.base_offset):
+            if isinstance(record, ShareStagedRecord):
+                votes.setdefault(batch.producer_id, []).append((at, record.key))
+    return min(needed)
+
+
+def _snapshots(log: PartitionLog) -> tuple[dict[str, int], int]:
+    """Give the offset of the latest replicated snapshot of each share-partition, and of the last tombstone."""
     latest: dict[str, int] = {}
     last_tombstone = 0
     for batch in partition_log.read(log, log.start_offset, log.high_watermark):
@@ -168,7 +195,7 @@ def last_redundant_offset(log: PartitionLog) -> int:
             elif isinstance(record, ShareTombstone):
                 latest.pop(record.key, None)
                 last_tombstone = at
-    return min(latest.values()) if latest else last_tombstone
+    return latest, last_tombstone
 
 
 def _resting(me: ShareCoordinator) -> tuple[str, ...]:

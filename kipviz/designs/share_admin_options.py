@@ -43,7 +43,7 @@ def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
 
 
 def before_the_first_vote(redundant: int, first_pending: int) -> int:
-    """Up to the oldest snapshot that is still needed, and not past a vote without a marker."""
+    """Up to the oldest snapshot that is still needed, and not past a vote whose outcome none has."""
     return min(redundant, first_pending)
 
 

@@ -479,6 +479,16 @@ KIP = Kip(
             page="30-kip-932-share-groups",
         ),
         Row(
+            "Not mentioned: a snapshot of a pending vote, and its marker behind it",
+            "The vote is kept until a snapshot has its outcome: a marker alone says nothing.",
+            MODELLED,
+            handler="brokers.share_upkeep.first_vote_needed",
+            scenario="kip-1289-small-pruned",
+            test="scenarios/test_pruned_votes.py::test_a_snapshot_of_a_pending_vote_and_a_marker_behind_it_lose_no_acknowledgement",
+            page="30-kip-932-share-groups",
+            note="our inference",
+        ),
+        Row(
             "Retention: a record is deleted while it is staged",
             "The start offset follows the log, and the outcome finds no record.",
             MODELLED,

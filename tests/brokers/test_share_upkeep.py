@@ -16,7 +16,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummary,
     WriteShareGroupState,
 )
-from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.batches import ABORT, COMMIT, Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import (
     RecordState,
@@ -55,9 +55,9 @@ class State(Desk):
         batch = Batch(end, (record,), producer_id, 0, 0, transactional=True)
         self.append(batch)
 
-    def marker(self, producer_id=9):
+    def marker(self, producer_id=9, control=COMMIT):
         end = self.logs[HERE].end_offset
-        batch = Batch(end, (), producer_id, 1, transactional=True, control=COMMIT)
+        batch = Batch(end, (), producer_id, 1, transactional=True, control=control)
         self.append(batch)
 
     def append(self, batch):
@@ -222,6 +222,34 @@ def test_a_vote_is_only_pruned_where_nothing_keeps_it(rules, survives):
     state.marker()
     done = [b for b in state.role.states[ONE].batches if b.first <= 100 <= b.last]
     assert bool(done) is survives
+
+
+@pytest.mark.parametrize(("control", "left"), [(COMMIT, RecordState.ACKNOWLEDGED), (ABORT, None)])
+def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
+    """The snapshot was made while the vote was pending: without the vote the marker says nothing."""
+    state = State(rules="repaired")
+    state.votes()
+    state.comes(upkeep.COLD)
+    state.marker(control=control)
+    decided = state.role.states[ONE]
+    assert upkeep.floor(state.role, state.on) == 1
+    state.comes(upkeep.PRUNE)
+    assert state.loaded().states[ONE] == decided
+    assert decided.batches[0].state is (left or RecordState.AVAILABLE)
+    state.comes(upkeep.COLD)
+    assert upkeep.floor(state.role, state.on) == state.logs[HERE].end_offset - 1
+    state.comes(upkeep.PRUNE)
+    assert state.loaded().states[ONE].batches == decided.batches
+    assert state.jobs == ()
+
+
+def test_a_decided_vote_of_a_deleted_share_partition_is_not_kept():
+    state = State(ONE, TWO, rules="repaired")
+    state.votes()
+    state.comes(f"{upkeep.COLD} {ONE}")
+    state.marker()
+    state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+    assert upkeep.first_vote_needed(state.logs[HERE]) == state.logs[HERE].end_offset
 
 
 @pytest.mark.parametrize(
