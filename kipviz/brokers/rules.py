@@ -157,3 +157,7 @@ class BrokerRules(Value, frozen=True):
     stage_parts: Callable[[tuple[Errors, ...]], bool]
     """Is what was staged of a request given back when another partition of it is refused: (what each
     partition is told)? (KIP-1289 corner case 11; finding Q.)"""
+
+    initialize_again: Callable[[], bool]
+    """Is the state of a share-partition made anew by an Initialize that repeats its state epoch and its
+    start offset? (KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.)"""

@@ -66,6 +66,9 @@ class ShareState(Part, frozen=True):
     """The joined state of one share-partition (ShareGroupOffset.java).
 
     `cold` says that nothing has changed since a snapshot that was made because nothing did.
+    `fenced_below` is a leader epoch that was read with before the state was made anew: the new state has 0
+    for it, and older leaders are fenced all the same (leaderEpochMap), until the log is read again
+    without what is deleted of it.
     """
 
     snapshot_epoch: int
@@ -76,6 +79,12 @@ class ShareState(Part, frozen=True):
     batches: tuple[StateBatch, ...]
     updates: int = 0
     cold: bool = False
+    fenced_below: int = 0
+
+    @property
+    def newest_leader(self) -> int:
+        """The highest leader epoch that the coordinator has heard of."""
+        return max(self.leader_epoch, self.fenced_below)
 
 
 class Vote(Value, frozen=True):
@@ -116,7 +125,7 @@ def on_read(
         error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     elif state is None:
         error = Errors.INVALID_REQUEST
-    elif state.leader_epoch > request.leader_epoch:
+    elif state.newest_leader > request.leader_epoch:
         error = Errors.FENCED_LEADER_EPOCH
     else:
         error = gone_topics.why_no_state(request.key, on.image)
@@ -133,7 +142,7 @@ def on_read(
     answer = ReadShareGroupStateResponse(
         Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
     )
-    if request.leader_epoch == state.leader_epoch:
+    if request.leader_epoch == state.newest_leader:
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
     record = ShareUpdateRecord(
@@ -152,8 +161,8 @@ def on_initialize(
     """Make the state of a share-partition, or make it anew at a higher state epoch.
 
     WHEN: a share group has a partition that is new to it. CHECKS: the state epoch, and that the topic is
-    there. DOES: writes a snapshot without batches, unless the same state is there. ANSWERS: when it is replicated.
-    OPEN: reset_while_pending.
+    there. DOES: writes a snapshot without batches and with leader epoch 0. ANSWERS: when it is
+    replicated. OPEN: reset_while_pending, initialize_again (a repeated request).
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
     state, error = me.states.get(request.key), Errors.NONE
@@ -164,7 +173,8 @@ def on_initialize(
     else:
         error = gone_topics.why_no_state(request.key, on.image)
     same = (request.state_epoch, request.start_offset)
-    there = state is not None and (state.state_epoch, state.start_offset) == same
+    repeated = state is not None and (state.state_epoch, state.start_offset) == same
+    there = repeated and not on.rules.initialize_again()
     if error is Errors.NONE and not there:
         error = reset_error(me, request.key, on)
     answer = InitializeShareGroupStateResponse(error, request.key)
@@ -173,10 +183,10 @@ def on_initialize(
     if there:
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
-    epoch, leader = (state.snapshot_epoch + 1, state.leader_epoch) if state else (0, 0)
-    record = ShareSnapshotRecord(
-        request.key, epoch, request.state_epoch, leader, request.start_offset
-    )
+    epoch = state.snapshot_epoch + 1 if state else 0
+    start = request.start_offset
+    complete = 0 if start >= 0 else -1  # without a start offset there is no lag (ShareGroupOffset)
+    record = ShareSnapshotRecord(request.key, epoch, request.state_epoch, 0, start, complete)
     done = write(me, record, reply_to, answer, on)
     if not done.appends or (state is None and request.start_offset < 0):
         return done
@@ -315,6 +325,8 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
         return _replay_marker(me, batch, rules)
     for record in batch.records:
         if isinstance(record, ShareSnapshotRecord):
+            before = me.states.get(record.key)
+            newest = before.newest_leader if before is not None else 0
             state = ShareState(
                 record.snapshot_epoch,
                 record.state_epoch,
@@ -323,6 +335,7 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
                 record.delivery_complete_count,
                 record.batches,
                 cold=record.cold,
+                fenced_below=newest if newest > record.leader_epoch else 0,
             )
             me = _reset(me, record.key, record.state_epoch, rules)
             me = me.but(states=me.states.set(record.key, state))
@@ -376,7 +389,7 @@ def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoor
     state = me.states.get(record.key) or fresh
     start = max(state.start_offset, record.start_offset)
     state = state.but(
-        leader_epoch=max(state.leader_epoch, record.leader_epoch),
+        leader_epoch=record.leader_epoch,
         start_offset=start,
         delivery_complete_count=record.delivery_complete_count,
         batches=merge(state.batches, record.batches, start),
@@ -444,7 +457,7 @@ def _fence(
         return Errors.COORDINATOR_LOAD_IN_PROGRESS
     if state is None:
         return Errors.INVALID_REQUEST
-    if state.leader_epoch > request.leader_epoch:
+    if state.newest_leader > request.leader_epoch:
         return Errors.FENCED_LEADER_EPOCH
     if state.state_epoch > request.state_epoch:
         return Errors.FENCED_STATE_EPOCH

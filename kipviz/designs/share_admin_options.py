@@ -39,6 +39,19 @@ def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
     return Errors.NONE, False
 
 
+# -- initialize_again: is the same state asked for again made anew? -------------------------------
+
+
+def made_anew() -> bool:
+    """Yes: a request that is sent twice forgets what was acknowledged in between."""
+    return True
+
+
+def left_as_it_is() -> bool:
+    """No, as long as the start offset has not moved since."""
+    return False
+
+
 # -- prune_floor: how far may __share_group_state be deleted from its front? ----------------------
 
 
@@ -110,6 +123,27 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
         RESETS,
     ),
     Slot(
+        "initialize_again",
+        "Is the state of a share-partition made anew by the same request once more?",
+        "KIP-932",
+        True,
+        (
+            Option(
+                "made_anew",
+                made_anew,
+                SHIPPED,
+                "ShareCoordinatorShard.initializeState, Kafka 4.4.0",
+            ),
+            Option(
+                "left_as_it_is",
+                left_as_it_is,
+                SHIPPED,
+                "pull request 23190; trunk after Kafka 4.4.0",
+            ),
+        ),
+        RESETS,
+    ),
+    Slot(
         "prune_floor",
         "How far may __share_group_state be deleted from its front?",
         "X16",
@@ -147,6 +181,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
 WRITTEN: dict[str, str] = {
     "reset_epoch": "as_it_stands",
     "reset_while_pending": "fences_the_vote",
+    "initialize_again": "made_anew",
     "prune_floor": "what_snapshots_replace",
     "member_epoch": "the_current_one",
 }

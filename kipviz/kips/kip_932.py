@@ -255,6 +255,7 @@ KIP = Kip(
             test="brokers/test_share_membership.py::test_a_partition_is_assigned_once_its_state_is_there",
             page="35-share-groups-in-operation",
             scenario="kip-932-members",
+            note="the same request once more makes it anew in 4.4.0; later code leaves it (slot initialize_again)",
         ),
         Row(
             "Member failures",

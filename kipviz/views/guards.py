@@ -316,7 +316,7 @@ def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
 
 def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
     state = role.states.get(message.key)
-    ours = state.leader_epoch if state is not None else -1
+    ours = state.newest_leader if state is not None else -1
     if hasattr(message, "leader_epoch"):
         yield "leader epoch", both("request", message.leader_epoch, "durable", ours)
     else:

@@ -346,3 +346,46 @@ def test_a_new_coordinator_finds_state_and_votes_in_the_log():
     desk.role = ShareCoordinator(HERE, loading=True)
     desk.do(sc.on_loaded(desk.role, desk.on))
     assert desk.role == before
+
+
+# -- the leader epoch of a state that is made anew -------------------------------------------------
+
+
+def reset_at_leader_epoch(leader_epoch):
+    desk = initialised()
+    read(desk, leader_epoch)
+    desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 3, 10))
+    return desk
+
+
+def test_a_state_that_is_made_anew_has_no_leader_and_nothing_delivered_yet():
+    """ShareGroupOffset.fromRequest: leader epoch 0, and a count only with a start offset."""
+    desk = reset_at_leader_epoch(2)
+    assert desk.written(HERE)[-1] == ShareSnapshotRecord(KEY, 1, 3, 0, 10, 0)
+    summary = desk.ask(share_upkeep.on_read_summary, ReadShareGroupStateSummary(KEY))
+    assert (summary.leader_epoch, summary.delivery_complete_count) == (0, 0)
+    desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 4, -1))
+    assert desk.role.states[KEY].delivery_complete_count == -1
+
+
+def test_a_reset_does_not_let_older_leaders_in_again_and_its_own_leader_writes_no_epoch():
+    desk = reset_at_leader_epoch(2)
+    assert read(desk, leader_epoch=1).error is Errors.FENCED_LEADER_EPOCH
+    assert write(desk, state_epoch=3, leader_epoch=1).error is Errors.FENCED_LEADER_EPOCH
+    before = len(desk.written(HERE))
+    assert read(desk, leader_epoch=2).error is Errors.NONE
+    assert len(desk.written(HERE)) == before
+    written = write(desk, batch(10, 10, ACK), start=10, state_epoch=3, leader_epoch=2)
+    assert (written.error, desk.role.states[KEY].leader_epoch) == (Errors.NONE, 0)
+    assert read(desk, leader_epoch=3).error is Errors.NONE
+    assert desk.role.states[KEY].leader_epoch == 3
+
+
+def test_a_coordinator_that_reads_a_log_that_was_pruned_has_forgotten_the_older_leader():
+    desk = reset_at_leader_epoch(2)
+    log = desk.logs[HERE]
+    for kept, fenced in ((log.batches, 2), (log.batches[-1:], 0)):
+        role = ShareCoordinator(HERE, loading=True)
+        desk.logs[HERE] = log.but(batches=kept)
+        loaded = sc.on_loaded(role, desk.on).state
+        assert loaded.states[KEY].newest_leader == fenced

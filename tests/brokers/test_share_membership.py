@@ -224,11 +224,33 @@ def asks(desk, epoch, start=-1):
     return desk.ask(sc.on_initialize, InitializeShareGroupState(KEYS[0], epoch, start)).error
 
 
-def test_a_state_is_made_once_and_made_anew_at_a_higher_epoch():
+@pytest.mark.parametrize(("anew", "snapshots"), [(True, [0, 1]), (False, [0])])
+def test_the_same_request_once_more_makes_the_state_anew_in_4_4_0_and_later_code_leaves_it(
+    anew, snapshots
+):
     desk, here = shard()
+    desk.rules = desk.rules.but(initialize_again=lambda: anew)
     assert asks(desk, 2) is Errors.NONE
     assert asks(desk, 2) is Errors.NONE
-    assert desk.written(here) == [ShareSnapshotRecord(KEYS[0], 0, 2, 0, -1)]
+    assert desk.written(here) == [ShareSnapshotRecord(KEYS[0], n, 2, 0, -1) for n in snapshots]
+
+
+@pytest.mark.parametrize("anew", [True, False])
+def test_neither_leaves_it_once_the_start_offset_has_moved(anew):
+    """Who acknowledged something between the two requests is forgotten."""
+    desk, _ = shard()
+    desk.rules = desk.rules.but(initialize_again=lambda: anew)
+    asks(desk, 2)
+    batch = StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1)
+    desk.ask(sc.on_write, WriteShareGroupState(KEYS[0], 2, 0, 4, 0, (batch,)))
+    assert desk.role.states[KEYS[0]].start_offset == 4
+    assert asks(desk, 2) is Errors.NONE
+    assert desk.role.states[KEYS[0]].start_offset == -1
+
+
+def test_a_state_is_made_anew_at_a_higher_epoch():
+    desk, _ = shard()
+    asks(desk, 2)
     batch = StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1)
     desk.ask(sc.on_write, WriteShareGroupState(KEYS[0], 2, 0, 0, 0, (batch,)))
     assert asks(desk, 5, 7) is Errors.NONE

