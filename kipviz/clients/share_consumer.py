@@ -27,6 +27,7 @@ from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -295,8 +296,11 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
             return session_votes.again(me, request)
         return session_votes.answered(me, request, answer.error)
     if isinstance(answer, ShareAcknowledgeResponse):
-        lost = answer.error in SESSION_ERRORS or me.closed
-        me = _acknowledged(me, request, answer.error, answer)
+        unknown = answer.error in SESSION_ERRORS
+        # It would be sent again, and a ShareAcknowledge opens no session: it cannot be sent any more.
+        error = Errors.NETWORK_EXCEPTION if unknown else answer.error
+        lost = unknown or me.closed
+        me = _acknowledged(me, request, error, answer)
         me = me.but(session_epoch=0 if lost else me.session_epoch + 1)
         if me.by_session and not me.closed:
             return _commit_next(me)
@@ -304,49 +308,49 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
             me = _without_commit(me)
         if me.in_background:
             return me.but(in_background=False)
-        me = me.but(acknowledge_error=answer.error)
+        me = me.but(acknowledge_error=error)
         return _close_next(me) if me.closed and me.sessions else me.but(done=True)
     assert isinstance(answer, ShareFetchResponse), type(answer)
     if answer.error in NOT_ALLOWED:
+        me = _acknowledged(me, request, answer.error)
         return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
     if answer.error is not Errors.NONE:
-        return _reopen(me)
+        return _reopen(_acknowledged(me, request, Errors.NETWORK_EXCEPTION))
     if me.by_session:
         assert isinstance(request, ShareFetch), type(request)
         return _answered_by_session(me, request, answer)
-    delivered = tuple(r.offset for r in answer.records)
-    if answer.refused and not delivered:
+    fresh = share_holding.fresh(answer, me.session_broker)
+    if answer.refused and not fresh.batch:
         # What was found comes first; the error is thrown by the poll that finds nothing else.
         me = me.but(session_epoch=me.session_epoch + 1)
         return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
-    acquired = (o for run in answer.acquired for o in range(run.first, run.last + 1))
     me = _acknowledged(me, request, answer.acknowledge_error).but(
         session_epoch=me.session_epoch + 1,
         acknowledge_error=answer.acknowledge_error,
-        gaps=tuple(o for o in acquired if o not in delivered),
+        gaps=fresh.gaps,
     )
     if me.renewed:
         kept = me.renewed
         return me.but(records=kept, batch=tuple(r.offset for r in kept), renewed=(), done=True)
     if me.gathers:
-        return _gathered(me, answer, delivered)
-    if delivered:
+        me = _beside(me, fresh, answer).but(gaps=())
+        return _ask_the_rest(me.but(partition=answer.partition, delivered_by=me.session_broker))
+    if fresh.batch:
         if me.assigned or me.member:
             me = me.but(partition=answer.partition, delivered_by=me.session_broker, asking=())
-        return me.but(records=answer.records, batch=delivered, done=True)
+        return me.but(records=answer.records, batch=fresh.batch, done=True)
     if not (me.assigned or me.member):
         return me.but(to_send=_fetch(me, ()), gaps=())
     return _ask_on(me.but(partition=answer.partition, delivered_by=me.session_broker))
 
 
-def _gathered(
-    me: ShareConsumer, answer: ShareFetchResponse, delivered: tuple[int, ...]
+def _beside(
+    me: ShareConsumer, fresh: Held, part: FetchedPartition | ShareFetchResponse
 ) -> ShareConsumer:
-    """Put what a partition had to the rest, and ask the next one; the last one ends the poll()."""
-    if delivered or me.gaps:
-        fresh = Held(answer.partition, me.session_broker, delivered, gaps=me.gaps)
-        me = me.but(beside=(*me.beside, fresh), records=(*me.records, *answer.records), gaps=())
-    return _ask_the_rest(me.but(partition=answer.partition, delivered_by=me.session_broker))
+    """Put what a partition had to the rest."""
+    if not (fresh.batch or fresh.gaps):
+        return me
+    return me.but(beside=(*me.beside, fresh), records=(*me.records, *part.records))
 
 
 def _answered_by_session(
@@ -360,12 +364,7 @@ def _answered_by_session(
     me = me.but(session_epoch=me.session_epoch + 1)
     me = _acknowledged(me, request, Errors.NONE, answer)
     for part in answer.fetched:
-        delivered = tuple(record.offset for record in part.records)
-        acquired = (o for run in part.acquired for o in range(run.first, run.last + 1))
-        gaps = tuple(o for o in acquired if o not in delivered)
-        if delivered or gaps:
-            fresh = Held(part.partition, me.session_broker, delivered, gaps=gaps)
-            me = me.but(beside=(*me.beside, fresh), records=(*me.records, *part.records))
+        me = _beside(me, share_holding.fresh(part, me.session_broker), part)
     if not me.records and any(part.error in NOT_ALLOWED for part in answer.fetched):
         refused = Errors.TOPIC_AUTHORIZATION_FAILED.name
         return me.but(done=True, error=f"ShareFetch: {refused}", asking=())

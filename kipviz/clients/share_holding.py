@@ -16,8 +16,10 @@ from kipviz.core.values import Value
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    FetchedPartition,
     OfSession,
     PartitionAcknowledgements,
+    ShareFetchResponse,
     batches_of,
 )
 
@@ -38,6 +40,14 @@ class Owed(Value, frozen=True):
     partition: str
     broker: int
     acknowledgements: tuple[AcknowledgementBatch, ...]
+
+
+def fresh(part: FetchedPartition | ShareFetchResponse, broker: int) -> Held:
+    """Give what a broker has delivered of a partition; acquired offsets without a record are its gaps."""
+    delivered = tuple(record.offset for record in part.records)
+    acquired = (o for run in part.acquired for o in range(run.first, run.last + 1))
+    gaps = tuple(o for o in acquired if o not in delivered)
+    return Held(part.partition, broker, delivered, gaps=gaps)
 
 
 def owed(

@@ -70,7 +70,7 @@ class Errors(IntEnum):
     PENDING_TRANSACTION = 10_447
 
 
-# Exceptions that extend RetriableException: the client asks again.
+# Exceptions that extend RetriableException, as in the classes of 4.4.0: the client asks again.
 RETRIABLE = frozenset(
     {
         Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -87,6 +87,9 @@ RETRIABLE = frozenset(
         Errors.FENCED_LEADER_EPOCH,
         Errors.UNSTABLE_OFFSET_COMMIT,
         Errors.UNKNOWN_TOPIC_ID,
+        Errors.OFFSET_NOT_AVAILABLE,
+        Errors.SHARE_SESSION_NOT_FOUND,
+        Errors.INVALID_SHARE_SESSION_EPOCH,
         Errors.SHARE_SESSION_LIMIT_REACHED,
         Errors.PENDING_TRANSACTION,
     }

@@ -173,6 +173,24 @@ def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
     _, me = committing()
     me = sc.on_response(me, ShareAcknowledgeResponse(error, "src-0"))
     assert (me.done, me.session_epoch) == (True, 0)
+    assert me.acknowledge_error is Errors.NETWORK_EXCEPTION  # it cannot be sent again
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Errors.SHARE_SESSION_NOT_FOUND, Errors.NETWORK_EXCEPTION),
+        (Errors.GROUP_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED),
+    ],
+)
+def test_a_fetch_that_is_refused_tells_the_callback_of_the_acknowledgements_it_brought(error, told):
+    """ShareConsumeRequestManager.handleShareFetchSuccess."""
+    me = delivered(consumer().but(callback=True), 0)
+    _, me = sends(sc.poll(me, accept_all))
+    me = answered(me, error=error)
+    (completed,) = me.completed
+    assert completed.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
+    assert completed.error is told
 
 
 def test_commit_sync_on_a_broken_connection_has_an_unknown_outcome():

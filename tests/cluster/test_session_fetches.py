@@ -167,7 +167,7 @@ def test_commit_sync_that_is_sent_into_a_session_that_is_gone_goes_on_with_the_o
     trace, events = run(at_two_brokers(), *READ, *lost)
     consumer = trace.world.applications["app-1"].consumer
     assert isinstance(consumer, ShareConsumer)
-    assert consumer.acknowledge_error is Errors.SHARE_SESSION_NOT_FOUND
+    assert consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
     told = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
     assert [m.broker for m in told] == [5, 3]
 
