@@ -110,7 +110,7 @@ REWIND = Scenario(
         ),
         Beat(
             "--describe: all of it again",
-            "Start offset 100, and nothing is known to be done: no lag is told before somebody writes.",
+            "Start offset 100, and nothing behind it is done: the lag is 3, every record that there is.",
             OPERATES,
         ),
         Beat(
@@ -142,7 +142,7 @@ REWIND = Scenario(
             "In __share_group_state a snapshot with a higher state epoch and no batches replaces all "
             "that was there.",
         ),
-        Watch(6, "The lag is unknown, -1, until a leader writes how many records are done."),
+        Watch(6, "The new state says that none is done, so the lag is known before a leader writes."),
     ),
     checkpoints=(
         RESET,
