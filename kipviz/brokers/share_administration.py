@@ -14,6 +14,7 @@ NOT MODELLED: several topics to delete in one request, or several groups where i
 
 from __future__ import annotations
 
+from kipviz.brokers import group_kinds
 from kipviz.brokers.authorizer import Resource, seen, topics_seen
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.group_state import GroupCoordinator, Operating, as_replicated
@@ -148,9 +149,8 @@ def on_alter_share_group_offsets(
     group_id = request.group_id
     group = me.share_groups.get(group_id) or ShareGroup()
     error = _unavailable(me, group_id)
-    if error is Errors.NONE and _of_another_kind(me, group_id):
-        error = Errors.GROUP_ID_NOT_FOUND
-    elif error is Errors.NONE and len(group.members):
+    error = error or group_kinds.why_not_shared(me, group_id)
+    if error is Errors.NONE and len(group.members):
         error = Errors.NON_EMPTY_GROUP
     if error is not Errors.NONE:
         return _refused(me, request, reply_to, error)
@@ -281,11 +281,6 @@ def _unavailable(me: GroupCoordinator, group_id: str) -> Errors:
     if me.loading:
         return Errors.COORDINATOR_LOAD_IN_PROGRESS
     return Errors.NONE if group_id else Errors.INVALID_GROUP_ID
-
-
-def _of_another_kind(me: GroupCoordinator, group_id: str) -> bool:
-    """Say whether a group of the consumer protocol has that id: it is not made a share group."""
-    return group_id in me.groups or any(known == group_id for known, _ in me.members)
 
 
 def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:

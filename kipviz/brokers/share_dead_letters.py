@@ -84,7 +84,8 @@ def answered(
     letter = me.dead_letters[0]
     if letter.creations:
         asks_again = answer is None or answer.error in TOPIC_RETRY
-        made = answer is not None and answer.error is Errors.NONE and _leader(me, on) != NOBODY
+        led = on.image.leader_of(_target(me, on)) != NOBODY
+        made = answer is not None and answer.error is Errors.NONE and led
         if made:
             letter = letter.but(creations=0)
         if made or (asks_again and letter.creations < ATTEMPTS_MAX):
@@ -111,20 +112,18 @@ def _send(me: SharePartition, on: Context) -> Copying:
     A topic of which a partition has no leader is asked for as well, and is there already. Source:
     ShareGroupDLQStateManager.SendThread.generateRequests, ProduceRequestHandler.dlqTopicExists.
     """
+    topic, target = on.image.dead_letter_queue(me.group_id), _target(me, on)
+    leader = on.image.leader_of(target)
+    someone = min((h.leader for h in on.image.leaders.values() if h.leader >= 0), default=NOBODY)
+    broker = leader if leader != NOBODY else someone
     events: tuple[Event, ...] = ()
     finished: tuple[int, ...] = ()
     while me.dead_letters:
-        letter, leader = me.dead_letters[0], _leader(me, on)
-        topic = on.image.dead_letter_queue(me.group_id)
-        someone = min(
-            (h.leader for h in on.image.leaders.values() if h.leader >= 0), default=NOBODY
-        )
-        broker = leader if leader != NOBODY else someone
         if _usable(topic, on) and broker != NOBODY:
+            letter = me.dead_letters[0]
             if leader != NOBODY:
-                message: Produce | CreateTopics = Produce(
-                    "", _target(me, topic, on), -1, -1, -1, _copies(me, letter, on)
-                )
+                copies = _copies(me, letter, on)
+                message: Produce | CreateTopics = Produce("", target, -1, -1, -1, copies)
                 letter = letter.but(creations=0)
             else:
                 message = CreateTopics(topic, TOPIC_CONFIGS)
@@ -171,14 +170,10 @@ def _partitions(topic: str, on: Context) -> tuple[str, ...]:
     return tuple(p for p in on.image.leaders if topic_of(p) == topic)
 
 
-def _target(me: SharePartition, topic: str, on: Context) -> str:
+def _target(me: SharePartition, on: Context) -> str:
     """Give the partition of the dead-letter topic that takes the copies, nothing if there is none."""
-    partitions = _partitions(topic, on)
+    partitions = _partitions(on.image.dead_letter_queue(me.group_id), on)
     return partitions[index_of(me.partition) % len(partitions)] if partitions else ""
-
-
-def _leader(me: SharePartition, on: Context) -> int:
-    return on.image.leader_of(_target(me, on.image.dead_letter_queue(me.group_id), on))
 
 
 def _copies(me: SharePartition, letter: DeadLetter, on: Context) -> tuple[DataRecord, ...]:

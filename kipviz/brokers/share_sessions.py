@@ -26,7 +26,7 @@ def after(
     who, epoch = (request.group_id, request.member_id), request.session_epoch
     known = me.sessions.get(who)
     if epoch == 0:
-        first = _partitions(request, ())
+        first = partitions_after(request, ())
         fresh, others = Session(1, reply_to.source, first), me.sessions.without(who)
         if len(others) >= on.settings.share_sessions_max:
             return me.but(sessions=others), Errors.SHARE_SESSION_LIMIT_REACHED
@@ -37,11 +37,13 @@ def after(
         return me, Errors.NONE
     if known.epoch != epoch:
         return me, Errors.INVALID_SHARE_SESSION_EPOCH
-    moved = Session(known.epoch + 1, reply_to.source, _partitions(request, known.partitions))
+    moved = Session(known.epoch + 1, reply_to.source, partitions_after(request, known.partitions))
     return me.but(sessions=me.sessions.set(who, moved)), Errors.NONE
 
 
-def _partitions(request: ShareFetch | ShareAcknowledge, known: tuple[str, ...]) -> tuple[str, ...]:
+def partitions_after(
+    request: ShareFetch | ShareAcknowledge, known: tuple[str, ...]
+) -> tuple[str, ...]:
     """Give the partitions of a session after a request: what is added comes last (ShareSession.update)."""
     if not isinstance(request, ShareFetch) or request.of_session is None:
         return known

@@ -42,10 +42,7 @@ def on_delete(
     OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """
-    error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    if not me.loading:
-        error = gone_topics.why_no_state(request.key, on.image)
-        error = error or reset_error(me, request.key, on)
+    error = _unavailable(me, request.key, on) or reset_error(me, request.key, on)
     answer = DeleteShareGroupStateResponse(error, request.key)
     if error is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),))
@@ -68,9 +65,8 @@ def on_read_summary(
     Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
     """
     state = me.states.get(request.key)
-    error = gone_topics.why_no_state(request.key, on.image)
-    if me.loading or error is not Errors.NONE:
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else error
+    error = _unavailable(me, request.key, on)
+    if error is not Errors.NONE:
         refused = ReadShareGroupStateSummaryResponse(error, request.key)
         return Effects(me, replies=(Reply(reply_to, refused),))
     answer = ReadShareGroupStateSummaryResponse(Errors.NONE, request.key)
@@ -203,3 +199,9 @@ def _resting(me: ShareCoordinator) -> tuple[str, ...]:
     if all(state.cold for state in me.states.values()):
         return ()
     return me.states.keys()
+
+
+def _unavailable(me: ShareCoordinator, key: str, on: Context) -> Errors:
+    if me.loading:
+        return Errors.COORDINATOR_LOAD_IN_PROGRESS
+    return gone_topics.why_no_state(key, on.image)

@@ -282,10 +282,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
     resolved = _change(me, changes, f"the {word} marker arrived", OUTCOME, on)
-    left: SharePartition = resolved.state
-    return Effects(
-        share_partition.advance_start(left), requests=resolved.requests, events=resolved.events
-    )
+    return resolved.but(state=share_partition.advance_start(resolved.state))
 
 
 def _change(
@@ -374,10 +371,13 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             return failed, Errors.UNKNOWN_SERVER_ERROR
         if write.purpose == "refresh" and _made_anew(me, answer):
             return _failed(me, write, Errors.FENCED_STATE_EPOCH, on), Errors.NOT_LEADER_OR_FOLLOWER
-        nowhere = answer.start_offset < 0 and _where_to_begin(me, on) is None
-        if write.purpose == "load" and nowhere:
-            return Effects(me), Errors.OFFSET_NOT_AVAILABLE
-        done = _loaded(me, answer, on) if write.purpose == "load" else _refreshed(me, answer, on)
+        if write.purpose == "refresh":
+            done = _refreshed(me, answer, on)
+        else:
+            begun = _loaded(me, answer, on)
+            if begun is None:
+                return Effects(me), Errors.OFFSET_NOT_AVAILABLE
+            done = begun
     else:
         noted = write.purpose in (NOTE, OUTCOME)
         me = (
@@ -456,16 +456,16 @@ def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> Sh
     )
 
 
-def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:
-    """Take over the durable state.
+def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects | None:
+    """Take over the durable state, or give None where there is nowhere to begin.
 
     What lies between two batches was delivered and never acknowledged, so it is free again.
     Without a start offset share.auto.offset.reset decides. Source: SharePartition.maybeInitialize.
     """
+    start = answer.start_offset if answer.start_offset >= 0 else _where_to_begin(me, on)
+    if start is None:
+        return None
     records: Table[int, InFlight] = Table.of()
-    start = answer.start_offset
-    if start < 0:
-        start = _where_to_begin(me, on) or 0
     ends = [b.last for b in answer.batches] + [p.staged.last for p in answer.pending]
     next_offset = max([start, *(e + 1 for e in ends)])
     for offset in range(start, next_offset):

@@ -31,7 +31,7 @@ from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views import due
+from kipviz.views import due, share_guards
 from kipviz.views.facts import short_name
 from kipviz.views.waiting import (
     IDLE,
@@ -533,14 +533,7 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
     assert isinstance(role, ShareLeader), "who serves a request is up"
     if getattr(message, "of_session", None) is not None:
         return _fetch_of_session(world, broker, role, message)
-    share = next(
-        (
-            s
-            for s in role.shares.values()
-            if s.group_id == message.group_id and s.partition == message.partition
-        ),
-        None,
-    )
+    share = share_guards.share_of(role, message.group_id, message.partition)
     if share is not None and share.writes:
         return write_of(world, broker, share)
     if type(message).__name__ != "ShareFetch" or share is None:

@@ -9,6 +9,7 @@ from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.share_fetching import rotated
 from kipviz.brokers.share_partition import ShareLeader, SharePartition
 from kipviz.brokers.share_partition_leader import ROLE
+from kipviz.brokers.share_sessions import partitions_after
 from kipviz.cluster.world import World
 from kipviz.messages.share_groups import FetchedPartition, offsets_of, parts_of
 from kipviz.views.facts import listed, span
@@ -28,7 +29,7 @@ def of_request(world: World, role: ShareLeader, message: Any) -> Iterator[Guard]
     if kind == "ShareFetch" and message.of_session is not None:
         yield from _of_session(world, role, message)
         return
-    share = _share_of(role, message.group_id, message.partition)
+    share = share_of(role, message.group_id, message.partition)
     if share is None:
         yield "share-partition", NOT_LOADED
         return
@@ -55,19 +56,17 @@ def _of_session(world: World, role: ShareLeader, message: Any) -> Iterator[Guard
     """Give what a fetch of a session finds: its partitions in their order, what is said of them, what is free."""
     session = role.sessions.get((message.group_id, message.member_id))
     known = session.partitions if session is not None and message.session_epoch else ()
-    said = message.of_session
-    every = tuple(p for p in (*known, *said.added) if p not in said.forgotten)
-    ordered = rotated(tuple(dict.fromkeys(every)), message.session_epoch)
+    ordered = rotated(partitions_after(message, known), message.session_epoch)
     yield "order of partitions", listed(ordered)
-    for part in said.acknowledgements:
-        share = _share_of(role, message.group_id, part.partition)
+    for part in message.of_session.acknowledgements:
+        share = share_of(role, message.group_id, part.partition)
         if share is None:
             yield f"acknowledged of {part.partition}", "not in memory: nobody knows who holds it"
         else:
             yield from states(share, offsets_of(part.acknowledgements))
     for partition in ordered:
         leader = world.image.leader_of(partition)
-        share = _share_of(role, message.group_id, partition)
+        share = share_of(role, message.group_id, partition)
         if leader < 0 or world.roles.get((leader, ROLE, "")) is not role:
             yield partition, f"led by Broker {leader}" if leader >= 0 else "nobody leads it"
         elif share is None:
@@ -83,7 +82,8 @@ def _to_be_had(world: World, share: SharePartition) -> tuple[Guard, ...]:
     return ("free again", listed(free)), ("not delivered yet", _new(share.next_offset, end))
 
 
-def _share_of(role: ShareLeader, group_id: str, partition: str) -> SharePartition | None:
+def share_of(role: ShareLeader, group_id: str, partition: str) -> SharePartition | None:
+    """Give a leader's share-partition, None if it is not in memory."""
     every = role.shares.values()
     return next((s for s in every if (s.group_id, s.partition) == (group_id, partition)), None)
 

@@ -40,25 +40,27 @@ class Around(Value, frozen=True):
         self, version: int, ids_from: int, partition: str, name: str, **fields: Any
     ) -> tuple[Struct, ...]:
         """Give the one topic of a list, by its name below the version that has ids."""
-        if version >= ids_from:
-            return self.by_topic_id(partition, name, **fields)
-        return ({"Name": topic_of(partition), name: (fields,)},)
+        return self.by_topics(version, ids_from, ((partition, fields),), name)
 
     def by_topics(
         self, version: int, ids_from: int, partitions: Iterable[tuple[str, Struct]], name: str
     ) -> tuple[Struct, ...]:
         """Give partitions together by topic; topics are named as in `by_topic`."""
-
-        def named(topic: str, items: tuple[Struct, ...]) -> Struct:
-            if version >= ids_from:
-                return {"TopicId": self.topic_id(topic), name: items}
-            return {"Name": topic, name: items}
-
-        return topics(partitions, named)
+        if version >= ids_from:
+            return self.by_topic_ids(partitions, name)
+        return topics(partitions, lambda topic, items: {"Name": topic, name: items})
 
     def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
         """Give the one topic of a list by id, with one partition in its array `name`."""
-        return ({"TopicId": self.topic_id(topic_of(partition)), name: (fields,)},)
+        return self.by_topic_ids(((partition, fields),), name)
+
+    def by_topic_ids(
+        self, partitions: Iterable[tuple[str, Struct]], name: str
+    ) -> tuple[Struct, ...]:
+        """Give partitions together by topic, topics by id, in the array `name` of each."""
+        return topics(
+            partitions, lambda topic, items: {"TopicId": self.topic_id(topic), name: items}
+        )
 
 
 @dataclass(frozen=True)

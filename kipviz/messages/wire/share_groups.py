@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeAlias
+
 from kipviz.messages import share_groups as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes, topics
+from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.producing import batch_of
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
@@ -300,100 +303,83 @@ OF_A_PARTITION = (
 LOCK = (30_000, "group.share.record.lock.duration.ms")
 
 
-def _batches(batches: tuple[model.AcknowledgementBatch, ...]) -> tuple[Struct, ...]:
-    return tuple(
-        {"FirstOffset": b.first, "LastOffset": b.last, "AcknowledgeTypes": (b.type,)}
-        for b in batches
+# Partitions, each with what is acknowledged of it.
+Said: TypeAlias = Iterable[tuple[str, tuple[model.AcknowledgementBatch, ...]]]
+
+
+def _said(every: Said, around: Around) -> tuple[Struct, ...]:
+    """Give the topics of a request, with what is acknowledged of each partition."""
+    partitions = (
+        (
+            partition,
+            {
+                "PartitionIndex": index_of(partition),
+                "AcknowledgementBatches": tuple(
+                    {"FirstOffset": b.first, "LastOffset": b.last, "AcknowledgeTypes": (b.type,)}
+                    for b in batches
+                ),
+            },
+        )
+        for partition, batches in every
     )
+    return around.by_topic_ids(partitions, "Partitions")
+
+
+def _results(every: Iterable[tuple[str, Errors]], around: Around) -> tuple[Struct, ...]:
+    """Give the topics of an answer, with the error of each partition."""
+    partitions = (
+        (partition, {"PartitionIndex": index_of(partition), "ErrorCode": error})
+        for partition, error in every
+    )
+    return around.by_topic_ids(partitions, "Partitions")
+
+
+def _renews(every: Said) -> bool:
+    return any(b.type is model.AcknowledgeType.RENEW for _, batches in every for b in batches)
 
 
 def _acknowledge(m: model.ShareAcknowledge, around: Around) -> Struct:
-    batches = tuple(b for part in m.parts for b in part.acknowledgements)
-    told = topics(
-        ((part.partition, part) for part in m.parts),
-        lambda topic, each: {
-            "TopicId": around.topic_id(topic),
-            "Partitions": tuple(
-                {
-                    "PartitionIndex": index_of(part.partition),
-                    "AcknowledgementBatches": _batches(part.acknowledgements),
-                }
-                for part in each
-            ),
-        },
-    )
+    every = tuple((part.partition, part.acknowledgements) for part in m.parts)
     return {
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "ShareSessionEpoch": m.session_epoch,
-        "IsRenewAck": model.AcknowledgeType.RENEW in {b.type for b in batches},
-        "Topics": told,
+        "IsRenewAck": _renews(every),
+        "Topics": _said(every, around),
     }
 
 
-def _asked(m: model.ShareFetch, around: Around) -> Struct:
-    renews = any(b.type is model.AcknowledgeType.RENEW for b in m.acknowledgements)
-    partition = {
-        "PartitionIndex": index_of(m.partition),
-        "AcknowledgementBatches": _batches(m.acknowledgements),
-    }
-    return {
-        "GroupId": m.group_id,
-        "MemberId": m.member_id,
-        "ShareSessionEpoch": m.session_epoch,
-        "IsRenewAck": renews,
-        "Topics": around.by_topic_id(m.partition, "Partitions", **partition),
-    }
+def _asked(m: model.ShareFetch) -> Said:
+    """Give the partitions that a fetch names, and what it says of them.
 
-
-def _and_further(m: model.ShareFetch, asked: Struct, around: Around) -> tuple[Struct, ...]:
-    """Give the topics of a fetch with its further partitions, each under its topic."""
-    every: list[tuple[str, Struct]] = [(m.partition, asked["Topics"][0]["Partitions"][0])]
-    every += [(p, {"PartitionIndex": index_of(p), "AcknowledgementBatches": ()}) for p in m.further]
-    return topics(
-        every, lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each}
-    )
-
-
-def _of_session(m: model.ShareFetch, said: model.OfSession, around: Around) -> Struct:
-    """Give what changes in the session, and the partitions of which something is acknowledged."""
-    batches = {part.partition: part.acknowledgements for part in said.acknowledgements}
-    named = dict.fromkeys((*said.added, *batches))
-    renews = model.AcknowledgeType.RENEW in {b.type for each in batches.values() for b in each}
-    told = topics(
-        ((p, (p, _batches(batches.get(p, ())))) for p in named),
-        lambda topic, each: {
-            "TopicId": around.topic_id(topic),
-            "Partitions": tuple(
-                {"PartitionIndex": index_of(p), "AcknowledgementBatches": b} for p, b in each
-            ),
-        },
-    )
-    forgotten = indexes(
-        said.forgotten,
-        lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
-    )
-    return {
-        "GroupId": m.group_id,
-        "MemberId": m.member_id,
-        "ShareSessionEpoch": m.session_epoch,
-        "IsRenewAck": renews,
-        "Topics": told,
-        "ForgottenTopicsData": forgotten,
-    }
+    Of a share session these are what it adds, and those of which something is acknowledged.
+    """
+    session = m.of_session
+    if session is None:
+        return ((m.partition, m.acknowledgements), *((p, ()) for p in m.further))
+    batches = {part.partition: part.acknowledgements for part in session.acknowledgements}
+    return tuple((p, batches.get(p, ())) for p in dict.fromkeys((*session.added, *batches)))
 
 
 def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
-    whole = m.of_session
+    every = _asked(m)
     # The Java client sends max.poll.records twice.
     asked: Struct = {
-        **(_asked(m, around) if whole is None else _of_session(m, whole, around)),
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "ShareSessionEpoch": m.session_epoch,
+        "IsRenewAck": _renews(every),
+        "Topics": _said(every, around),
         "MaxRecords": m.max_records,
         "BatchSize": m.max_records,
         "ShareAcquireMode": m.acquire_mode,
     }
-    if m.further:
-        asked |= {"Topics": _and_further(m, asked, around)}
+    if m.of_session is not None:
+        forgotten = indexes(
+            m.of_session.forgotten,
+            lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
+        )
+        asked |= {"ForgottenTopicsData": forgotten}
     if not m.wait:
         asked |= {"MaxWaitMs": 0}
     if m.max_records == 0:
@@ -417,10 +403,8 @@ def _fetched(part: model.FetchedPartition) -> Struct:
 def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
     if m.error in OF_THE_FETCH or (m.error and not m.partition):
         return {"ErrorCode": m.error, "Responses": ()}
-    told = topics(
-        ((part.partition, _fetched(part)) for part in m.fetched),
-        lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
-    )
+    found = ((part.partition, _fetched(part)) for part in m.fetched)
+    told = around.by_topic_ids(found, "Partitions")
     for refused in m.refused:
         error = {
             "PartitionIndex": index_of(refused),
@@ -434,27 +418,11 @@ def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
     if m.error in OF_THE_REQUEST:
         return {"ErrorCode": m.error, "Responses": ()}
-    told = topics(
-        ((p, {"PartitionIndex": index_of(p), "ErrorCode": error}) for p, error in m.of_each),
-        lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
-    )
-    return {"ErrorCode": Errors.NONE, "Responses": told}
+    return {"ErrorCode": Errors.NONE, "Responses": _results(m.of_each, around)}
 
 
 def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
-    asked = topics(
-        ((part.partition, part) for part in model.parts_of(m)),
-        lambda topic, parts: {
-            "TopicId": around.topic_id(topic),
-            "Partitions": tuple(
-                {
-                    "PartitionIndex": index_of(part.partition),
-                    "AcknowledgementBatches": _batches(part.acknowledgements),
-                }
-                for part in parts
-            ),
-        },
-    )
+    every = ((part.partition, part.acknowledgements) for part in model.parts_of(m))
     return {
         "TransactionalId": m.transactional_id,
         "GroupId": m.group_id,
@@ -462,7 +430,7 @@ def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
         "ProducerEpoch": m.producer_epoch,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "Topics": asked,
+        "Topics": _said(every, around),
     }
 
 
@@ -470,17 +438,8 @@ def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> S
     """Put an error where the draft lists it: some are of the whole answer, even of one partition."""
     own = (Errors.NONE, *OF_A_PARTITION)
     whole = next((error for _, error in m.of_each if error not in own), Errors.NONE)
-    each = topics(
-        ((partition, (partition, error)) for partition, error in m.of_each if error in own),
-        lambda topic, results: {
-            "TopicId": around.topic_id(topic),
-            "Partitions": tuple(
-                {"PartitionIndex": index_of(partition), "ErrorCode": error}
-                for partition, error in results
-            ),
-        },
-    )
-    return {"ErrorCode": whole, "Responses": each}
+    each = ((partition, error) for partition, error in m.of_each if error in own)
+    return {"ErrorCode": whole, "Responses": _results(each, around)}
 
 
 KINDS: dict[type[Message], Kind] = {
