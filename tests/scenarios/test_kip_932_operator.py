@@ -123,7 +123,8 @@ def test_a_reset_while_a_vote_is_pending_is_refused_or_takes_the_vote_with_it(un
     trace, _ = played("kip-1289-small-reset", under)
     assert pending_in(nodes(trace)[-1].world) == []
     resets = [e for n in nodes(trace) for e in n.events if isinstance(e, ShareStateReset)]
-    assert len(resets) == 1
+    # Kafka 4.4.0 does the operator's second request, too, which says the same as the first one.
+    assert len(resets) == (2 if goes_past else 1)
     committed = first_step(trace, CallReturned, call="commitTransaction")
     assert (first_step(trace, ShareStateReset) < committed) is goes_past
     dropped = [e for n in nodes(trace) for e in n.events if isinstance(e, SharePartitionDropped)]
