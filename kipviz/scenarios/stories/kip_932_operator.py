@@ -142,7 +142,9 @@ REWIND = Scenario(
             "In __share_group_state a snapshot with a higher state epoch and no batches replaces all "
             "that was there.",
         ),
-        Watch(6, "The new state says that none is done, so the lag is known before a leader writes."),
+        Watch(
+            6, "The new state says that none is done, so the lag is known before a leader writes."
+        ),
     ),
     checkpoints=(
         RESET,
