@@ -483,6 +483,12 @@ TIMERS: dict[str, Clause] = {
         SHIPPED,
         "GroupMetadataManager.expirePendingSync",
     ),
+    "the log retention of": Clause(
+        "on_timer",
+        "KIP-107 log.retention.ms",
+        SHIPPED,
+        "UnifiedLog.deleteRetentionMsBreachedSegments",
+    ),
     "producer id ": Clause(
         "on_timer",
         "KIP-854 producer.id.expiration.ms",

@@ -28,6 +28,7 @@ class BrokerSettings(Value, frozen=True):
     `state_upkeep` lets the two jobs of the share coordinator come that look after
     its log: share.coordinator.state.topic.prune.interval.ms and
     share.coordinator.cold.partition.snapshot.interval.ms, five minutes and longer than most stories.
+    `log_retention_ms` is log.retention.ms of users' topics, -1 for ever; Kafka's default is a week.
     `producer_ids_expire` lets producer.id.expiration.ms run out, a day without a batch of a producer.
     `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
     `consumer_group_max_size` is group.consumer.max.size, `group_max_size` group.max.size of classic groups: both
@@ -59,6 +60,7 @@ class BrokerSettings(Value, frozen=True):
     group_max_size: int = 2**31 - 1
     dead_letter_auto_create: bool = False
     consumer_assignment_interval_ms: int = 0
+    log_retention_ms: int = -1
 
     @property
     def why_not(self) -> str | None:

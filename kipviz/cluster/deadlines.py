@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kipviz.brokers import log_retention
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.producer_expiry import FORGETS, producer_of, timer_of
 from kipviz.brokers.share_partition import ShareLeader, pending_cells
@@ -103,6 +104,8 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
                 return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
             if timer.startswith(FORGETS):
                 return timers.PRODUCER, (shard, producer_of(timer))
+            if timer.startswith(log_retention.RETAINS):
+                return timers.front_of(world, shard)
             due = retention.place_of(timer)
             if due is not None:
                 return due
@@ -142,6 +145,9 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         partition, producer_id = place
         leader = world.image.leader_of(partition)
         return RunOut(leader, role_of(partition), partition, timer_of(producer_id, partition))
+    if kind == timers.FRONT:
+        partition, leader = place[0], world.image.leader_of(place[0])
+        return RunOut(leader, role_of(partition), partition, log_retention.timer_of(partition))
     if kind in (retention.OFFSET, retention.GROUP):
         home = retention.home(world, place)
         timer = retention.timer_of(kind, place)

@@ -19,10 +19,10 @@ from kipviz.brokers import (
     group_membership,
     group_transactions,
     kafka_apis,
+    log_timers,
     marker_requests,
     partition_leader,
     produce_requests,
-    producer_expiry,
     several_groups,
     share_administration,
     share_calls,
@@ -366,7 +366,7 @@ def timed_by(role: Any) -> Any:
     if isinstance(role, ShareCoordinator):
         return share_upkeep
     if isinstance(role, PartitionLeader):
-        return producer_expiry
+        return log_timers
     alone = isinstance(role, TransactionCoordinator)
     return transaction_liveness if alone else module_of(role)
 

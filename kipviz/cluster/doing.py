@@ -137,7 +137,10 @@ def _time_out(turn: Turn, a: TimeOutTransaction) -> None:
 def _run_out(turn: Turn, a: RunOut) -> None:
     key = (a.broker, a.role, a.shard)
     role, on = turn.roles[key], turn.context(a.broker)
-    turn.carry_out(key, dispatch.timed_by(role).on_timer(role, a.timer, on))
+    effects = dispatch.timed_by(role).on_timer(role, a.timer, on)
+    turn.carry_out(key, effects)
+    for partition, _ in effects.deletes:
+        turn.notify(partition)  # who waits there reads on behind what is gone
 
 
 def _delay_over(turn: Turn, a: DelayOver) -> None:

@@ -97,6 +97,11 @@ def forgets(spec: ClusterSpec) -> bool:
     return spec.settings.producer_ids_expire
 
 
+def retains(spec: ClusterSpec) -> bool:
+    """Say whether a log is deleted by its age."""
+    return spec.settings.log_retention_ms >= 0
+
+
 def forgets_offsets(spec: ClusterSpec) -> bool:
     """Say whether offsets that nobody needs may be forgotten."""
     return spec.settings.offsets_expire
@@ -407,6 +412,24 @@ DURATIONS: tuple[Duration, ...] = (
         "KIP-91; RecordAccumulator.expiredBatches",
         _of("delivery_timeout_ms", gives_batches_up),
     ),
+    Duration(
+        "log.retention.ms",
+        604_800_000,
+        "brokers",
+        "a batch is deleted from the front of its log",
+        SHIPPED,
+        "KIP-107; UnifiedLog.deleteRetentionMsBreachedSegments (log.retention.hours is 168)",
+        lambda spec: (spec.settings.log_retention_ms,) if retains(spec) else (),
+    ),
+    Duration(
+        "log.retention.check.interval.ms",
+        300_000,
+        "brokers",
+        "a job looks for what is too old",
+        SHIPPED,
+        "LogManager.cleanupLogs",
+        _of("log_retention_check_ms", retains),
+    ),
 )
 
 # Kafka's names by those of the fields of `Durations`.
@@ -431,6 +454,7 @@ FIELDS: dict[str, str] = {
     "producer.id.expiration.check.interval.ms": "producer_id_scan_ms",
     "offsets.retention.minutes": "offsets_retention_minutes",
     "offsets.retention.check.interval.ms": "offsets_retention_check_ms",
+    "log.retention.check.interval.ms": "log_retention_check_ms",
 }
 
 

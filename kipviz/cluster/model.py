@@ -63,6 +63,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.coming_topics import creatable, removable
 from kipviz.cluster.cutting import is_cut, offered
 from kipviz.cluster.doing import DO
+from kipviz.cluster.durations import forgets, retains
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.operating import acl_changes, installations, upgrades, why_not_registered
 from kipviz.cluster.pausing import pausable, paused, why_still
@@ -166,9 +167,10 @@ class ClusterModel:
         self._timed = spec.clock.timed
         self._horizon_ms = horizon_of(spec)
         # Some timers are a question to a log, which grows while the role stays the same.
-        self._asks_logs = spec.settings.state_upkeep or spec.settings.producer_ids_expire
+        of_logs = forgets(spec) or retains(spec)
+        self._asks_logs = spec.settings.state_upkeep or of_logs
         self._timed_roles = TIMED_ROLES
-        if spec.settings.producer_ids_expire:
+        if of_logs:
             self._timed_roles |= {"partition_leader"}
         self._keys = SearchKeys()
         # What was found for the client or role seen last in its place; nothing but a memory.

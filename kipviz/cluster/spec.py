@@ -115,6 +115,7 @@ class Durations(Value, frozen=True):
     retry_backoff_max_ms: int = 1_000
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_ms: int = 600_000
+    log_retention_check_ms: int = 300_000
 
 
 class PlainSpec(Value, frozen=True):
@@ -324,6 +325,7 @@ def check(spec: ClusterSpec) -> None:
     if spec.clock.timed and spec.budget.pause:
         raise BadSpec("a timed clock has pauses of its own (pause_max_ms): leave pause at 0")
     settings = spec_limits.why_no_settings(spec.settings) or why_no_splits(spec)
+    settings = settings or spec_limits.why_no_retention(spec)
     wrong = why_no_clock(spec.clock) or settings or why_no_durations(spec.durations) or ""
     if wrong:
         raise BadSpec(wrong)

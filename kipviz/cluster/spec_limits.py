@@ -49,6 +49,7 @@ OF_BROKERS: dict[str, Limit] = {
     "share_sessions_max": Limit(1, INT32, "group.share.max.share.sessions"),
     "consumer_group_max_size": Limit(1, INT32, "group.consumer.max.size"),
     "group_max_size": Limit(1, INT32, "group.max.size"),
+    "log_retention_ms": Limit(-1, INT64, "log.retention.ms"),
     "consumer_assignment_interval_ms": Limit(0, 15_000, "group.consumer.assignment.interval.ms"),
 }
 # Of one share group; 0 leaves it to the broker.
@@ -104,6 +105,16 @@ def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
 def why_no_settings(settings: BrokerSettings) -> str:
     """Say which setting no broker starts with, or nothing."""
     return why_out_of_range(OF_BROKERS, settings) or settings.why_not or ""
+
+
+def why_no_retention(spec: Any) -> str:
+    """Say why logs of a cluster cannot be deleted by their age, or nothing."""
+    if spec.settings.log_retention_ms < 0 or spec.clock.stamps:
+        return ""
+    return (
+        f"log.retention.ms ({spec.settings.log_retention_ms}) needs times in records (clock=timed, stamps=true); "
+        "-1 keeps them for ever"
+    )
 
 
 def why_no_own_limits(config: GroupConfig) -> str:

@@ -31,14 +31,14 @@ def horizon_of(spec: ClusterSpec) -> int:
 
     A share group that begins by_duration has to tell what is just old enough from what is older; so has a
     regular consumer, whose question has a time in it while it is on its way: for as long as the clock lets it,
-    else for an hour.
+    else for an hour. A log that is deleted by age is looked at as far back as that.
     """
     resets = (reset_duration_ms(config.auto_offset_reset) + 1 for config in spec.group_configs)
     on_its_way = spec.clock.delay_max_ms if spec.clock.delay_max_ms >= 0 else OLDEST_MS
     own = (reset_duration_ms(app.auto_offset_reset) for app in spec.applications)
     consumers = (duration + on_its_way + 1 for duration in own if duration >= 0)
     asked = OLDEST_MS if any(app.admin for app in spec.applications) else 0
-    return max(asked, *resets, *consumers, 0)
+    return max(asked, *resets, *consumers, spec.settings.log_retention_ms, 0)
 
 
 def set_back(world: World, horizon_ms: int) -> World:

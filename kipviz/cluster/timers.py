@@ -26,6 +26,7 @@ from kipviz.brokers.classic_membership import FIRST_GENERATION
 from kipviz.brokers.context import Context
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import REBALANCE, SESSION, SYNC, session_of
+from kipviz.brokers.log_retention import age_of_front
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_append import APPENDS, append_of
 from kipviz.brokers.transaction_coordinator import EXPIRES, TransactionCoordinator
@@ -56,6 +57,7 @@ from kipviz.cluster.durations import (
     looks_up,
     misses_polls,
     rests,
+    retains,
     times_calls_out,
     turns_away,
 )
@@ -74,7 +76,7 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
 
 TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
-PRODUCER = "producer id"
+PRODUCER, FRONT = "producer id", "front of a log"
 CLIENT, ASKED, BATCH, POLL, CALL = "of a client", "asked", "batch", "poll", "call"
 # What has no action: how long ago a transaction began, by its name and what is asked for.
 AGE = "age"
@@ -101,6 +103,7 @@ def of_roles(spec: ClusterSpec) -> bool:
         or beats(spec)
         or expires(spec)
         or forgets(spec)
+        or retains(spec)
         or forgets_offsets(spec)
         or turns_away(spec)
         or appends
@@ -258,6 +261,8 @@ def _of_roles(
                 yield Deadline(DELAY, (*key, delay), takes, takes)
     if forgets(spec):
         yield from _of_producers(spec, world)
+    if retains(spec):
+        yield from _of_logs(spec, world)
     if forgets_offsets(spec):
         yield from retention.deadlines(spec, world, known, context)
     for (kind, place), deadline in known.items():
@@ -275,6 +280,22 @@ def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             if entry.transaction_first_offset < 0:
                 latest = left + spec.durations.producer_id_scan_ms
                 yield Deadline(PRODUCER, (partition, producer_id), left, latest)
+
+
+def front_of(world: World, partition: str) -> Place:
+    """Give the deadline of a log's oldest batch: with that the next one is another's."""
+    batches = world.logs[partition].batches
+    return FRONT, (partition, batches[0].base_offset if batches else -1)
+
+
+def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give when the oldest batch of each log is too old; its time is in the log, so it passes whoever leads it."""
+    keeps, check = spec.settings.log_retention_ms, spec.durations.log_retention_check_ms
+    for partition, log in world.logs.items():
+        led = world.image.leader_of(partition) >= 0 and topic_of(partition) not in INTERNAL_TOPICS
+        if led and log.batches and log.batches[0].last_offset < log.high_watermark:
+            left = max(keeps - age_of_front(log, world.now_ms), 0)
+            yield Deadline(*front_of(world, partition), left, left + check)
 
 
 def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) -> Iterator[Deadline]:

@@ -175,8 +175,9 @@ def first_world(spec: ClusterSpec) -> World:
             logs[home] = PartitionLog(home)
     for partition, first, values in spec.records:
         log = PartitionLog(partition, first, end_offset=first, high_watermark=first)
+        at_ms = NO_TIMESTAMP if spec.settings.log_retention_ms < 0 else 0
         for offset, value in enumerate(values, first):
-            log = append(log, Batch(offset, (DataRecord(value),)))
+            log = append(log, Batch(offset, (DataRecord(value),), max_timestamp_ms=at_ms))
         logs[partition] = replicate(log)
     for application in spec.applications:
         if not application.admin:

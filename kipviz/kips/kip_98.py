@@ -401,7 +401,18 @@ KIP = Kip(
             scenario="kip-98-deleted-transaction",
             test="cluster/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
-            note="a batch at a time",
+            note="by an operator or as a fault a batch at a time",
+            page="15-kip-98-identities",
+        ),
+        Row(
+            "log.retention.ms",
+            "What is older goes from the front of a log, below the high watermark; neither open transactions nor readers are "
+            "asked.",
+            SIMPLIFIED,
+            handler="brokers.log_retention.on_timer",
+            scenario="kip-98-older-than-retention",
+            test="brokers/test_log_retention.py::test_the_records_of_an_open_transaction_are_deleted_and_it_commits",
+            note="where records carry times (stamps) and a spec sets it; each batch is a segment; not by size",
             page="15-kip-98-identities",
         ),
         Row(

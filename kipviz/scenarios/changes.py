@@ -93,6 +93,7 @@ WHERE_SET = (
     "consumer_group_max_size",
     "group_max_size",
     "consumer_assignment_interval_ms",
+    "log_retention_ms",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -112,6 +113,7 @@ _WORDS = {
     "dead_letter_auto_create": "Do brokers make the topic of dead letters if it is not there?",
     "consumer_group_max_size": "How many members may a group of KIP-848 have?",
     "group_max_size": "How many members may a classic group have?",
+    "log_retention_ms": "After how many ms is a record deleted, -1 for never?",
     "consumer_assignment_interval_ms": "How many ms does a group of KIP-848 keep a target at least?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",

@@ -100,7 +100,7 @@ def test_the_defaults_of_the_table_are_those_of_a_cluster() -> None:
     spec = small_spec("share").but(look_up_topics=True)
     forgotten = ("transactional_ids_expire", "producer_ids_expire", "offsets_expire")
     expire = dict.fromkeys(forgotten, True)
-    keeps = {"consumer_assignment_interval_ms": 1_000}
+    keeps = {"consumer_assignment_interval_ms": 1_000, "log_retention_ms": 604_800_000}
     spec = spec.but(settings=spec.settings.but(**expire, **keeps))
     spec = spec.but(budget=spec.budget.but(request_timeout=1, delivery_timeout=1))
     spec = spec.but(applications=(spec.applications[0].but(protocol="share"),))
