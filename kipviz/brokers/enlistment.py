@@ -4,6 +4,7 @@ Partition leader, group coordinator and share coordinator do it alike: keep the 
 transaction coordinator, go on with the answer, unless a marker of that producer came by in
 between, because then the yes belongs to a transaction that is over (VerificationGuard, KIP-890).
 Whoever asks after that marker asks anew, and is told apart from who asked before it.
+A question goes out by itself, or with whatever else this broker asks (`asks_together`).
 Under transaction version 2 the question enlists the partition; a client of version 0 or 1 has
 added it before, and the question only asks whether that is so (KIP-890 part 1).
 Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
@@ -11,10 +12,9 @@ Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from kipviz.brokers import partition_log as logs
-from kipviz.brokers.context import NOBODY, Context, ReplyTo, Request
+from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, ReplyTo, Request
+from kipviz.brokers.local import AddOrVerify
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -30,13 +30,12 @@ COORDINATOR_ERROR = {
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }
 
-# A question to the coordinator, or its answer.
-Asked: TypeAlias = AddPartitionsToTxn | AddPartitionsToTxnResponse
-
 # The first version of a request whose sender leaves it to the broker to enlist the partition.
 ENLISTS_FROM: dict[type[Message], int] = {Produce: 12, TxnOffsetCommit: 5}
 
 
+# The client of a broker that asks transaction coordinators.
+CHANNEL = "add-partitions"
 # The number of a question that the front desk asks: its answer comes by the request that waits.
 TOGETHER = -1
 
@@ -106,23 +105,17 @@ def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -
     return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
 
 
-def lost(asked: Asked) -> AddPartitionsToTxnResponse:
-    """Give what a question comes to that was lost with its connection, or whose answer was."""
-    identity = (asked.transactional_id, asked.producer_id, asked.producer_epoch)
-    return AddPartitionsToTxnResponse(Errors.NETWORK_EXCEPTION, *identity, asked.partitions)
-
-
 def coordinator_of(transactional_id: str, on: Context) -> int:
     """Give the broker that coordinates a transactional id, or -1."""
     return on.image.leader_of(on.image.home_of_transactions(transactional_id))
 
 
-def ask(
+def question(
     transactional_id: str, waiting: Enlisting, role: str, shard: str, broker: int
-) -> tuple[Request, ...]:
+) -> Request | None:
     """Give the request that enlists or verifies partitions; nothing when there is nobody to ask."""
     if broker == NOBODY:
-        return ()
+        return None
     message = AddPartitionsToTxn(
         transactional_id,
         waiting.producer_id,
@@ -131,16 +124,25 @@ def ask(
         verify_only=not enlists(waiting.request),
     )
     tag = str(waiting.asking) if waiting.asking else ""
-    return (Request("add-partitions", broker, message, role, shard, tag),)
+    return Request(CHANNEL, broker, message, role, shard, tag)
 
 
-def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting) -> Enlisting:
+def ask(done: Effects, asked: Request, on: Context) -> Effects:
+    """Send a question, or hand it to who gathers what this broker asks (`add_partitions_manager`)."""
+    if not on.settings.asks_together:
+        return done.but(requests=(*done.requests, asked))
+    return done.but(local=(*done.local, LocalCall("kafka_apis", "", AddOrVerify(asked))))
+
+
+def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:
     """Give a request that is about to ask a number that no answer from before a marker has.
 
+    Where questions are gathered one of two equal ones may be refused alone, so each has a number of its own.
     Source: VerificationGuard, which is unique; AddPartitionsToTxnManager, one callback a request.
     """
-    stale = (w.asking for w in waiting if w.question == new.question and not w.guarded)
-    return new.but(asking=1 + max(stale, default=-1))
+    each = on.settings.asks_together
+    alike = (w for w in waiting if w.question == new.question and (each or not w.guarded))
+    return new.but(asking=1 + max((w.asking for w in alike), default=-1))
 
 
 def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, ...]:

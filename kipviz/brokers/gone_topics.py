@@ -20,7 +20,7 @@ from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, Produce
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.placement import topic_of
 
 # The first version of a request that names its topic by id alone (KIP-516); others do in all of theirs.
@@ -109,14 +109,8 @@ def not_added(request: AddPartitionsToTxn, image: Image) -> AddPartitionsToTxnRe
     lost = lost_partitions(request.partitions, image)
     if not lost:
         return None
-    return AddPartitionsToTxnResponse(
-        Errors.UNKNOWN_TOPIC_OR_PARTITION,
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        request.partitions,
-        tuple(p for p in request.partitions if p not in lost),
-    )
+    others = tuple(p for p in request.partitions if p not in lost)
+    return with_error(request, Errors.UNKNOWN_TOPIC_OR_PARTITION).but(not_attempted=others)
 
 
 def _by_id(message: Message) -> bool:

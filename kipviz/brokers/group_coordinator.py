@@ -187,12 +187,13 @@ def on_txn_offset_commit(
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if not enlistment.is_new(request, log, on):
         return _stage(me, waiting, on)
-    waiting = enlistment.told_apart(me.enlisting, waiting)
+    waiting = enlistment.told_apart(me.enlisting, waiting, on)
     broker = enlistment.coordinator_of(request.transactional_id, on)
-    asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
-    if not asked:
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if asked is None:
         return _answer(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE, lost)
-    return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
+    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)))
+    return enlistment.ask(waits, asked, on)
 
 
 def on_enlisted(

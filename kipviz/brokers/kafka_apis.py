@@ -14,7 +14,15 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers.authorizer import Resource, seen
-from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.context import (
+    Context,
+    Effects,
+    LocalCall,
+    Reply,
+    ReplyTo,
+    Request,
+    with_effects,
+)
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
     Listed,
@@ -80,6 +88,17 @@ class AskedTogether(Value, frozen=True):
     question: tuple[str, ...]
 
 
+class AskedOfNode(Value, frozen=True):
+    """What one broker is asked about transactions: which questions are on the way, and which wait.
+
+    Two that wait are about different transactional ids. See `add_partitions_manager`.
+    """
+
+    broker: int
+    on_the_way: tuple[Request, ...]
+    waiting: tuple[Request, ...] = ()
+
+
 class PendingGroups(Value, frozen=True):
     """One request about several groups: which were asked for, and what is known of them so far."""
 
@@ -92,13 +111,14 @@ class KafkaApis(Part, frozen=True):
     """The requests of several roles that a broker is working on, by the connection they came on.
 
     `asking` are Produce requests of several partitions that wait for the transaction coordinator.
-    `groups` are those about several groups (`several_groups`).
+    `groups` are those about several groups (`several_groups`), `nodes` what is asked of other brokers.
     """
 
     pending: Table[str, PendingMarkers] = Table.of()
     listing: Table[str, PendingListing] = Table.of()
     asking: tuple[AskedTogether, ...] = ()
     groups: Table[str, PendingGroups] = Table.of()
+    nodes: tuple[AskedOfNode, ...] = ()
 
 
 def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.context import ReplyTo, Request
 from kipviz.core.values import Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.classic_groups import Assigned
@@ -13,6 +13,7 @@ from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetch
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 # A request for a list of what all coordinators on a broker have, and its answer.
 ListRequest: TypeAlias = ListTransactions | ListGroups
@@ -72,11 +73,24 @@ class ListedHere(Value, frozen=True):
     answer: Listed
 
 
-class AskedOfGroup(Value, frozen=True):
-    """Answer what a request about several groups asks of this one."""
+class AskedOfOne(Value, frozen=True):
+    """Answer what a request about several groups, or transactions, asks of this one."""
 
     ticket: ReplyTo
     request: Message
+
+
+class AddOrVerify(Value, frozen=True):
+    """Ask a coordinator, with whatever else is to be asked of its broker: `question` says what and whose it is."""
+
+    question: Request
+
+
+class Enlisted(Value, frozen=True):
+    """A coordinator has answered what this role has asked about a transaction."""
+
+    answer: AddPartitionsToTxnResponse
+    tag: str = ""
 
 
 class GroupStored(Value, frozen=True):

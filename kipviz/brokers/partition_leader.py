@@ -98,12 +98,13 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
         return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    waiting = enlistment.told_apart(me.verifying, waiting)
+    waiting = enlistment.told_apart(me.verifying, waiting, on)
     broker = enlistment.coordinator_of(request.transactional_id, on)
-    asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
-    if not asked:
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if asked is None:
         return _refuse(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    return Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)), requests=asked)
+    waits = Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)))
+    return enlistment.ask(waits, asked, on)
 
 
 def on_enlisted(

@@ -62,10 +62,8 @@ def on_produce(
         verify_only=not enlistment.enlists(request),
     )
     waits = AskedTogether(reply_to, tag, tuple(part.partition for part in mine), question)
-    return done.but(
-        state=me.but(asking=(*me.asking, waits)),
-        requests=(Request("add-partitions", coordinator, asked, ROLE, "", tag),),
-    )
+    done = done.but(state=me.but(asking=(*me.asking, waits)))
+    return enlistment.ask(done, Request(enlistment.CHANNEL, coordinator, asked, ROLE, "", tag), on)
 
 
 def on_enlisted(

@@ -35,6 +35,8 @@ class BrokerSettings(Value, frozen=True):
     without a limit unless one is set.
     `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another name gets no copies;
     `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
+    `asks_together` says that a broker has one AddPartitionsToTxn on its way to a coordinator at a time, and that what is
+    to be asked meanwhile goes into the next one, as in Kafka; else each request that waits asks for itself.
     `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a time that passes (Kafka: 1 s); 0 makes
     every target at once.
     """
@@ -61,6 +63,7 @@ class BrokerSettings(Value, frozen=True):
     dead_letter_auto_create: bool = False
     consumer_assignment_interval_ms: int = 0
     log_retention_ms: int = -1
+    asks_together: bool = False
 
     @property
     def why_not(self) -> str | None:

@@ -14,10 +14,10 @@ from kipviz.brokers import group_administration, share_administration
 from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
-from kipviz.brokers.local import AskedOfGroup
+from kipviz.brokers.local import AskedOfOne
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
-from kipviz.messages.several_groups import about, groups_of, joined
+from kipviz.messages.message import Message, in_one
+from kipviz.messages.several_groups import about, groups_of
 from kipviz.messages.share_admin import DeleteGroups, ShareGroupDescribe
 from kipviz.records.placement import CONSUMER_OFFSETS
 
@@ -43,7 +43,7 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
         if error is Errors.NONE and on.image.leader_of(home) != on.broker:
             error = Errors.NOT_COORDINATOR
         if error is Errors.NONE:
-            calls.append(LocalCall("group_coordinator", home, AskedOfGroup(reply_to, part)))
+            calls.append(LocalCall("group_coordinator", home, AskedOfOne(reply_to, part)))
         else:
             refused.append(_refusal_of(part, error))
     pending = PendingGroups(reply_to, groups_of(request), tuple(refused))
@@ -73,7 +73,7 @@ def on_answered(me: KafkaApis, reply: Reply) -> Effects:
 
 def _whole(pending: PendingGroups) -> Message:
     """Give the one answer, in the order in which groups were asked for."""
-    whole: Message = joined(
+    whole: Message = in_one(
         sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
     )
     return whole

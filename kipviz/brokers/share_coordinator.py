@@ -252,13 +252,14 @@ def on_txn_write(
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
     if enlisted or not partitions:
         return _stage(me, waiting, on)
-    waiting = enlistment.told_apart(me.enlisting, waiting)
+    waiting = enlistment.told_apart(me.enlisting, waiting, on)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = enlistment.ask(request.transactional_id, waiting, ROLE, me.shard, broker)
-    if not asked:
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if asked is None:
         return _answer_stage(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    return Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), requests=asked)
+    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)))
+    return enlistment.ask(waits, asked, on)
 
 
 def on_enlisted(

@@ -533,12 +533,14 @@ def _enlist_then_stage(
     if not partitions:
         return _stage_in_memory(me, request, reply_to, on)
     waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch, partitions)
+    waiting = enlistment.told_apart(me.staging, waiting, on)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = enlistment.ask(request.transactional_id, waiting, ROLE, share.key, broker)
-    if not asked:
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, share.key, broker)
+    if asked is None:
         return share_staging.answered(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    return Effects(me.but(staging=enlistment.joined(me.staging, waiting)), requests=asked)
+    waits = Effects(me.but(staging=enlistment.joined(me.staging, waiting)))
+    return enlistment.ask(waits, asked, on)
 
 
 def _stage_in_memory(

@@ -11,8 +11,8 @@ from typing import Any
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups
-from kipviz.messages.message import Message
-from kipviz.messages.several_groups import about, answers_of, groups_of, names_several
+from kipviz.messages.message import Message, taken_apart
+from kipviz.messages.several_groups import about, groups_of, names_several
 
 
 class Heard(Value, frozen=True):
@@ -52,7 +52,7 @@ def heard(request: Any, answer: Any, again: tuple[Errors, ...]) -> Heard:
     classic: list[str] = []
     told: list[Any] = []
     failed: list[str] = []
-    for each in answers_of(answer):
+    for each in taken_apart(answer):
         if each.error in again:
             later.append(each.group_id)
         elif each.error is Errors.NONE:

@@ -11,6 +11,7 @@ from typing import Any
 
 from kipviz.brokers import (
     acl_administration,
+    add_partitions_manager,
     administration,
     classic_membership,
     enlistment,
@@ -24,6 +25,7 @@ from kipviz.brokers import (
     partition_leader,
     produce_requests,
     several_groups,
+    several_transactions,
     share_administration,
     share_calls,
     share_coordinator,
@@ -37,9 +39,11 @@ from kipviz.brokers import (
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import (
+    AddOrVerify,
     AppendPart,
     ApplyMarkerToShares,
-    AskedOfGroup,
+    AskedOfOne,
+    Enlisted,
     FetchFurther,
     GroupStored,
     ListedHere,
@@ -121,6 +125,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     WriteTxnMarkers,
+    with_error,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
@@ -130,7 +135,7 @@ SHARES = share_partition_leader.ROLE
 PERSISTER = "persister"
 DEAD_LETTERS = "dlq"
 INITIALIZER = "initializer"
-ADD_PARTITIONS = "add-partitions"
+ADD_PARTITIONS = enlistment.CHANNEL
 
 # -- requests that arrive at a broker -----------------------------------------------------------
 
@@ -139,7 +144,7 @@ HANDLERS: dict[type[Message], Handler] = {
     InitProducerId2Pc: transaction_coordinator.on_init_producer_id,
     InitProducerIdOfGroup: group_transactions.on_init_producer_id_of_group,
     TxnHeartbeat: transaction_liveness.on_txn_heartbeat,
-    AddPartitionsToTxn: transaction_coordinator.on_add_partitions,
+    AddPartitionsToTxn: several_transactions.on_add_partitions,
     AddOffsetsToTxn: transaction_coordinator.on_add_offsets,
     EndTxn: transaction_coordinator.on_end_txn,
     WriteTxnMarkers: kafka_apis.on_write_txn_markers,
@@ -281,7 +286,8 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
     nameless = isinstance(message, InitProducerId) and message.transactional_id is None
-    parted = names_several(message) or (isinstance(message, Produce) and bool(message.further))
+    of_several = isinstance(message, Produce | AddPartitionsToTxn) and bool(message.further)
+    parted = names_several(message) or of_several
     if kind in FRONT_DESK or nameless or parted:
         return (broker, kafka_apis.ROLE, "")
     if kind not in PARTITION_OF:
@@ -330,8 +336,13 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return administration.on_list_here(role, message, on)
         case ListedHere():
             return kafka_apis.on_listed(role, message, on)
-        case AskedOfGroup():
+        case AskedOfOne():
             return request(role, message.request, message.ticket, on)
+        case AddOrVerify():
+            return add_partitions_manager.on_question(role, message, on)
+        case Enlisted():
+            enlisted: Effects = module_of(role).on_enlisted(role, message.answer, on, message.tag)
+            return enlisted
         case GroupStored():
             return classic_membership.on_group_stored(role, message, on)
         case FetchFurther():
@@ -454,9 +465,8 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
         if message.error is Errors.UNSUPPORTED_VERSION:
             # A coordinator from before KIP-890 cannot verify: the batch goes on unverified.
             # Source: AddPartitionsToTxnManager, the branch of a version mismatch.
-            message = message.but(error=Errors.NONE)
-        enlisted: Effects = module_of(role).on_enlisted(role, message, on, envelope.tag)
-        return enlisted
+            message = with_error(message, Errors.NONE)
+        return _enlisted(role, message, envelope.tag, on)
     if isinstance(role, GroupCoordinator) and envelope.tag:
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
     if isinstance(message, InitializeShareGroupStateResponse):
@@ -475,13 +485,20 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     return marker_requests.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
+def _enlisted(role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Context) -> Effects:
+    """Let the role go on that has asked about a transaction, or all whose questions were gathered."""
+    if on.settings.asks_together:
+        return add_partitions_manager.on_answered(role, answer, on, tag)
+    done: Effects = module_of(role).on_enlisted(role, answer, on, tag)
+    return done
+
+
 def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Effects:
     """Tell the role that asked that its connection broke, with the question or its answer on it."""
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
-        lost = enlistment.lost(message)  # type: ignore[arg-type]
-        told: Effects = module_of(role).on_enlisted(role, lost, on, envelope.tag)
-        return told
+        lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
+        return _enlisted(role, lost, envelope.tag, on)
     if channel == INITIALIZER and envelope.tag:
         return group_coordinator.on_state_lost(role, envelope.tag, message, on)
     if channel == INITIALIZER:

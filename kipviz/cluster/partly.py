@@ -6,7 +6,7 @@ to the role, and puts them into the answer with TOPIC_AUTHORIZATION_FAILED. KIPS
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.refusals import to_each
@@ -19,7 +19,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, in_one
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import (
     Produce,
@@ -28,12 +28,21 @@ from kipviz.messages.producing import (
     in_one_request,
 )
 from kipviz.messages.releases import takes_several
-from kipviz.messages.several_groups import about, groups_of, joined, names_several
+from kipviz.messages.several_groups import about, groups_of, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
-from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
+# The requests that are about transactions, and the answers that may be for one part of a request.
+OfTransactions: TypeAlias = WriteTxnMarkers | AddPartitionsToTxn
+OF_PARTS = (ProduceResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 
@@ -95,18 +104,19 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     """Keep the answer for one part of a request; with the last one, give that for all.
 
     The parts are partitions of a Produce request, of which those of refused topics are not waited for, or
-    transactions whose markers are written. Source: DelayedProduce, KafkaApis.handleWriteTxnMarkersRequest.
+    transactions whose markers are written, or that are asked about. Source: DelayedProduce,
+    KafkaApis.handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest.
     """
     request = serving.message
-    assert isinstance(answer, ProduceResponse | WriteTxnMarkersResponse), answer
-    in_parts = isinstance(request, Produce | WriteTxnMarkers) and bool(request.further)
+    assert isinstance(answer, OF_PARTS), answer
+    in_parts = isinstance(request, Produce | OfTransactions) and bool(request.further)
     if not in_parts or answer.further:
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     place = (serving.message, serving.role, serving.shard, serving.tag, serving.refused)
     serving = ServedInParts(*place, (*before, answer))
-    if isinstance(request, WriteTxnMarkers):
-        return serving, _markers_written(request, serving.answers)
+    if isinstance(request, OfTransactions):
+        return serving, _of_transactions(request, serving.answers)
     assert isinstance(request, Produce)
     asked = tuple(
         part.partition for part in request.parts if topic_of(part.partition) not in serving.refused
@@ -117,14 +127,14 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     return serving, in_one_answer(tuple(there[partition] for partition in asked))
 
 
-def _markers_written(
-    request: WriteTxnMarkers, answers: tuple[Message, ...]
-) -> WriteTxnMarkersResponse | None:
+def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Message | None:
     """Give the answer for all transactions of a request, in its order, when all are there."""
-    there = {a.producer_id: a for a in answers if isinstance(a, WriteTxnMarkersResponse)}
+    by = "producer_id" if isinstance(request, WriteTxnMarkers) else "transactional_id"
+    there = {getattr(answer, by): answer for answer in answers}
     if len(there) < len(request.of_transactions):
         return None
-    return joined(there[each.producer_id] for each in request.of_transactions)
+    whole: Message = in_one(there[getattr(each, by)] for each in request.of_transactions)
+    return whole
 
 
 def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:

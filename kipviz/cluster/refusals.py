@@ -43,7 +43,7 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, in_one
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import (
     Fetch,
@@ -52,7 +52,6 @@ from kipviz.messages.producing import (
     ProduceResponse,
     in_one_answer,
 )
-from kipviz.messages.several_groups import joined
 from kipviz.messages.share_groups import (
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -67,13 +66,13 @@ from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
     PartitionResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
+    with_error,
 )
 from kipviz.messages.two_phase import answer_to
 
@@ -93,13 +92,7 @@ def not_here(message: Message) -> Message:
         case InitProducerId():
             return answer_to(message)(Errors.NOT_COORDINATOR)
         case AddPartitionsToTxn():
-            return AddPartitionsToTxnResponse(
-                Errors.NOT_COORDINATOR,
-                message.transactional_id,
-                message.producer_id,
-                message.producer_epoch,
-                message.partitions,
-            )
+            return with_error(message, Errors.NOT_COORDINATOR)
         case _ if type(message) in ONLY_AN_ERROR:
             return ONLY_AN_ERROR[type(message)](Errors.NOT_COORDINATOR)
         case Metadata():
@@ -144,7 +137,7 @@ def to_each(request: Produce, error: Errors) -> ProduceResponse:
 def gone(message: Message, image: Image) -> Message | None:
     """Give the answer to a request about a partition that is not there, or None."""
     if isinstance(message, AddPartitionsToTxn):
-        return gone_topics.not_added(message, image)
+        return None if message.further else gone_topics.not_added(message, image)
     error = gone_topics.error_of(message, image)
     return None if error is Errors.NONE else not_here(message).but(error=error)
 
@@ -153,7 +146,7 @@ def refused(message: Message, error: Errors) -> Message:
     """Give the answer of a broker that does not let whoever asks do what a request is about."""
     match message:
         case WriteTxnMarkers():
-            return joined(
+            return in_one(
                 WriteTxnMarkersResponse(
                     each.producer_id, tuple(PartitionResult(p, error) for p in each.partitions)
                 )
@@ -176,5 +169,7 @@ def refused(message: Message, error: Errors) -> Message:
             return CreateTopicsResponse(error, message.topic)
         case Produce():
             return to_each(message, error)
+        case AddPartitionsToTxn():
+            return with_error(message, error)
         case _:
             return not_here(message).but(error=error)

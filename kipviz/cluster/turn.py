@@ -75,10 +75,8 @@ from kipviz.messages.events import (
     TopicRemade,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.releases import knows
 from kipviz.messages.several_groups import names_several
-from kipviz.messages.transactions import WriteTxnMarkersResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
 
@@ -225,7 +223,7 @@ class Turn:
             self.carry_out(shares, done)
 
     def _local(self, broker: int, call: LocalCall) -> None:
-        key = (broker, call.role, call.shard)
+        key = (broker, call.role, dispatch.shard_of(call.role, call.shard))
         role = self.roles.get(key)
         if role is not None:
             self.carry_out(key, dispatch.local(role, call.message, self.context(broker)))
@@ -245,6 +243,8 @@ class Turn:
         source = channel_of(broker, request.channel)
         envelope = Envelope(request.message, request.role, request.shard, request.tag)
         self.put_request(source, request.broker, envelope)
+        if request.broker not in self.up:
+            self.lose(source, request.broker)  # it has waited for a broker that is gone
 
     def _reply(self, reply: Reply) -> None:
         to, desk = reply.to, (reply.to.broker, several_groups.DESK, "")
@@ -256,7 +256,7 @@ class Turn:
         if connection is None or serving is None or connection.incarnation != to.incarnation:
             return
         message = reply.message
-        if isinstance(message, ProduceResponse | WriteTxnMarkersResponse):
+        if isinstance(message, partly.OF_PARTS):
             serving, whole = partly.gathered(serving, message)
             if whole is None:
                 held = connection.but(serving=serving)

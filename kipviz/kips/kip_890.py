@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
+from kipviz.kips.row import MODELLED, Kip, Row
 
 KIP = Kip(
     890,
@@ -48,12 +48,22 @@ KIP = Kip(
         Row(
             "AddPartitionsToTxn 4+: several transactions in one request",
             "A broker asks a coordinator about the transactions of several producers at once.",
-            SIMPLIFIED,
-            handler="brokers.enlistment.ask",
-            test="brokers/test_partition_leader.py::test_only_the_batches_whose_question_was_lost_have_to_be_sent_again",
-            note="one question for each request that waits, about all of its partitions, on one connection in "
-            "their order; Kafka gathers those that wait while one is on the wire, and refuses the older of two of "
-            "one producer",
+            MODELLED,
+            handler="brokers.add_partitions_manager.on_answered",
+            test="cluster/test_asked_together.py::test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered",
+            scenario="kip-890-asked-together",
+            page="20-kip-890",
+            note="where a spec sets asks_together; else, as in every other story, each request that waits asks "
+            "for itself",
+        ),
+        Row(
+            "AddPartitionsToTxn 4+: two questions about one transactional id",
+            "Of two that wait the older epoch is refused; of one epoch the one that has waited makes room.",
+            MODELLED,
+            handler="brokers.add_partitions_manager.on_question",
+            test="brokers/test_add_partitions_manager.py::test_of_two_questions_that_wait_about_one_name_one_makes_room",
+            scenario="kip-890-asked-together",
+            page="20-kip-890",
         ),
         Row(
             "Verification state: the lowest sequence seen",

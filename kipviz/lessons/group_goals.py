@@ -18,8 +18,9 @@ from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent
 from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFetchOfGroupsResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import taken_apart
 from kipviz.messages.producing import FetchResponse
-from kipviz.messages.several_groups import ANSWERS, answers_of
+from kipviz.messages.several_groups import ANSWERS
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
 
@@ -205,7 +206,7 @@ def _name_taken(moment: Any) -> bool:
 def _one_group_fails(moment: Any) -> bool:
     """An answer about several groups has just come, in which one has an error and another one has none."""
     return any(
-        len({answer.error is Errors.NONE for answer in answers_of(event.message)}) > 1
+        len({answer.error is Errors.NONE for answer in taken_apart(event.message)}) > 1
         for event in moment.events
         if isinstance(event, MessageDelivered) and isinstance(event.message, ANSWERS)
     )

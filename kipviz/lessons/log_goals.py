@@ -10,6 +10,7 @@ from kipviz.cluster.actions import Load
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
+    ConnectionLost,
     MessageDelivered,
     MessageSent,
     ProducerForgotten,
@@ -18,6 +19,7 @@ from kipviz.messages.events import (
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
@@ -113,6 +115,24 @@ def _markers_together(moment: Any) -> bool:
     return any(
         isinstance(message, WriteTxnMarkers) and message.further for message in _sent(moment)
     )
+
+
+def _asked_together(moment: Any) -> bool:
+    """A broker has just asked about the transactions of several producers in one request."""
+    return any(
+        isinstance(message, AddPartitionsToTxn) and message.further for message in _sent(moment)
+    )
+
+
+def _lost_together(moment: Any) -> bool:
+    """A connection has just broken, and the batches of several producers were refused for it."""
+    broken = any(isinstance(event, ConnectionLost) for event in moment.events)
+    refused = [
+        message
+        for message in _sent(moment)
+        if isinstance(message, ProduceResponse) and message.error is Errors.NOT_ENOUGH_REPLICAS
+    ]
+    return broken and len(refused) > 1
 
 
 def _answers_of_two_kinds(moment: Any) -> bool:
@@ -224,6 +244,8 @@ GOALS: Mapping[str, Callable[[Any], bool]] = {
     "sender rests": _sender_rests,
     "one request": _one_request,
     "markers together": _markers_together,
+    "asked together": _asked_together,
+    "lost together": _lost_together,
     "answers of two kinds": _answers_of_two_kinds,
     "batch repeated": _batch_repeated,
     "call timed out": _call_timed_out,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
 
 from kipviz.core.values import Value
 
@@ -33,3 +34,18 @@ class Message(Value, frozen=True):
         """The names of its fields; what stands in the header, or is `IF_USED`, only if it says something."""
         quiet = ("correlation_id", *self.IF_USED)
         return tuple(f for f in self.__struct_fields__ if f not in quiet or getattr(self, f))
+
+
+M = TypeVar("M", bound=Any)
+
+
+def taken_apart(message: M) -> tuple[M, ...]:
+    """Give a message about several groups or transactions, the first one and `further` ones, as one for each."""
+    return (message.but(further=()), *message.further) if message.further else (message,)
+
+
+def in_one(messages: Iterable[M]) -> M:
+    """Put messages about one group or transaction each into one, in their order."""
+    first, *others = messages
+    whole: M = first.but(further=tuple(others))
+    return whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from kipviz.messages.errors import Errors
@@ -14,7 +13,7 @@ from kipviz.messages.group_admin import (
     OffsetFetchOfGroups,
     OffsetFetchOfGroupsResponse,
 )
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, taken_apart
 from kipviz.messages.share_admin import (
     DeleteGroups,
     DeleteGroupsResponse,
@@ -55,20 +54,8 @@ def about(request: M, groups: tuple[str, ...]) -> M:
     return narrowed
 
 
-def answers_of(answer: M) -> tuple[M, ...]:
-    """Give the answer for each group."""
-    return (answer.but(further=()), *answer.further)
-
-
 def refused_of(message: Message) -> tuple[tuple[str, Errors], ...]:
     """Give the groups of an answer about several that have an error."""
     if not isinstance(message, ANSWERS) or not message.further:
         return ()
-    return tuple((each.group_id, each.error) for each in answers_of(message) if each.error)
-
-
-def joined(answers: Iterable[M]) -> M:
-    """Give one answer that has those for each group."""
-    first, *rest = answers
-    whole: M = first.but(further=tuple(rest))
-    return whole
+    return tuple((each.group_id, each.error) for each in taken_apart(message) if each.error)

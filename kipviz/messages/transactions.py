@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, in_one, taken_apart
 
 
 class InitProducerId(Message, frozen=True):
@@ -44,17 +44,24 @@ class AddPartitionsToTxn(Message, frozen=True):
 
     Version 3 is a client's: transaction versions 0 and 1. From version 4 on it is a broker's, which
     enlists its own partition (transaction version 2) or asks whether the client has added it
-    (KIP-890 part 1). NOT MODELLED: several transactions in one request.
+    (KIP-890 part 1), and may be about further transactions.
     """
 
     API_KEY: ClassVar[int] = 24
     VERSION: ClassVar[int] = 5
+    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     transactional_id: str
     producer_id: int
     producer_epoch: int
     partitions: tuple[str, ...]
     verify_only: bool = False
     version: int = 5
+    further: tuple[AddPartitionsToTxn, ...] = ()
+
+    @property
+    def of_transactions(self) -> tuple[AddPartitionsToTxn, ...]:
+        """The request taken apart: one for each transaction."""
+        return taken_apart(self)
 
 
 class AddPartitionsToTxnResponse(Message, frozen=True):
@@ -64,11 +71,13 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     then `error` is of the forbidden ones, else of the missing ones, those `not_attempted` have
     OPERATION_NOT_ATTEMPTED. Where some are forbidden, `unknown` are those that are missing. To who only asks,
     each partition has an answer: those `verified` are in the transaction, whatever the others are.
+    `further` are the results of further transactions.
     """
 
     API_KEY: ClassVar[int] = 24
     VERSION: ClassVar[int] = 5
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     error: Errors
     transactional_id: str
     producer_id: int
@@ -77,6 +86,12 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     not_attempted: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     verified: tuple[str, ...] = ()
+    further: tuple[AddPartitionsToTxnResponse, ...] = ()
+
+    @property
+    def of_transactions(self) -> tuple[AddPartitionsToTxnResponse, ...]:
+        """The answer taken apart: one for each transaction."""
+        return taken_apart(self)
 
     def error_of(self, partition: str) -> Errors:
         """Give the error that stands beside a partition."""
@@ -85,6 +100,18 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
         if partition in self.verified:
             return Errors.NONE
         return Errors.OPERATION_NOT_ATTEMPTED if partition in self.not_attempted else self.error
+
+
+def with_error(
+    asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, error: Errors
+) -> AddPartitionsToTxnResponse:
+    """Give the answer that has one error for all partitions of each transaction."""
+    return in_one(
+        AddPartitionsToTxnResponse(
+            error, each.transactional_id, each.producer_id, each.producer_epoch, each.partitions
+        )
+        for each in asked.of_transactions
+    )
 
 
 class AddOffsetsToTxn(Message, frozen=True):
@@ -154,7 +181,7 @@ class WriteTxnMarkers(Message, frozen=True):
     @property
     def of_transactions(self) -> tuple[WriteTxnMarkers, ...]:
         """The request taken apart: one for each transaction."""
-        return (self.but(further=()), *self.further) if self.further else (self,)
+        return taken_apart(self)
 
 
 class PartitionResult(Value, frozen=True):
@@ -178,4 +205,4 @@ class WriteTxnMarkersResponse(Message, frozen=True):
     @property
     def of_transactions(self) -> tuple[WriteTxnMarkersResponse, ...]:
         """The answer taken apart: one for each transaction."""
-        return (self.but(further=()), *self.further) if self.further else (self,)
+        return taken_apart(self)

@@ -73,6 +73,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.transactions import AddPartitionsToTxn
 from kipviz.views import due, membership, share_guards
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
@@ -81,7 +82,7 @@ from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
-from kipviz.views.several_guards import of_produce, opened, waiting_for
+from kipviz.views.several_guards import of_produce, of_transactions, opened, waiting_for
 from kipviz.views.traffic import towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -228,6 +229,9 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
 def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -> Iterator[Guard]:
     message = on_wire(world, action)
     if message is None:
+        return
+    if isinstance(message, AddPartitionsToTxn) and message.further:
+        yield from of_transactions(world, action.broker, message, model.spec.settings)
         return
     role = world.roles.get(dispatch.role_for(message, action.broker, world.image))
     yield from _leaders(world, action.broker, message)

@@ -31,7 +31,8 @@ from kipviz.messages.group_admin import (
     ListGroupsResponse,
     OffsetFetchOfGroupsResponse,
 )
-from kipviz.messages.several_groups import ANSWERS, answers_of, groups_of, names_several
+from kipviz.messages.message import taken_apart
+from kipviz.messages.several_groups import ANSWERS, groups_of, names_several
 from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
@@ -131,7 +132,7 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(message, ANSWERS) or not message.further:
         yield from _found_out(message)
         return
-    for each in answers_of(message):
+    for each in taken_apart(message):
         yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
 from kipviz.cluster import dispatch
 from kipviz.cluster.cutting import are_apart
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import WriteTxnMarkers
+from kipviz.messages.transactions import AddPartitionsToTxn, WriteTxnMarkers
 
 SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
 See = tuple[tuple[str, str], ...]
@@ -77,7 +78,9 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
     """Say what a broker waits for before it answers a request."""
     role = world.roles.get(dispatch.role_for(message, broker, world.image))
     if isinstance(role, KafkaApis) and isinstance(message, Produce):
-        return _in_parts(world, broker, message)
+        return _in_parts(world, broker, message.parts)
+    if isinstance(role, KafkaApis) and isinstance(message, AddPartitionsToTxn):
+        return _in_parts(world, broker, message.of_transactions)
     for name in ("verifying", "enlisting", "staging"):
         for waiting in getattr(role, name, ()):
             if waiting.request == message and not waiting.settled:
@@ -97,23 +100,35 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
     return AT_WORK
 
 
-def _in_parts(world: World, broker: int, message: Produce) -> Reason:
-    """Say what the first partition of a request waits for that has to wait: its answer is the last one."""
-    reasons = (at_broker(world, broker, part) for part in message.parts)
+def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
+    """Say what the first part of a request waits for that has to wait: its answer is the last one."""
+    reasons = (at_broker(world, broker, part) for part in parts)
     return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
 
 
 def _enlistment(world: World, broker: int, message: Any) -> Reason:
     home = world.image.home_of_transactions(message.transactional_id)
     to = world.image.leader_of(home)
+    name, what = message.transactional_id, "The question to the transaction coordinator"
+    behind = _behind(world, broker, name)
+    if behind is not None:
+        what = f"{what} waits until Broker {behind.broker} has answered another one. That one"
+        to, name = behind.broker, behind.on_the_way[0].message.transactional_id  # type: ignore[attr-defined]
     reason = on_connection(
         world,
         f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}",
         to,
-        "The question to the transaction coordinator",
-        lambda m: getattr(m, "transactional_id", "") == message.transactional_id,
+        what,
+        lambda m: any(each.transactional_id == name for each in m.of_transactions),  # type: ignore[attr-defined]
     )
     return reason.but(text=f"It first enlists its partition. {reason.text}")
+
+
+def _behind(world: World, broker: int, name: str) -> AskedOfNode | None:
+    """Give what is on the way to a broker that is to be asked about a transactional id after that."""
+    desk: KafkaApis = world.roles[broker, kafka_apis.ROLE, ""]
+    behind = ((node, q.message) for node in desk.nodes for q in node.waiting)
+    return next((node for node, m in behind if getattr(m, "transactional_id", "") == name), None)
 
 
 def start_of(world: World, partition: str) -> str:

@@ -93,7 +93,12 @@ from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import refused_of
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, WriteTxnMarkers
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    WriteTxnMarkers,
+)
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -170,6 +175,12 @@ def summary(message: Message) -> str:
     if isinstance(message, WriteTxnMarkers):
         word = "COMMIT" if message.committed else "ABORT"
         return f"marker {word} · epoch {message.producer_epoch}"
+    if isinstance(message, AddPartitionsToTxn) and message.further:
+        return f"enlist · {len(message.of_transactions)} transactions"
+    if isinstance(message, AddPartitionsToTxnResponse) and message.further:
+        refused = [each.error for each in message.of_transactions if each.error]
+        of = f"{len(message.of_transactions)} transactions"
+        return f"{len(refused)} of {of} refused" if refused else f"enlisted · {of}"
     if isinstance(message, AddPartitionsToTxn) and message.verify_only:
         return "verify partition"
     short = ARROW_WORDS.get(name)

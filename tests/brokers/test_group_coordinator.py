@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import enlistment
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -12,7 +11,7 @@ from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
@@ -167,7 +166,11 @@ def test_without_a_transaction_coordinator_the_commit_has_to_be_tried_again(desk
 
 def test_a_lost_enlistment_is_answered_as_loading(desk):
     commit(desk, ("foo-0", 101))
-    desk.do(gc.on_enlisted(desk.role, enlistment.lost(desk.requests[0].message), desk.on))
+    desk.do(
+        gc.on_enlisted(
+            desk.role, with_error(desk.requests[0].message, Errors.NETWORK_EXCEPTION), desk.on
+        )
+    )
     assert desk.last.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert not desk.role.enlisting
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import enlistment
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.context import Context, ReplyTo
@@ -26,6 +25,7 @@ from kipviz.messages.transactions import (
     PartitionResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
+    with_error,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
@@ -381,7 +381,13 @@ def in_vain(leader, sequence, epoch=0):
     """A batch comes, and the connection to the coordinator breaks before it is verified."""
     request = Produce("t", "out-0", 9, epoch, sequence, RECORD, 11)
     assert leader.ask(pl.on_produce, request) is None
-    leader.do(pl.on_enlisted(leader.role, enlistment.lost(leader.requests[-1].message), leader.on))
+    leader.do(
+        pl.on_enlisted(
+            leader.role,
+            with_error(leader.requests[-1].message, Errors.NETWORK_EXCEPTION),
+            leader.on,
+        )
+    )
     assert leader.last.error is Errors.NOT_ENOUGH_REPLICAS
 
 
@@ -429,5 +435,9 @@ def test_what_a_log_knows_and_what_enlists_itself_leaves_nothing_to_remember(lea
     assert leader.role.lowest == ()
     fresh = OlderDesk(pl, PartitionLeader("out-0", 0), leaders=leader.leaders)
     assert produce(fresh, version=13) is None
-    fresh.do(pl.on_enlisted(fresh.role, enlistment.lost(fresh.requests[-1].message), fresh.on))
+    fresh.do(
+        pl.on_enlisted(
+            fresh.role, with_error(fresh.requests[-1].message, Errors.NETWORK_EXCEPTION), fresh.on
+        )
+    )
     assert fresh.role.lowest == ()

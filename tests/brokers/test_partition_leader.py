@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import enlistment
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -18,7 +17,7 @@ from kipviz.messages.list_offsets import (
     ListOffsets,
 )
 from kipviz.messages.producing import Fetch, Produce
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import partition_for
 from tests.brokers.desk import Desk
@@ -167,7 +166,7 @@ def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
     other = Produce("u", HERE, 10, 0, 0, (DataRecord("u"),))
     desk.ask(pl.on_produce, other)
     lost = AddPartitionsToTxn("t", 9, 0, (HERE,))
-    desk.do(pl.on_enlisted(desk.role, enlistment.lost(lost), desk.on))
+    desk.do(pl.on_enlisted(desk.role, with_error(lost, Errors.NETWORK_EXCEPTION), desk.on))
     assert [m.error for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
     assert [w.producer_id for w in desk.role.verifying] == [10]
 

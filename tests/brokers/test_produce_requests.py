@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import enlistment
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import produce_requests as several
 from kipviz.brokers.context import ReplyTo
@@ -13,7 +12,7 @@ from kipviz.brokers.local import AppendPart, PartVerified, WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
 from tests.brokers.desk import Desk
@@ -85,7 +84,10 @@ def test_a_partition_that_is_in_the_transaction_is_not_asked_about_and_waits_all
     assert [call.question for _, call in calls(front)] == [(B,), (B,)]
     front.do(
         several.on_enlisted(
-            front.role, enlistment.lost(front.requests[0].message), front.on, "app-1/producer 0"
+            front.role,
+            with_error(front.requests[0].message, Errors.NETWORK_EXCEPTION),
+            front.on,
+            "app-1/producer 0",
         )
     )
     assert verdicts(front) == {A: Errors.NONE, B: Errors.NETWORK_EXCEPTION}

@@ -24,7 +24,8 @@ from kipviz.messages.group_admin import (
     DescribeGroups,
     DescribeGroupsResponse,
 )
-from kipviz.messages.several_groups import answers_of, refused_of
+from kipviz.messages.message import taken_apart
+from kipviz.messages.several_groups import refused_of
 from kipviz.messages.share_admin import (
     DeleteGroups,
     DeleteGroupsResponse,
@@ -63,7 +64,7 @@ def answered(desk: Desk, answer: Any) -> None:
 
 
 def errors(answer: Any) -> list[tuple[str, Errors]]:
-    return [(each.group_id, each.error) for each in answers_of(answer)]
+    return [(each.group_id, each.error) for each in taken_apart(answer)]
 
 
 def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kipviz.messages.several_groups import answers_of
+from kipviz.messages.message import taken_apart
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
@@ -32,7 +32,7 @@ HELD = (
 
 def of_each(described: Callable[[Any, Around], Struct]) -> Callable[[Any, Around], Struct]:
     """Give how an answer about several groups is put, from how one of them is."""
-    return lambda m, around: {"Groups": tuple(described(each, around) for each in answers_of(m))}
+    return lambda m, around: {"Groups": tuple(described(each, around) for each in taken_apart(m))}
 
 
 def described_groups(member: tuple[Field, ...]) -> tuple[Field, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kipviz.messages import share_admin as model
-from kipviz.messages.message import Message
-from kipviz.messages.several_groups import answers_of, groups_of
+from kipviz.messages.message import Message, taken_apart
+from kipviz.messages.several_groups import groups_of
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.described_groups import (
     GROUPS_TO_DESCRIBE,
@@ -314,7 +314,7 @@ def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
 
 
 def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
-    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in answers_of(m))
+    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in taken_apart(m))
     return {"Results": tuple(results)}
 
 

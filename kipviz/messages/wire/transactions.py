@@ -318,36 +318,45 @@ def _identity(m: model.InitProducerIdResponse | model.EndTxnResponse, around: Ar
 
 
 def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
-    found = indexes(m.partitions, lambda t, found: {"Name": t, "Partitions": found})
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        return {"Name": name, "Partitions": found}
+
     if m.version < 4:
         return {
             "V3AndBelowTransactionalId": m.transactional_id,
             "V3AndBelowProducerId": m.producer_id,
             "V3AndBelowProducerEpoch": m.producer_epoch,
-            "V3AndBelowTopics": found,
+            "V3AndBelowTopics": indexes(m.partitions, topic),
         }
-    transaction = {
-        "TransactionalId": m.transactional_id,
-        "ProducerId": m.producer_id,
-        "ProducerEpoch": m.producer_epoch,
-        "VerifyOnly": m.verify_only,
-        "Topics": found,
-    }
-    return {"Transactions": (transaction,)}
+    transactions = (
+        {
+            "TransactionalId": each.transactional_id,
+            "ProducerId": each.producer_id,
+            "ProducerEpoch": each.producer_epoch,
+            "VerifyOnly": each.verify_only,
+            "Topics": indexes(each.partitions, topic),
+        }
+        for each in m.of_transactions
+    )
+    return {"Transactions": tuple(transactions)}
 
 
 def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
-    def result(topic: str, found: tuple[int, ...]) -> Struct:
-        each = tuple(
-            {"PartitionIndex": i, "PartitionErrorCode": m.error_of(f"{topic}-{i}")} for i in found
-        )
-        return {"Name": topic, "ResultsByPartition": each}
+    def results(each: model.AddPartitionsToTxnResponse) -> Struct | tuple[Struct, ...]:
+        def result(topic: str, found: tuple[int, ...]) -> Struct:
+            errors = ((i, each.error_of(f"{topic}-{i}")) for i in found)
+            said = ({"PartitionIndex": i, "PartitionErrorCode": error} for i, error in errors)
+            return {"Name": topic, "ResultsByPartition": tuple(said)}
 
-    results = indexes(m.partitions, result)
+        return indexes(each.partitions, result)
+
     if around.version_of(m) < 4:
-        return {"ResultsByTopicV3AndBelow": results}
-    transaction = {"TransactionalId": m.transactional_id, "TopicResults": results}
-    return {"ResultsByTransaction": (transaction,)}
+        return {"ResultsByTopicV3AndBelow": results(m)}
+    transactions = (
+        {"TransactionalId": each.transactional_id, "TopicResults": results(each)}
+        for each in m.of_transactions
+    )
+    return {"ResultsByTransaction": tuple(transactions)}
 
 
 def _add_offsets(m: model.AddOffsetsToTxn, _: Around) -> Struct:

@@ -1,0 +1,169 @@
+"""Questions about several transactions in one request: at who asks, on the wire, and at who is asked."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kipviz.brokers import several_transactions as several
+from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import AskedOfOne
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.cluster import dispatch, partly, refusals
+from kipviz.cluster.actions import CrashBroker, Deliver
+from kipviz.cluster.world import Envelope
+from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import BatchAppended, MessageSent
+from kipviz.messages.message import in_one
+from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, with_error
+from kipviz.records.placement import TRANSACTION_STATE, partition_for
+from kipviz.scenarios.library import scenario
+from kipviz.views.guards import guards
+from kipviz.views.waiting import at_broker
+from kipviz.views.words import summary
+from tests.brokers.desk import Desk
+from tests.scenarios.story import after, nodes, played
+
+NAME = "kip-890-asked-together"
+HELD = "The first answer"
+HOMES = {name: f"{TRANSACTION_STATE}-{partition_for(name, 50)}" for name in ("t", "u")}
+ONE, OTHER = (
+    AddPartitionsToTxn("t", 9, 0, ("out-0",)),
+    AddPartitionsToTxn("u", 10, 3, ("out-0",), verify_only=True),
+)
+BOTH = ONE.but(further=(OTHER,))
+TO = ReplyTo("B3/add-partitions", 1, 0)
+
+
+def sent(kind: type):
+    trace, _ = played(NAME, "kafka")
+    messages = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
+    return [m for m in messages if isinstance(m, kind)]
+
+
+def test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered() -> None:
+    asked = [[t.transactional_id for t in m.of_transactions] for m in sent(AddPartitionsToTxn)]
+    assert asked == [["my-txn"], ["my-txn-3", "my-txn-2"], ["my-txn-2"], ["my-txn-3"]]
+
+
+def test_one_lost_answer_refuses_what_was_asked_together_and_every_batch_is_written_once() -> None:
+    refused = [m for m in sent(ProduceResponse) if m.error]
+    assert [m.error for m in refused] == [Errors.NOT_ENOUGH_REPLICAS] * 2
+    trace, _ = played(NAME, "kafka")
+    appended = [e for n in nodes(trace) for e in n.events if isinstance(e, BatchAppended)]
+    data = [e.producer_id for e in appended if e.partition == "output-A-0" and not e.control]
+    assert data == [9, 10, 11]
+
+
+def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() -> None:
+    model = scenario(NAME).model(design("kafka"))
+    before = after(NAME, "kafka", "app-2 asks again")
+    outcome = model.step(before, CrashBroker(1))
+    answers = [
+        e.message.error
+        for e in outcome.events
+        if isinstance(e, MessageSent) and isinstance(e.message, ProduceResponse)
+    ]
+    assert answers == [Errors.NOT_ENOUGH_REPLICAS] * 3
+    assert outcome.world.roles[3, "kafka_apis", ""].nodes == ()
+    assert outcome.world.image.leader_of(f"{TRANSACTION_STATE}-45") == 5
+
+
+def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -> None:
+    told = refusals.refused(BOTH, Errors.UNSUPPORTED_VERSION)
+    assert [each.error for each in told.of_transactions] == [Errors.UNSUPPORTED_VERSION] * 2
+    world = after(NAME, "kafka", HELD)
+    on = scenario(NAME).model(design("kafka")).context(world, 3)
+    desk = world.roles[3, "kafka_apis", ""]
+    asked = in_one(q.message for q in desk.nodes[0].on_the_way)
+    answer = with_error(asked, Errors.UNSUPPORTED_VERSION)
+    done = dispatch.broker_response(desk, Envelope(answer, "kafka_apis", "", "1"), on)
+    assert [call.message.answer.error for call in done.local] == [Errors.NONE] * 2
+
+
+# -- at who is asked ------------------------------------------------------------------------------
+
+
+def test_each_transaction_is_asked_of_its_own_coordinator() -> None:
+    desk = Desk(several, KafkaApis(), leaders={"out-0": 3, HOMES["t"]: 1, HOMES["u"]: 1})
+    assert dispatch.role_for(BOTH, 1, desk.on.image) == (1, "kafka_apis", "")
+    assert refusals.gone(BOTH, desk.on.image) is None
+    desk.do(several.on_add_partitions(desk.role, BOTH, TO, desk.on))
+    assert [(call.shard, call.message) for call in desk.local] == [
+        (HOMES["t"], AskedOfOne(TO, ONE)),
+        (HOMES["u"], AskedOfOne(TO, OTHER)),
+    ]
+
+
+def test_what_is_wrong_with_one_transaction_is_nothing_to_the_others() -> None:
+    desk = Desk(several, KafkaApis(), leaders={"out-0": 3, HOMES["t"]: 1, HOMES["u"]: 5})
+    gone = ONE.but(transactional_id="t", partitions=("out-0", "gone-0"))
+    asked = in_one((ONE, OTHER, gone))
+    desk.do(several.on_add_partitions(desk.role, asked, TO, desk.on))
+    assert [call.message.request for call in desk.local] == [ONE]
+    elsewhere, missing = (message for _, message in desk.replies)
+    assert (elsewhere.transactional_id, elsewhere.error) == ("u", Errors.NOT_COORDINATOR)
+    assert missing.error_of("gone-0") is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert missing.error_of("out-0") is Errors.OPERATION_NOT_ATTEMPTED
+
+
+def test_a_question_about_one_transaction_is_its_coordinators_alone() -> None:
+    role = TransactionCoordinator(HOMES["t"], 0, loading=True)
+    desk = Desk(tc, role, leaders={"out-0": 3, HOMES["t"]: 1})
+    loading = desk.ask(several.on_add_partitions, ONE)
+    assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
+    first, second = with_error(ONE, Errors.NONE), with_error(OTHER, Errors.TRANSACTION_ABORTABLE)
+    serving, whole = partly.gathered(Envelope(BOTH), second)
+    assert whole is None
+    _, whole = partly.gathered(serving, first)
+    assert whole == first.but(further=(second,)), "in the order of the request"
+
+
+# -- what is shown --------------------------------------------------------------------------------
+
+
+def test_arrows_say_of_how_many_transactions_they_are() -> None:
+    words = [summary(m) for m in sent(AddPartitionsToTxn)]
+    assert words == ["enlist partition", "enlist · 2 transactions", *["enlist partition"] * 2]
+    answer = in_one(with_error(each, Errors.NONE) for each in BOTH.of_transactions)
+    assert summary(answer) == "enlisted · 2 transactions"
+    refused = answer.but(error=Errors.NOT_COORDINATOR)
+    assert summary(refused) == "1 of 2 transactions refused"
+
+
+def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_knows() -> None:
+    trace, _ = played(NAME, "kafka")
+    model = scenario(NAME).model(design("kafka"))
+    here = ("B3/add-partitions", "request")
+    found = [
+        (before.world, step.action)
+        for before, step in pairwise(nodes(trace))
+        if isinstance(step.action, Deliver) and (step.action.source, step.action.way) == here
+    ]
+    world, action = found[1]
+    looked = dict(guards(model, world, action))
+    assert (looked["state, my-txn-2"], looked["state, my-txn-3"]) == ("EMPTY", "EMPTY")
+    moved = world.but(roles=world.roles.without((1, tc.ROLE, f"{TRANSACTION_STATE}-48")))
+    assert ("my-txn-2", "is not coordinated here: refused") in guards(model, moved, action)
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("app-2 asks again", "waits until Broker 1 has answered another one"),
+        (HELD, "is on the wire to Broker 1"),
+    ],
+)
+def test_a_batch_says_what_its_question_waits_for(title: str, words: str) -> None:
+    world = after(NAME, "kafka", title)
+    serving = world.connections["app-2/producer", 3].serving
+    assert serving is not None
+    assert words in at_broker(world, 3, serving.message).text
