@@ -26,7 +26,8 @@ FATAL_OF_PRODUCE = (
 NOT_ALLOWED = (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Errors.CLUSTER_AUTHORIZATION_FAILED)
 
 # Which errors of a transactional request end only the transaction; any other that is not
-# retriable ends the producer.
+# retriable ends the producer. UNKNOWN_PRODUCER_ID does where the coordinator can bump an epoch, as all here can:
+# TransactionManager.abortableErrorIfPossible.
 ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "TxnOffsetCommit": (
         Errors.ILLEGAL_GENERATION,
@@ -58,8 +59,12 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
         Errors.TOPIC_AUTHORIZATION_FAILED,
         Errors.CLUSTER_AUTHORIZATION_FAILED,
     ),
-    "AddOffsetsToTxn": (Errors.TRANSACTION_ABORTABLE, Errors.GROUP_AUTHORIZATION_FAILED),
-    "EndTxn": (Errors.TRANSACTION_ABORTABLE,),
+    "AddOffsetsToTxn": (
+        Errors.TRANSACTION_ABORTABLE,
+        Errors.GROUP_AUTHORIZATION_FAILED,
+        Errors.UNKNOWN_PRODUCER_ID,
+    ),
+    "EndTxn": (Errors.TRANSACTION_ABORTABLE, Errors.UNKNOWN_PRODUCER_ID),
     "FindCoordinator": (Errors.TRANSACTION_ABORTABLE,),
     "InitProducerId": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
     "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),

@@ -52,7 +52,7 @@ KIP = Kip(
             handler="brokers.add_partitions_manager.on_answered",
             test="cluster/test_asked_together.py::test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered",
             scenario="kip-890-asked-together",
-            page="20-kip-890",
+            page="16-what-a-sender-sends",
             note="where a spec sets asks_together; else, as in every other story, each request that waits asks "
             "for itself",
         ),
@@ -63,7 +63,7 @@ KIP = Kip(
             handler="brokers.add_partitions_manager.on_question",
             test="brokers/test_add_partitions_manager.py::test_of_two_questions_that_wait_about_one_name_one_makes_room",
             scenario="kip-890-asked-together",
-            page="20-kip-890",
+            page="16-what-a-sender-sends",
         ),
         Row(
             "Verification state: the lowest sequence seen",

@@ -437,7 +437,8 @@ KIP = Kip(
             test="brokers/test_producer_expiry.py::"
             "test_a_batch_that_comes_again_after_that_is_in_the_log_twice",
             page="10-kip-98-transactions",
-            note="where a spec lets them (producer_ids_expire); brokers of 4.4 never say UNKNOWN_PRODUCER_ID",
+            note="where a spec lets them (producer_ids_expire); no broker of 4.4 says UNKNOWN_PRODUCER_ID, "
+            "whose meaning its clients still know",
         ),
         Row(
             "Data Flow: 5.2: while the network is split",

@@ -31,7 +31,11 @@ CLASSES = {
 }
 # What a handler of TransactionManager throws under its own class; of all else that is not asked again
 # it makes a KafkaException with the error's message. Requests of drafts have no such handler.
-STATE = (Errors.INVALID_TXN_STATE, Errors.INVALID_PRODUCER_ID_MAPPING)
+STATE = (
+    Errors.INVALID_TXN_STATE,
+    Errors.INVALID_PRODUCER_ID_MAPPING,
+    Errors.UNKNOWN_PRODUCER_ID,
+)
 ALLOWED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 ABORTS_IT = Errors.TRANSACTION_ABORTABLE
 BY_CLASS: dict[str, tuple[Errors, ...]] = {

@@ -62,6 +62,7 @@ from kipviz.messages.transactions import (
     PartitionResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
+    with_error,
 )
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.classic_groups import ASSIGNMENT
@@ -373,6 +374,24 @@ def test_one_request_has_the_markers_of_several_transactions() -> None:
     results = (PartitionResult("out-0", Errors.NONE),)
     told = WriteTxnMarkersResponse(9, results, (WriteTxnMarkersResponse(10, results),))
     assert [m["ProducerId"] for m in body(told)["Markers"]] == [9, 10]
+
+
+def test_one_request_asks_about_several_transactions() -> None:
+    one = AddPartitionsToTxn("t", 9, 1, ("out-0", "out-1"))
+    asked = one.but(further=(AddPartitionsToTxn("u", 10, 3, ("other-0",), verify_only=True),))
+    found = body(asked)["Transactions"]
+    assert [(t["TransactionalId"], t["ProducerId"], t["VerifyOnly"]) for t in found] == [
+        ("t", 9, False),
+        ("u", 10, True),
+    ]
+    assert [t["Topics"][0]["Partitions"] for t in found] == [(0, 1), (0,)]
+    told = with_error(asked, Errors.NONE).but(error=Errors.INVALID_PRODUCER_EPOCH)
+    results = body(told, AROUND.but(request=asked))["ResultsByTransaction"]
+    errors = [
+        [p["PartitionErrorCode"] for p in each["TopicResults"][0]["ResultsByPartition"]]
+        for each in results
+    ]
+    assert errors == [[Errors.INVALID_PRODUCER_EPOCH] * 2, [Errors.NONE]]
 
 
 def test_fetched_records_keep_their_offsets_and_do_not_say_who_wrote_them() -> None:

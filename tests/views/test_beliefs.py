@@ -160,6 +160,11 @@ def test_the_cards_are_the_same_objects_while_nothing_changes():
             "ConcurrentTransactionsException: retri",
         ),
         ("EndTxn", Errors.INVALID_PRODUCER_ID_MAPPING, "InvalidPidMappingException: fatal"),
+        ("Produce", Errors.UNKNOWN_PRODUCER_ID, "UnknownProducerIdException: abortable"),
+        ("AddPartitionsToTxn", Errors.UNKNOWN_PRODUCER_ID, "UnknownProducerIdException: abortable"),
+        ("AddOffsetsToTxn", Errors.UNKNOWN_PRODUCER_ID, "UnknownProducerIdException: abortable"),
+        ("EndTxn", Errors.UNKNOWN_PRODUCER_ID, "UnknownProducerIdException: abortable"),
+        ("TxnOffsetCommit", Errors.UNKNOWN_PRODUCER_ID, "KafkaException: fatal"),
     ],
 )
 def test_an_error_is_thrown_as_kafkas_client_throws_it(request_name, error, words):
