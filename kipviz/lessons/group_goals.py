@@ -219,7 +219,7 @@ def _nothing_told(moment: Any) -> bool:
         for event in moment.events
         if isinstance(event, MessageDelivered)
         and isinstance(event.message, OffsetFetchOfGroupsResponse)
-        for answer in answers_of(event.message)
+        for answer in taken_apart(event.message)
     )
 
 

@@ -137,7 +137,7 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
 
 
 def _committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
-    for each in answers_of(message):
+    for each in taken_apart(message):
         if each.error or not each.offsets:
             yield each.group_id, each.error.name if each.error else "no offset"
         for fetched in each.offsets:

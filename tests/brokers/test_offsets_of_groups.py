@@ -24,8 +24,8 @@ from kipviz.messages.group_admin import (
     OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.message import taken_apart
 from kipviz.messages.releases import release, takes_several
-from kipviz.messages.several_groups import answers_of
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
@@ -201,7 +201,7 @@ def test_the_answer_has_offsets_by_group_and_below_version_8_those_of_one() -> N
     assert (second["Topics"], second["ErrorCode"]) == ((), 30)
     old = bytes_of(answer, 6, ALL.but(version=6))
     assert ([t["Name"] for t in old["Topics"]], old["ErrorCode"]) == (["src"], 0)
-    assert [each.group_id for each in answers_of(answer)] == ["g", "h"]
+    assert [each.group_id for each in taken_apart(answer)] == ["g", "h"]
 
 
 def test_an_offset_of_version_2_names_no_member() -> None:

@@ -11,7 +11,7 @@ from kipviz.brokers import several_groups as several
 from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.brokers.context import Reply, ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import AskedOfGroup
+from kipviz.brokers.local import AskedOfOne
 from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.clients.group_calls import groups_of
@@ -72,7 +72,7 @@ def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the
 ) -> None:
     ask(desk, DeleteGroups(GROUP, (MISSPELT, BILLING)))
     assert [(call.role, call.shard, call.message) for call in desk.local] == [
-        ("group_coordinator", HOME[name], AskedOfGroup(TO, DeleteGroups(name)))
+        ("group_coordinator", HOME[name], AskedOfOne(TO, DeleteGroups(name)))
         for name in (GROUP, BILLING)
     ]
     answered(desk, DeleteGroupsResponse(E.NON_EMPTY_GROUP, BILLING))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kipviz.messages import group_admin
 from kipviz.messages import groups as model
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, taken_apart
 from kipviz.messages.releases import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
-from kipviz.messages.several_groups import answers_of, groups_of
+from kipviz.messages.several_groups import groups_of
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, topics
 from kipviz.messages.wire.schema import Field, Schema
@@ -373,7 +373,7 @@ def _fetched_of_groups(m: group_admin.OffsetFetchOfGroupsResponse, around: Aroun
             "Topics": _offsets_of(each, version, around),
             "ErrorCode": each.error,
         }
-        for each in answers_of(m)
+        for each in taken_apart(m)
     )
     return {"Groups": tuple(groups)}
 
