@@ -15,6 +15,7 @@ from kipviz.clients.calls import STAGING
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.workers import every_thread
 from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of, parts_of
 
 # Calls that are about the partition of the last poll().
@@ -64,6 +65,8 @@ def why_it_waits(me: Application) -> str | None:
     """Say that the thread's next poll() waits for a staging, or None when it does not."""
     if not isinstance(me.consumer, ShareConsumer) or not me.consumer.waits_for_staging:
         return None
+    if me.program[me.line].call is not Call.POLL:
+        return None  # it is another thread that is to wait
     return f"poll() of {me.name} waits for the answer to TxnShareAcknowledge"
 
 
@@ -100,8 +103,11 @@ def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...
 
 
 def _next_is_poll(me: Application) -> bool:
-    """Say whether the thread is about to call poll() on its share consumer."""
-    return not me.waiting and me.program[me.line].call is Call.POLL
+    """Say whether a thread is about to call poll() on its share consumer."""
+    return any(
+        not seen.waiting and seen.program[seen.line].call is Call.POLL
+        for _, seen in every_thread(me)
+    )
 
 
 def _unanswered(me: Application) -> bool:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from kipviz.clients import (
     binding,
     blocked_sends,
+    consumer_threads,
     external_database,
     group_identity,
     results,
@@ -53,7 +54,7 @@ def why_no_step(me: Application) -> str | None:
         return f"the program of {me.name} has ended: {me.ended}"
     if not me.waiting:
         waits = session_threads.why_it_waits(me) or staged_records.why_it_waits(me)
-        return waits or results.why_it_waits(me)
+        return waits or results.why_it_waits(me) or consumer_threads.why_it_waits(me)
     line = me.program[me.line]
     client = client_of(me, line)
     if _is_over(me, client):
@@ -154,6 +155,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if me.gate:
         me = me.but(gate="")
     raised = _raised_on_entry(me, line) or workers.why_not_now(me, line)
+    raised = raised or consumer_threads.why_refused(me, line)
     illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line, rules)
     illegal = illegal or staged_records.why_no_poll(me, line, rules)
     if raised or illegal:

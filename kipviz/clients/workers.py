@@ -1,7 +1,8 @@
 """Further application threads of a process: they call the same clients, and their steps interleave.
 
 WHO: a client process with an executor. WHERE IN KAFKA: nowhere; KafkaProducer is thread-safe, KafkaConsumer and
-  KafkaShareConsumer are not, so a thread that reads has a consumer of its own.
+  KafkaShareConsumer are not, so a thread that reads has a consumer of its own; what a process with one share
+  consumer may do with it in several threads is in `kipviz.clients.consumer_threads`.
 STATUS: what threads may do with one session is a word of a draft: `kipviz.clients.session_threads`.
 NOT MODELLED: two calls that wait for one client at the same time come back together, when the later one has its
   result; at a KafkaProducer each has its own (`kipviz.clients.results`).

@@ -39,10 +39,11 @@ def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
             return f"{name} has no thread {line.target!r} for {line.call.value}(): its threads are {known}"
     if not names:
         return why_no_such_call(application)
-    if application.protocol or application.share:
-        return (
-            f"{name} has several threads: its consumer is in a regular group since before the run"
-        )
+    if application.protocol and not application.share:
+        return f"{name} has several threads: a consumer of a regular group is in it since before the run"
+    own = next((t.name for t in application.threads if t.consumer), "")
+    if application.share and own:
+        return f"thread {own} of {name} has no consumer of its own: the share consumer is one for all threads"
     if spec.look_up_topics and application.session is None:
         return f"{name} has several threads at one producer, which looks up no ids of topics: leave look_up_topics"
     if application.buffer and (spec.later_topics or spec.deletable_topics):

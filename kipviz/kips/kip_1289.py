@@ -380,8 +380,19 @@ KIP = Kip(
             handler="clients.share_consumer.share_group_metadata",
             scenario="kip-1289-corner-8-snapshot",
             test="scenarios/test_kip_1289_members.py::test_a_snapshot_is_whole_at_every_moment_and_changes_nothing_in_the_consumer",
-            note="elsewhere it is an argument of the staging call; a second thread has no program of its own: it is looked at between any two steps",
+            note="elsewhere it is an argument of the staging call; a process has one snapshot, the last that was taken",
             page="45-kip-1289-review",
+        ),
+        Row(
+            "ShareConsumer.shareGroupMetadata(): concurrently with poll()",
+            "Another thread takes the metadata and stages while one is in poll(); every other call throws.",
+            MODELLED,
+            handler="clients.consumer_threads.why_refused",
+            scenario="kip-1289-threads-poll-on",
+            test="clients/test_consumer_threads.py::"
+            "test_who_polls_on_beside_a_worker_loses_its_record_where_poll_accepts_it",
+            note="what is safe is the metadata, not the batch: the next poll() says what became of it. A second poll() waits, because KafkaShareConsumer's is synchronized in 4.4",
+            page="40-kip-1289",
         ),
         Row(
             "Follow-up KIP: persistent TX_PENDING",

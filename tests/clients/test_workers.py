@@ -148,7 +148,7 @@ def test_a_process_that_is_started_again_has_no_thread_at_work():
             {"threads": (ThreadSpec("worker", 9, "c", "nowhere-0"),)},
             "which no placement gives a leader",
         ),
-        ({"protocol": "consumer"}, "its consumer is in a regular group since before the run"),
+        ({"protocol": "consumer"}, "a consumer of a regular group is in it since before the run"),
     ],
 )
 def test_threads_that_cannot_be_are_refused_in_one_sentence(changes, says):
