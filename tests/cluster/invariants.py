@@ -167,6 +167,8 @@ def _of_share(share: SharePartition) -> Iterator[str]:
     ahead = tuple(offset for offset in share.records if offset >= share.start_offset)
     if ahead != tuple(range(share.start_offset, share.next_offset)):
         yield f"{share.partition} holds {list(share.records)}, not all from its SPSO on"
+    if share.start_offset > share.next_offset:
+        yield f"{share.partition} begins at {share.start_offset}, behind {share.next_offset}"
     for offset, record in share.records.items():
         owned = record.member_id != ""
         if record.state is S.ACQUIRED and not owned:
