@@ -38,7 +38,7 @@ class Leadership(Value, frozen=True):
     replicas: tuple[int, ...]
 
 
-class Image(Part, frozen=True):
+class Image(Part, frozen=True, cache_hash=True):
     """The cluster's metadata, as every live broker and client sees it.
 
     `min_insync_replicas` has the topics with a min.insync.replicas above 1; only where there are

@@ -68,7 +68,7 @@ class Operating(Value, frozen=True):
     results: tuple[PartitionResult, ...] = ()
 
 
-class GroupCoordinator(Part, frozen=True):
+class GroupCoordinator(Part, frozen=True, cache_hash=True):
     """The coordinator of one partition of `__consumer_offsets`.
 
     `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before

@@ -107,7 +107,7 @@ class PendingGroups(Value, frozen=True):
     answers: tuple[Any, ...] = ()
 
 
-class KafkaApis(Part, frozen=True):
+class KafkaApis(Part, frozen=True, cache_hash=True):
     """The requests of several roles that a broker is working on, by the connection they came on.
 
     `asking` are Produce requests of several partitions that wait for the transaction coordinator.

@@ -67,7 +67,7 @@ class Lowest(Value, frozen=True):
     sequence: int
 
 
-class PartitionLeader(Part, frozen=True):
+class PartitionLeader(Part, frozen=True, cache_hash=True):
     """What the leader of a partition holds beside the log.
 
     `lowest` is of producers that the log does not know and whose batches came to nothing.

@@ -66,7 +66,7 @@ class LogStart(Value, frozen=True):
     open: tuple[tuple[int, int], ...]
 
 
-class PartitionLog(Part, frozen=True):
+class PartitionLog(Part, frozen=True, cache_hash=True):
     """The batches of a partition, its high watermark and its producers.
 
     `open` holds (first offset, producer id) of transactions without a marker, in their order;

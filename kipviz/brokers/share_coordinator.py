@@ -96,7 +96,7 @@ class Vote(Value, frozen=True):
     archiving: bool = False
 
 
-class ShareCoordinator(Part, frozen=True):
+class ShareCoordinator(Part, frozen=True, cache_hash=True):
     """The coordinator of one partition of `__share_group_state`.
 
     `behind` says that its log has a marker of which it does not know (finding X3).

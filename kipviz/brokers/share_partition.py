@@ -187,7 +187,7 @@ class SessionCall(Value, frozen=True):
     fetched: tuple[FetchedPartition, ...] | None = None
 
 
-class ShareLeader(Part, frozen=True):
+class ShareLeader(Part, frozen=True, cache_hash=True):
     """All share-partitions and share sessions of one broker.
 
     `leaving` are share-partitions that were dropped from memory while the share coordinator owed

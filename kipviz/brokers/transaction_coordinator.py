@@ -91,7 +91,7 @@ EXPIRES = "transactional.id "
 S = TransactionState
 
 
-class TransactionCoordinator(Part, frozen=True):
+class TransactionCoordinator(Part, frozen=True, cache_hash=True):
     """The coordinator of one partition of `__transaction_state`; for `assignments` see producer_groups."""
 
     shard: str

@@ -132,7 +132,7 @@ class Worker(Value, frozen=True):
     gate: str = ""
 
 
-class Application(Part, frozen=True):
+class Application(Part, frozen=True, cache_hash=True):
     """A process: its program, its place in it, and its clients; `others` by their names.
 
     `workers` are its further application threads, which have the same program, each from a line of its

@@ -180,6 +180,8 @@ class ClusterModel:
         self._all_clients_seen: dict[int, _OfClients] = {}
         self._blocks_seen: dict[int, tuple[tuple[Any, ...], _OfRoles]] = {}
         self._wires_seen: dict[int, tuple[tuple[Any, ...], list[ClusterAction]]] = {}
+        # A page asks about one world several times in a row.
+        self._last: tuple[World | None, tuple[ClusterAction, ...]] = (None, ())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What it remembers is not a part of it: equal models travel as equal bytes.
@@ -215,6 +217,13 @@ class ClusterModel:
 
         A step changes few parts of a world, so what clients, roles and wires allow is remembered.
         """
+        asked, found = self._last
+        if asked is not world:
+            found = self._found(world)
+            self._last = (world, found)
+        return found
+
+    def _found(self, world: World) -> tuple[ClusterAction, ...]:
         found: list[ClusterAction] = []
         of_clients = self._of_clients(world)
         found += of_clients[2]

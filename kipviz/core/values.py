@@ -75,7 +75,8 @@ class Part(Value, _Remembering, frozen=True):
 
     A step changes few parts of a world, so most digests of the next world are already known. The
     memory sits beside the fields: equality, hash, `but` and pickle never see it. Rows of a table
-    that a search fingerprints over and over are worth being parts too.
+    that a search fingerprints over and over are worth being parts too; what stands in the tables of a
+    world keeps its hash as well (`cache_hash`), because a search finds equal tables by it.
     """
 
     @property
