@@ -86,6 +86,8 @@ class ProposedMetrics:
         self._with_snapshot: dict[str, bool] = {}
         self._step = self._now = 0
         self._since: tuple[int, int] | None = None
+        # How many durations a histogram was told of, and its words: few steps add one.
+        self._told_of: dict[str, tuple[int, str]] = {}
         self.card: Card = self._told()
 
     def observe(self, world: Any, events: tuple[Event, ...]) -> None:
@@ -160,7 +162,8 @@ class ProposedMetrics:
         rows = [(ALERT, *self._alert_words())]
         for name in ABOUT:
             if name == LATENCY:
-                rows.append((name, self._histogram(self.latencies, "answered"), "calm"))
+                words = self._histogram(LATENCY, self.latencies, "answered")
+                rows.append((name, words, "calm"))
             elif name == RESIDENCY:
                 rows.append((name, self._residency(), "calm"))
             elif name != ALERT:
@@ -192,17 +195,21 @@ class ProposedMetrics:
     def _residency(self) -> str:
         """Tell of every share-partition by itself, as the follow-up KIP wants it."""
         of = self.residencies
-        told = [self._histogram(of[partition], "resolved") for partition in of]
+        told = [self._histogram(partition, of[partition], "resolved") for partition in of]
         if len(told) < 2:
             return told[0] if told else "none yet"
         return "; ".join(f"{partition}: {words}" for partition, words in zip(of, told, strict=True))
 
-    def _histogram(self, durations: list[tuple[int, int]], what: str) -> str:
+    def _histogram(self, name: str, durations: list[tuple[int, int]], what: str) -> str:
         if not durations:
             return "none yet"
-        steps, times = zip(*durations, strict=True)
-        told = histogram.words(times if self._timed else steps, timed=self._timed)
-        return f"{len(steps)} {what}, {told}"
+        count, words = self._told_of.get(name, (0, ""))
+        if count != len(durations):
+            steps, times = zip(*durations, strict=True)
+            told = histogram.words(times if self._timed else steps, timed=self._timed)
+            words = f"{len(steps)} {what}, {told}"
+            self._told_of[name] = (len(durations), words)
+        return words
 
 
 def _pending(world: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from kipviz.brokers.in_flight import InFlight
@@ -50,7 +51,8 @@ def strip(
         cells = _cell(offset, share, finished or {}, rules, dict(due))
         if offset in markers:
             words = "a marker stands here, no record"
-            cells |= {"gap": True, "note": ", ".join(filter(None, (words, cells["note"])))}
+            note = ", ".join(filter(None, (words, cells["note"])))
+            cells = {**cells, "gap": True, "note": note}
         card[f"offset {offset}"] = cells
     if share is not None and share.start_offset >= 0:
         card["SPSO"] = {"at": share.start_offset}
@@ -66,21 +68,32 @@ def _cell(
     rules: BrokerRules,
     due: dict[int, int],
 ) -> Cells:
-    state, count, note, lock = RecordState.AVAILABLE, 0, "", ""
-    more: Cells = {}
     if share is None or share.start_offset < 0:
-        note = "not loaded"
-    elif offset < share.start_offset:
+        return _plain(offset, note="not loaded")
+    if offset < share.start_offset:
         state, count = finished.get(offset, (RecordState.ACKNOWLEDGED, 0))
-        note = "below the start offset"
-        more["below"] = True
-    elif (record := share.records.get(offset)) is not None:
-        state, count = record.state, record.delivery_count
-        note, lock = _note(record), _lock(record, rules, due.get(record.lock))
-        more |= {"member": record.member_id} if record.member_id else {}
-        if record.staged_producer_id >= 0:
-            more["staged"] = f"{record.staged_producer_id}/{record.staged_producer_epoch}"
+        return _plain(offset, state, count, "below the start offset", below=True)
+    record = share.records.get(offset)
+    if record is None:
+        return _plain(offset)
+    lock = _lock(record, rules, due.get(record.lock))
+    more: Cells = {"member": record.member_id} if record.member_id else {}
+    if record.staged_producer_id >= 0:
+        more["staged"] = f"{record.staged_producer_id}/{record.staged_producer_epoch}"
     more |= {"lock": lock} if lock else {}
+    return {**_plain(offset, record.state, record.delivery_count, _note(record)), **more}
+
+
+@lru_cache(maxsize=65536)
+def _plain(
+    offset: int,
+    state: RecordState = RecordState.AVAILABLE,
+    count: int = 0,
+    note: str = "",
+    *,
+    below: bool = False,
+) -> Cells:
+    """Give what is said of a record but for who holds it: one object for all steps, which nobody changes."""
     return {
         "offset": offset,
         "state": state.name,
@@ -88,7 +101,7 @@ def _cell(
         "delivery_count": count,
         "note": note,
         "tone": TONE.get(state, "calm"),
-        **more,
+        **({"below": True} if below else {}),
     }
 
 
