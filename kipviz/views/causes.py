@@ -56,6 +56,7 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
+from kipviz.records.batches import NO_TIMESTAMP
 
 # A cell of the world: the table it is in, and its key there.
 Place: TypeAlias = tuple[str, Any]
@@ -237,6 +238,8 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
         yield TIME, ""
         for deadline in world.deadlines:
             yield from _set_in(world, deadline)
+    elif world.now_ms != NO_TIMESTAMP and not isinstance(action, Step | ClientTimer):
+        yield TIME, ""  # what is written or sent carries the time at which it is
     elif deadline_of(world, action) is not None or (
         isinstance(action, Deliver)
         and ages(world)
