@@ -63,9 +63,9 @@ ROLE = "share_partition_leader"
 def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Give a member records and lock them for it; take the acknowledgements that came along.
 
-    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch. DOES: the first
-    fetch after a start loads the durable state. ANSWERS: when the acknowledgements are durable
-    and there is something to deliver.
+    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka asks the session
+    first: `share_fetching`). DOES: the first fetch after a start loads the durable state. ANSWERS: when
+    the acknowledgements are durable and there is something to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
     """
 

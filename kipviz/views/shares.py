@@ -145,6 +145,8 @@ def coordinator(role: Any) -> Card:
         rows.append(("durable", words or "nothing acknowledged", "calm"))
         rows.append(("start offset", str(state.start_offset), "calm"))
         rows.append(("epochs", f"state {state.state_epoch}, leader {state.leader_epoch}", "calm"))
+        if state.newest_leader > state.leader_epoch:  # the state was made anew behind a leader
+            rows.append(("fenced", f"leaders below epoch {state.newest_leader}", "calm"))
         votes = ", ".join(
             f"{span(s.first, s.last)} by pid {pid}, epoch {vote.producer_epoch}"
             for pid, held in role.votes.items()

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from kipviz.views import metrics
+from kipviz.brokers.share_coordinator import ShareCoordinator, ShareState
+from kipviz.core.table import Table
+from kipviz.views import metrics, shares
 from kipviz.views.cards import Cards
 from kipviz.views.facts import Card
 from tests.scenarios.story import nodes, played
@@ -258,3 +260,12 @@ def test_the_coordinator_of_a_group_shows_generations_and_its_producers_know_the
     assert facts(shown["transaction:my-txn-2"])["generation"] == "3 of my-group-4; has src-0, src-1"
     clients = next(facts(card) for key, card in shown.items() if key == "clients:app-2")
     assert clients["identity for generation"] == "3 of my-group-4"
+
+
+@pytest.mark.parametrize(("below", "fenced"), [(2, "leaders below epoch 2"), (0, None)])
+def test_a_state_that_was_made_anew_says_which_leaders_are_fenced_all_the_same(below, fenced):
+    state = ShareState(1, 3, 0, 10, 0, (), fenced_below=below)
+    role = ShareCoordinator("__share_group_state-0", states=Table.of().set("g1:id:0", state))
+    card = shares.coordinator(role)
+    assert card["epochs"]["value"] == "state 3, leader 0"
+    assert card.get("fenced", {}).get("value") == fenced
