@@ -221,9 +221,8 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
         return _leave(me, done.but(events=()))
     if gone is not Errors.NONE:
         kept, because = keep(me, done), "it was refused by the share coordinator"
-        read = isinstance(answer, ReadShareGroupStateResponse) and answer.error is Errors.NONE
-        if read and share.status is Status.ACTIVE:
-            because = "its state was made anew behind it"
+        if isinstance(answer, ReadShareGroupStateResponse) and share.status is Status.ACTIVE:
+            because = share_writes.LOOKED.get(answer.error, because)
         return _ended(drop(kept.state, key, because, gone, kept), on)
     served = share_acquiring.serve(done.state, on)
     return _ended(keep(me, with_effects(served.state, done, served)), on)

@@ -82,6 +82,11 @@ REMOVES = (
     Errors.GROUP_ID_NOT_FOUND,
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
 )
+# Why a share-partition is dropped that looked what became of its votes, by the answer (our inference).
+LOOKED = {
+    Errors.NONE: "its state was made anew behind it",
+    Errors.INVALID_REQUEST: "its state was deleted behind it",
+}
 
 
 def acknowledge(
@@ -398,8 +403,11 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
 def _gone(write: PendingWrite, error: Errors) -> Errors:
     """Say with which error a share-partition is dropped after a request that failed, NONE if it is kept.
 
-    Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
+    A look that finds no state at all, because it was deleted, finds no outcome of a vote later either
+    (our inference). Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
     """
+    if write.purpose == "refresh" and error is Errors.INVALID_REQUEST:
+        return Errors.NOT_LEADER_OR_FOLLOWER
     if error in REMOVES and write.purpose != NOTE:
         return TOLD[error]
     return Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE

@@ -815,6 +815,24 @@ def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loade
     assert dropped.because == "its state was made anew behind it"
 
 
+def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does_not():
+    """The state was deleted behind the leader (our inference)."""
+    place = held()
+    place.stage("M1", said(0, 0))
+    place.coordinator()
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    place.coordinator(ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY))
+    assert KEY not in place.role.shares
+    (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
+    assert dropped.because == "its state was deleted behind it"
+    place = held()
+    place.stage("M1", said(0, 0))
+    place.coordinator()
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    place.coordinator(ReadShareGroupStateResponse(Errors.UNKNOWN_SERVER_ERROR, KEY))
+    assert KEY in place.role.shares
+
+
 def test_a_newer_state_epoch_ends_what_was_loaded_whatever_else_it_says():
     place = held()
     place.stage("M1", said(0, 0))

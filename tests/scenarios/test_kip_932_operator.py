@@ -10,6 +10,7 @@ from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.admin import Admin
+from kipviz.clients.application import Call, Line
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -25,6 +26,7 @@ from kipviz.messages.share_state import WriteShareGroupStateResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow, play
+from kipviz.scenarios.stories.kip_664 import operator
 from tests.scenarios.story import after, first_step, nodes, played
 
 S = RecordState
@@ -144,6 +146,25 @@ def test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged
     trace = follow(trace, model, "quiet", "the answer has another state epoch")
     assert pending_in(trace.world) == []
     assert first_step(trace, SharePartitionDropped, because="its state was made anew behind it")
+
+
+@pytest.mark.parametrize("call", [Call.DELETE_SHARE_GROUP_OFFSETS, Call.DELETE_SHARE_GROUPS])
+def test_a_deletion_before_the_leader_has_looked_leaves_no_record_staged(call: Call) -> None:
+    """The vote was decided, and there is no state any more: no later look would find its outcome."""
+    story = scenario("kip-1289-small-reset")
+    target = "g1 src" if call is Call.DELETE_SHARE_GROUP_OFFSETS else "g1"
+    deletes = operator((Line("kafka-share-groups.sh --group g1", call, target=target),))
+    spec = story.spec.but(applications=(story.spec.applications[0], deletes))
+    model = story.but(spec=spec).model(design("repaired"))
+    trace, _ = play(Trace.start(model), model, story.beats[:4])
+    operates = ("operator goes on", "quiet", "operator goes on")
+    for instruction in ("my-txn times out", "quiet", *operates):
+        trace = follow(trace, model, instruction, "the deletion comes after the abort")
+    assert pending_in(trace.world)
+    for instruction in ("B5 refreshes src-0", "quiet"):
+        trace = follow(trace, model, instruction, "and only then it looks")
+    assert pending_in(trace.world) == []
+    assert first_step(trace, SharePartitionDropped, because="its state was deleted behind it")
 
 
 @pytest.mark.parametrize(("under", "staged"), [("repaired", True), ("finding-L", False)])
