@@ -98,7 +98,7 @@ class Line(Value, frozen=True, cache_hash=True):
     """One line of a program: its text, its call, and where to go on.
 
     `then` is the next line (-1: the one below), `on_error` the line of the catch block for a
-    KafkaException (-1: none, the process ends). `verdicts` says what acknowledge() or
+    KafkaException (-1: none, the process ends); a line behind the last one is the end. `verdicts` says what acknowledge() or
     sendShareAcknowledgementsToTransaction() says of which record: (offset, type), where offset
     -1 stands for every other record of the batch. `client` names the client that is called: "" is
     the producer or the consumer that every application has. `target` is what the call is about if

@@ -303,6 +303,8 @@ def _with_result(
 
 def _goes_on_elsewhere(me: Application, line: Line) -> bool:
     """Say whether the catch block turns to an object that has no error: a new session, a database."""
+    if line.on_error >= len(me.program):
+        return False  # the catch block is the end
     call = me.program[line.on_error].call
     return call in CONSTRUCTORS or CALLS[call].of == external_database.NAME
 

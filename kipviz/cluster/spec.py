@@ -22,6 +22,7 @@ from kipviz.clients.subscribing import MODERN, why_not_subscribed
 from kipviz.cluster import spec_limits
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
+from kipviz.cluster.program_limits import why_no_program
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
 from kipviz.cluster.sides import why_no_splits
 from kipviz.cluster.threads import ThreadSpec, why_no_threads
@@ -467,9 +468,9 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
             f"{name} stages share-group acknowledgements, which takes transaction version "
             f"{TRANSACTION_VERSION}, not {spec.transaction_version}"
         )
-    topic = topic_of(application.source)
-    if application.share and topic not in dict(spec.topic_ids):
-        raise BadSpec(f"{name} shares {application.source}, but topic {topic} has no id")
+    for source in (application.source, *application.further_sources) if application.share else ():
+        if topic_of(source) not in dict(spec.topic_ids):
+            raise BadSpec(f"{name} shares {source}, but topic {topic_of(source)} has no id")
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
     program, whole = application.program, application.by_session
@@ -481,7 +482,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     _check_membership(spec, application)
     wrong = why_no_such_producer(application) or why_no_threads(spec, application)
     wrong = wrong or why_not_subscribed(application, placed)
-    wrong = wrong or why_no_such_assignors(application)
+    wrong = wrong or why_no_such_assignors(application) or why_no_program(application)
     if wrong:
         raise BadSpec(wrong)
     if not application.program:

@@ -297,6 +297,8 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
             homes.append(f"{SHARE_GROUP_STATE}-{partition_for(a.group_id, count)}")
         else:
             homes.append(f"{CONSUMER_OFFSETS}-{partition_for(a.group_id, count)}")
+    left = (each.transactional_id for each in spec.transactions)
+    homes += [f"{TRANSACTION_STATE}-{partition_for(each, count)}" for each in left]
     return tuple(homes)
 
 

@@ -309,7 +309,7 @@ def _lines(path: Path, content: bytes, kind: type[T]) -> Iterator[T]:
 def _json(text: bytes, kind: type[T], file: str, at: int) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
-    except msgspec.MsgspecError as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         why = f"This is not what a recording holds ({problem})."
         raise RecordingError(file, at, why) from problem
 

@@ -71,9 +71,9 @@ def _exchanges(path: Path, content: bytes, zone: timezone) -> Iterator[Exchange]
 
 
 def _exchange(file: str, at: int, found: re.Match[bytes], zone: timezone) -> Exchange:
-    when = datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=zone)
-    answered = int(when.timestamp()) * 1_000 + int(found[2])
     try:
+        when = datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=zone)
+        answered = int(when.timestamp()) * 1_000 + int(found[2])
         said: dict[str, Any] = msgspec.json.decode(found[3])
         header = said["requestHeader"]
         return Exchange(
@@ -85,6 +85,6 @@ def _exchange(file: str, at: int, found: re.Match[bytes], zone: timezone) -> Exc
             request=plain(said["request"]),
             response=plain(said["response"]),
         )
-    except (msgspec.MsgspecError, KeyError, TypeError) as problem:
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError) as problem:
         why = f"This line is no request as a broker logs it ({type(problem).__name__}: {problem})."
         raise RecordingError(file, at, why) from problem

@@ -18,6 +18,7 @@ from kipviz.checking.runs import Run, again
 from kipviz.cluster.actions import Cut, Deliver, LoseConnection
 from kipviz.cluster.sides import BadSides, hosts_in, hosts_of, sides
 from kipviz.cluster.world import World
+from kipviz.core.given import text
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
 from kipviz.messages.events import MessageDelivered, RecordsMoved, TransactionMoved
@@ -324,8 +325,7 @@ def _roll(
         reached = until(node)
         return reached
 
-    profile = command.get("faults")
-    faults = faults_named(profile if isinstance(profile, str) else "calm")
+    faults = faults_named(text("what may go wrong", command.get("faults", "calm"), "calm"))
     for count in course.run_on(seed, faults, steps, ends):
         if count % BREATH == 0:
             yield f"{count} of {steps} steps"

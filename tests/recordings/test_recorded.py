@@ -21,6 +21,7 @@ from kipviz.recordings.internal_topics import (
 )
 from kipviz.recordings.recorded import ABOUT, CALLS, load_recording
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_log import exchanges_in
 from kipviz.records.placement import partition_for, share_partition_key
 
 HERE = Path(__file__).parent
@@ -632,3 +633,38 @@ def test_a_line_that_is_no_call_is_refused_with_its_byte(copy):
     at = len(lines[0]) + len(lines[1])
     with pytest.raises(RecordingError, match=rf"calls.jsonl, byte {at}: This is not what"):
         load_recording(copy)
+
+
+def test_bytes_that_are_no_text_are_damage_with_a_file(tmp_path):
+    damaged = tmp_path / "recording"
+    shutil.copytree(HERE / "kafka-4.4.0" / "commit-and-abort", damaged)
+    (damaged / ABOUT).write_bytes((damaged / ABOUT).read_bytes().replace(b"4.4.0", b"4.4.\xff", 1))
+    with pytest.raises(
+        RecordingError, match=rf"{ABOUT}, byte 0: This is not what a recording holds"
+    ):
+        load_recording(damaged)
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        (b"2026-13-45 22:43:59", b"{}"),  # no such day
+        (b"2026-11-21 22:43:59", b'{"requestHeader": "\xff"}'),
+        (
+            b"2026-11-21 22:43:59",
+            (
+                b'{"requestHeader": {"requestApiKeyName": "FETCH", "requestApiVersion": 17, "clientId": ""},'
+                b' "totalTimeMs": 1e999}'
+            ),
+        ),
+    ],
+)
+def test_a_request_at_no_time_or_of_no_text_is_damage_with_a_byte(tmp_path, when, said):
+    log = tmp_path / "requests.log"
+    log.write_bytes(
+        b"[" + when + b",123] DEBUG Completed request:" + said + b" (kafka.request.logger)\n"
+    )
+    with pytest.raises(
+        RecordingError, match=r"byte 0: This line is no request as a broker logs it"
+    ):
+        exchanges_in(log)

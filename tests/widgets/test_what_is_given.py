@@ -63,6 +63,8 @@ def test_a_fault_and_a_choice_are_named_by_words(stepper, wrong):
             ask(wrong)
     with pytest.raises(ValueError, match=r"^There is no choice "):
         stepper.take(wrong)
+    with pytest.raises(ValueError, match=r"^what may go wrong is a text, such as 'calm', not "):
+        stepper.run_on(1, 5, wrong)
 
 
 def test_half_a_character_is_no_name_of_a_branch(stepper):
