@@ -1,7 +1,8 @@
 """The command line: which subcommand, and what its exit status says.
 
 0: it was done and everything asked about holds. 1: a property does not hold. 2: bad input, with one
-sentence on stderr. 70: a mistake in kipviz itself, with its traceback. 130: interrupted.
+sentence on stderr. 70: a mistake in kipviz itself, with its traceback. 130: interrupted, also where what was found so far is told; but a
+property that does not hold is told by a 1 all the same.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from kipviz.command import (
     study,
 )
 from kipviz.command.arguments import Parser
+from kipviz.command.output import begin, was_cut_short
 from kipviz.command.refused import Refused
 
 COMMANDS = {
@@ -70,10 +72,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a sign the terminal lacks is no reason to stop
+    begin()
     try:
         arguments = parser().parse_args(argv)
         status: int = COMMANDS[arguments.command].run(arguments)
         sys.stdout.flush()
+        if status == 0 and was_cut_short():
+            print("kipviz: interrupted; what is told is what was found so far", file=sys.stderr)
+            return INTERRUPTED
     except Refused as refused:
         print(f"kipviz: {' '.join(str(refused).split())}", file=sys.stderr)
         return BAD_INPUT

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -16,6 +17,8 @@ from kipviz.core import whole_file
 
 T = TypeVar("T")
 _SECONDS_BETWEEN = 2.0
+# Of one call: its status says it, whichever part of which subcommand it was.
+_CUT_SHORT = ContextVar("cut short", default=False)
 
 
 def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
@@ -107,7 +110,20 @@ def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
     from kipviz.checking.interrupted import until_interrupted as ending
 
     with ending() as go_on:
-        yield GoingOn(tell, go_on)
+        going = GoingOn(tell, go_on)
+        yield going
+        if going.stopped:
+            _CUT_SHORT.set(True)
+
+
+def begin() -> None:
+    """Begin a call of the command: nothing of it was cut short yet."""
+    _CUT_SHORT.set(False)
+
+
+def was_cut_short() -> bool:
+    """Say whether ^C has ended some of this call's work: what was told is not all."""
+    return _CUT_SHORT.get()
 
 
 def gathered(path: str | None, make: Callable[[GoingOn], Iterable[T]]) -> list[T]:

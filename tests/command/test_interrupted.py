@@ -32,7 +32,8 @@ def interrupting(monkeypatch):
 def test_an_ablation_gives_the_rows_so_far(kipviz, interrupting):
     interrupting("designs", 4)
     done = kipviz("ablate", "kip-1289-small", "--faults", "", "--alone", "--json")
-    assert done.status == 0
+    assert done.status == 130
+    assert done.err.endswith("kipviz: interrupted; what is told is what was found so far\n")
     rows = done.document["rows"]
     assert rows[0]["held"] == [{"faults": "", "states": 686, "complete": True}]
     assert 1 < len(rows) < 8
@@ -55,7 +56,7 @@ def test_a_landscape_gives_the_cells_so_far(kipviz, interrupting):
     interrupting("designs", 3)
     found = kipviz("landscape", "--states-max", "300", "--json")
     assert len(found.document["cells"]) >= 1
-    assert found.status in {0, 1}
+    assert found.status in {1, 130}
 
 
 def test_a_study_gives_the_rivals_so_far(kipviz, interrupting):
@@ -90,3 +91,27 @@ def test_who_interrupts_twice_means_it(kipviz, monkeypatch):
 
     monkeypatch.setattr(Progress, "states", tell)
     assert kipviz("explore", "kip-1289-small", "--design", "repaired").status == 130
+
+
+def test_the_call_after_an_interrupted_one_is_not_interrupted(kipviz, interrupting):
+    interrupting("states", 2)
+    words = ("explore", "kip-1289-small", "--design", "repaired")
+    assert [kipviz(*words).status for _ in range(2)] == [130, 0]
+
+
+def test_an_interruption_while_the_command_is_loaded_is_one_sentence(program):
+    code = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "kipviz.command.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from kipviz.__main__ import main
+sys.exit(main())
+"""
+    done = program(code=code)
+    assert (done.status, done.out, done.err) == (130, "", "kipviz: interrupted\n")
