@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.brokers import group_retention
@@ -18,10 +18,17 @@ from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent
 from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFetchOfGroupsResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.message import taken_apart
+from kipviz.messages.message import Message, taken_apart
 from kipviz.messages.producing import FetchResponse
 from kipviz.messages.several_groups import ANSWERS
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
+
+
+def _delivered(moment: Any, *kinds: type[Message]) -> Iterator[Any]:
+    """Give the messages of some kinds that have just come, requests and answers."""
+    for event in moment.events:
+        if isinstance(event, MessageDelivered) and isinstance(event.message, kinds):
+            yield event.message
 
 
 def _group_waits(moment: Any) -> bool:
@@ -168,12 +175,8 @@ def _offset_found(moment: Any) -> bool:
 def _subscription_changed(moment: Any) -> bool:
     """A member has just said that it subscribes to something else than before."""
     return any(
-        isinstance(event, MessageDelivered)
-        and isinstance(event.message, ConsumerGroupHeartbeat)
-        and event.way == "request"
-        and event.message.member_epoch > 0
-        and event.message.topics is not None
-        for event in moment.events
+        beat.member_epoch > 0 and beat.topics is not None
+        for beat in _delivered(moment, ConsumerGroupHeartbeat)
     )
 
 
@@ -206,9 +209,8 @@ def _name_taken(moment: Any) -> bool:
 def _one_group_fails(moment: Any) -> bool:
     """An answer about several groups has just come, in which one has an error and another one has none."""
     return any(
-        len({answer.error is Errors.NONE for answer in taken_apart(event.message)}) > 1
-        for event in moment.events
-        if isinstance(event, MessageDelivered) and isinstance(event.message, ANSWERS)
+        len({answer.error is Errors.NONE for answer in taken_apart(whole)}) > 1
+        for whole in _delivered(moment, *ANSWERS)
     )
 
 
@@ -216,10 +218,8 @@ def _nothing_told(moment: Any) -> bool:
     """An operator has just been told, without an error, that a group has no offset."""
     return any(
         answer.error is Errors.NONE and not answer.offsets
-        for event in moment.events
-        if isinstance(event, MessageDelivered)
-        and isinstance(event.message, OffsetFetchOfGroupsResponse)
-        for answer in taken_apart(event.message)
+        for whole in _delivered(moment, OffsetFetchOfGroupsResponse)
+        for answer in taken_apart(whole)
     )
 
 
@@ -231,22 +231,13 @@ def _interval_over(moment: Any) -> bool:
 
 def _rack_said(moment: Any) -> bool:
     """A member's heartbeat has just come that says in which rack it is."""
-    return any(
-        isinstance(event, MessageDelivered)
-        and isinstance(event.message, ConsumerGroupHeartbeat)
-        and bool(event.message.rack)
-        for event in moment.events
-    )
+    return any(beat.rack for beat in _delivered(moment, ConsumerGroupHeartbeat))
 
 
 def _rack_told(moment: Any) -> bool:
     """An operator has just been told in which rack a member is."""
-    return any(
-        isinstance(event, MessageDelivered)
-        and isinstance(event.message, ConsumerGroupDescribeResponse)
-        and any(member.rack for member in event.message.members)
-        for event in moment.events
-    )
+    described = _delivered(moment, ConsumerGroupDescribeResponse)
+    return any(member.rack for answer in described for member in answer.members)
 
 
 GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
