@@ -25,9 +25,13 @@ WORKER = (ITS_POLL, ITS_SEND, STAGE)
 def with_worker(
     first: tuple[Line, ...], worker: tuple[Line, ...] = WORKER
 ) -> tuple[tuple[Line, ...], int]:
-    """Give the program of both threads, and the line with which the worker begins."""
+    """Give the program of both threads, and the line with which the worker begins.
+
+    What future.get() throws at the end of the first thread's lines is told, and ends nothing.
+    """
     end = len(first) + len(worker)
-    return (*first[:-1], first[-1].but(then=end), *worker), len(first)
+    last = first[-1].but(then=end, on_error=end if first[-1].call is C.GET else first[-1].on_error)
+    return (*first[:-1], last, *worker), len(first)
 
 
 # The first thread forgets to wait for the worker, and goes on with work of its own.
@@ -45,4 +49,5 @@ def to_another(output: str) -> tuple[tuple[Line, ...], int]:
 
 
 # The first thread looks for the worker's exception after it has committed.
-LOOKS_LATE, FIRST_OF_LATE = with_worker((*_BEGUN, POLL, SEND, STAGE, COMMIT, GET))
+_LOOKS = GET.but(text="try { future.get(); } catch (ExecutionException e) { log.error(e); }")
+LOOKS_LATE, FIRST_OF_LATE = with_worker((*_BEGUN, POLL, SEND, STAGE, COMMIT, _LOOKS))
