@@ -98,7 +98,7 @@ class ServedInParts(Envelope, frozen=True):
     answers: tuple[Message, ...] = ()
 
 
-class Connection(Part, frozen=True, cache_hash=True):
+class Connection(Part, frozen=True):
     """One TCP connection from a client, or from one of a broker's clients, to a broker.
 
     A broker reads the next request of a connection only after it has answered the one before

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -349,15 +350,18 @@ def _never_back(
 
 def _merged(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]:
     """Take the earliest of all heads, and of those of one millisecond what the others need."""
-    places = [0] * len(partitions)
-    while True:
-        heads = [
-            (found[at][0].at_ms, found[at][1], number)
-            for number, (found, at) in enumerate(zip(partitions, places, strict=True))
-            if at < len(found)
-        ]
-        if not heads:
-            return
-        number = min(heads)[2]
-        yield partitions[number][places[number]][0]
-        places[number] += 1
+    heads = [(*_when(found[0]), number, 0) for number, found in enumerate(partitions)]
+    heapify(heads)
+    while heads:
+        *_, number, at = heads[0]
+        found = partitions[number]
+        yield found[at][0]
+        if at + 1 < len(found):
+            heapreplace(heads, (*_when(found[at + 1]), number, at + 1))
+        else:
+            heappop(heads)
+
+
+def _when(head: tuple[Entry, int]) -> tuple[int, int]:
+    entry, rank = head
+    return entry.at_ms, rank

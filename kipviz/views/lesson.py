@@ -5,7 +5,9 @@ Texts of predictions repeat from step to step, so they are told once per line an
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from kipviz.cluster.actions import ClusterAction
@@ -25,6 +27,7 @@ Part = dict[str, Any]
 FEW = 2
 # How far from a step what happens there is a likely mistake.
 NEAR = 12
+_step_of = itemgetter(0)
 
 
 class LessonTelling:
@@ -84,7 +87,10 @@ class LessonTelling:
             can += [i for i in items if i["enabled"] and i["group"] == "fault"]
         found = [Possible(i["text"], True, "", i["group"] == "fault") for i in can]
         found += [Possible(i["text"], False, i["why"]) for i in items if not i["enabled"]]
-        near = [one for one in self._taken if 0 < abs(one[0] - k) <= NEAR]
+        # In the order of their steps: a long line is not looked through at every one of them.
+        first = bisect_left(self._taken, k - NEAR, key=_step_of)
+        after = bisect_right(self._taken, k + NEAR, key=_step_of)
+        near = [one for one in self._taken[first:after] if one[0] != k]
         known = {i["text"] for i in items}
         for _, text, action in near:
             why = self._model.why_not(world, action) if text not in known else None
