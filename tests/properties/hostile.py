@@ -25,6 +25,7 @@ MISUSED = (
     "kip-98-threads-stray-record",  # nor here: what the other one sends comes too late
     "kip-98-threads-stuck-commit",
     "kip-98-threads-timed-out",  # a worker that dies is not waited for
+    "kip-709-old-coordinator",  # an old client's offsets name no member
     "kip-211-forgotten",  # a group that was away for a week begins again
 )
 

@@ -54,7 +54,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         IMPOSSIBLE,
     ),
     "kip-1289-small-head-of-line": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
-    "kip-1289-small-half-a-batch": (FINE, OPEN, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
+    "kip-1289-small-half-a-batch": (FINE, STUCK, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
     "kip-1289-small-moved": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-small-twice-in-one": (FINE, FINE, FINE, LOST, LOST, LOST, LOST),
     "kip-1289-small-two-polls": (FINE, FINE, FINE, TWICE, TWICE, TWICE, TWICE),
