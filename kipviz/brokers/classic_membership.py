@@ -233,7 +233,8 @@ def on_leave_group(
 
     WHEN: a consumer goes, or an operator takes members out. CHECKS: each is a member, or its name was
       given out; who names no more than a group.instance.id means whoever has it now.
-    DOES: the others rebalance at once, without waiting for sessions, and once for all that go.
+    DOES: the others rebalance at once, without waiting for sessions, and once for all that go. Who goes
+      has a waiting JoinGroup answered, a waiting SyncGroup never (removeMemberAndUpdateClassicGroup).
     ANSWERS: for each of them, when that is known, not when the others are done; of a group that is
       not there every member is an unknown one.
     Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.

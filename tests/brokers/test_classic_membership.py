@@ -306,6 +306,21 @@ def test_a_member_that_leaves_is_missed_by_nobody(desk):
     assert twice.member_error is Errors.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize(("waits_in", "told"), [("join", Errors.UNKNOWN_MEMBER_ID), ("sync", None)])
+def test_who_is_taken_out_while_it_waits_is_told_in_its_join_and_never_in_its_sync(
+    desk, waits_in, told
+):
+    """As in Kafka 4.4.0: the client's request time-out ends what nobody answers."""
+    alone(desk)
+    second(desk)
+    if waits_in == "sync":
+        ask_to_join(desk, "C1.1", subscription=FIRST)
+        sync(desk, "C2.2", 2)
+    desk.ask(classic.on_leave_group, LeaveGroup("g", "C2.2"))
+    answer = answered(desk, f"C2.2/{waits_in}")
+    assert (answer.error if answer else None) is told
+
+
 def test_a_name_that_nobody_came_back_with_can_leave_too(desk):
     ask_to_join(desk, "", "C1")
     left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
