@@ -205,7 +205,7 @@ def test_an_interrupted_search_tells_and_keeps_what_it_found(kipviz, tmp_path, m
     monkeypatch.setattr(Progress, "states", interrupt)
     words = ("explore", "kip-1289-small", "--design", "repaired", "--resume", tmp_path / "search")
     cut = kipviz(*words, "--json")
-    assert (cut.status, cut.document["stopped"]) == (0, "cancelled")
+    assert (cut.status, cut.document["stopped"]) == (130, "cancelled")
     monkeypatch.undo()
     assert kipviz(*words, "--json").document["states"] == 686
 
