@@ -12,8 +12,19 @@ Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from kipviz.brokers import partition_log as logs
-from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, ReplyTo, Request
+from kipviz.brokers.context import (
+    NOBODY,
+    Context,
+    Effects,
+    LocalCall,
+    ReplyTo,
+    Request,
+    with_effects,
+)
 from kipviz.brokers.local import AddOrVerify
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.core.values import Value
@@ -179,6 +190,22 @@ def answered(
             rest.append(each.but(settled=True))
         owed += 1
     return tuple(mine), tuple(rest)
+
+
+def each_goes_on(
+    me: Any,
+    mine: tuple[Enlisting, ...],
+    error: Errors,
+    on: Context,
+    go_on: Callable[[Any, Enlisting, Errors, Context], Effects],
+) -> Effects:
+    """Let all that waited for an answer go on, one behind the other, each with what the others have done."""
+    parts: list[Effects] = []
+    for waiting in mine:
+        part = go_on(me, waiting, error, on.after(*parts))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
 
 
 def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:

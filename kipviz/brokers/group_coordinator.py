@@ -201,17 +201,8 @@ def on_enlisted(
 ) -> Effects:
     """Go on with the commits that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    me = me.but(enlisting=rest)
-    parts: list[Effects] = []
-    for waiting in mine:
-        if answer.error is Errors.NONE:
-            part = _stage(me, waiting, on.after(*parts))
-        else:
-            error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
-            part = _refused(me, waiting, error, on)
-        me = part.state
-        parts.append(part)
-    return with_effects(me, *parts)
+    error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+    return enlistment.each_goes_on(me.but(enlisting=rest), mine, error, on, _go_on)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -408,6 +399,10 @@ def _reader_error(me: GroupCoordinator, request: OffsetFetch) -> Errors:
         return Errors.UNKNOWN_MEMBER_ID
     same = request.member_epoch == member.epoch
     return Errors.NONE if same else Errors.STALE_MEMBER_EPOCH
+
+
+def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    return _refused(me, waiting, error, on) if error else _stage(me, waiting, on)
 
 
 def _refused(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:

@@ -112,13 +112,7 @@ def on_enlisted(
 ) -> Effects:
     """Go on with the batches that waited for this enlistment."""
     mine, rest = enlistment.answered(me.verifying, answer, tag)
-    me = me.but(verifying=rest)
-    parts: list[Effects] = []
-    for waiting in mine:
-        part = _go_on(me, waiting, answer.error, on.after(*parts))
-        me = part.state
-        parts.append(part)
-    return with_effects(me, *parts)
+    return enlistment.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
 
 
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:

@@ -267,18 +267,8 @@ def on_enlisted(
 ) -> Effects:
     """Go on with the votes that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    me = me.but(enlisting=rest)
-    parts: list[Effects] = []
-    for waiting in mine:
-        if answer.error is Errors.NONE:
-            part = _stage(me, waiting, on.after(*parts))
-        else:
-            assert isinstance(waiting.request, TxnWriteShareGroupState)
-            error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
-            part = _answer_stage(me, waiting.request, waiting.reply_to, error)
-        me = part.state
-        parts.append(part)
-    return with_effects(me, *parts)
+    error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+    return enlistment.each_goes_on(me.but(enlisting=rest), mine, error, on, _go_on)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -554,6 +544,13 @@ def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Eff
         events=(appended(me.shard, batch),),
     )
     return with_effects(done.state, done, *refused)
+
+
+def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    assert isinstance(waiting.request, TxnWriteShareGroupState)
+    if error:
+        return _answer_stage(me, waiting.request, waiting.reply_to, error)
+    return _stage(me, waiting, on)
 
 
 def _refused(

@@ -195,19 +195,8 @@ def on_enlisted(
     Only reached by designs that keep votes in memory (KIP-1289 as written).
     """
     mine, rest = enlistment.answered(me.staging, answer, tag)
-    me = me.but(staging=rest)
-    parts: list[Effects] = []
-    for waiting in mine:
-        request = waiting.request
-        assert isinstance(request, TxnShareAcknowledge)
-        if answer.error is Errors.NONE:
-            part = _stage_in_memory(me, request, waiting.reply_to, on)
-        else:
-            error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
-            part = share_staging.answered(me, request, waiting.reply_to, error)
-        me = part.state
-        parts.append(part)
-    return with_effects(me, *parts)
+    error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+    return enlistment.each_goes_on(me.but(staging=rest), mine, error, on, _go_on)
 
 
 def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
@@ -540,6 +529,14 @@ def _enlist_then_stage(
         return share_staging.answered(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
     waits = Effects(me.but(staging=enlistment.joined(me.staging, waiting)))
     return enlistment.ask(waits, asked, on)
+
+
+def _go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    request, reply_to = waiting.request, waiting.reply_to
+    assert isinstance(request, TxnShareAcknowledge)
+    if error:
+        return share_staging.answered(me, request, reply_to, error)
+    return _stage_in_memory(me, request, reply_to, on)
 
 
 def _stage_in_memory(
