@@ -19,13 +19,8 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
     """Tell transactions apart that have one epoch: transaction versions 0 and 1."""
     match event:
         case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
-            place = (pid, event.producer_epoch)
             if event.before is not TransactionState.ONGOING:
-                facts = facts.but(
-                    decided=facts.decided.without(place),
-                    markers=facts.markers.without(place),
-                    rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1),
-                )
+                facts = facts.but(rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1))
             due = facts.due
             for partition in event.partitions:
                 due = due.set((partition, pid), True)

@@ -459,6 +459,10 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             return facts.but(epochs=facts.epochs.set(ongoing, kept.ongoing_txn_producer_epoch))
         case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
             return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
+        case TransactionMoved(after=TransactionState.ONGOING, before=before) if (
+            before is not TransactionState.ONGOING
+        ):
+            return _begun(facts, event)
         case TransactionDecided():
             return _decided(facts, event)
         case BatchAppended():
@@ -503,6 +507,12 @@ def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
         outcomes=outcomes,
         votes=votes,
     )
+
+
+def _begun(facts: Facts, event: TransactionMoved) -> Facts:
+    """A client below transaction version 2 has one epoch for many transactions, whatever the cluster is at."""
+    place = (event.producer_id, event.producer_epoch)
+    return facts.but(decided=facts.decided.without(place), markers=facts.markers.without(place))
 
 
 def _decided(facts: Facts, event: TransactionDecided) -> Facts:

@@ -360,6 +360,17 @@ def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
     assert "was decided as commit and as abort" in found.reason
 
 
+def test_the_next_transaction_of_an_old_client_has_the_epoch_and_an_outcome_of_its_own() -> None:
+    """Whatever the cluster is at: who speaks EndTxn 4 keeps its epoch."""
+    begun = TransactionMoved(
+        "t", 9, 0, TransactionState.COMPLETE_COMMIT, TransactionState.ONGOING, ("out-0",)
+    )
+    first = (COMMITS, marker("COMMIT", epoch=0))
+    assert after((*first, begun, ABORTS, marker("ABORT", epoch=0))).broken == Table.of()
+    added = begun.but(before=TransactionState.ONGOING)
+    assert "one outcome" in after((*first, added, ABORTS, marker("ABORT", epoch=0))).broken
+
+
 def broken_by(name: str, seeds: range) -> set[str]:
     found: set[str] = set()
     for story in LIBRARY:

@@ -3,23 +3,8 @@
 import pytest
 
 import kipviz
-from kipviz.core import given
 
 SMALL = "kip-1289-small"
-
-
-@pytest.mark.parametrize("wrong", [None, 3, 3.5, b"x", [], object(), "", "a\0b"])
-def test_a_path_is_a_text_or_a_path(wrong):
-    with pytest.raises(ValueError, match=r"^a trace file is a path, such as 'run\.trace', not "):
-        given.path("a trace file", wrong)
-
-
-@pytest.mark.parametrize("wrong", [None, 3, b"x", "repaired", ["repaired", 4], {3: 4}])
-def test_several_names_are_a_list_of_texts(wrong):
-    with pytest.raises(
-        ValueError, match=r"^designs is a list of names, such as \['repaired'\], not "
-    ):
-        given.several("designs", wrong, "repaired")
 
 
 @pytest.mark.parametrize(
