@@ -143,13 +143,21 @@ class NoWaitForOneself(Expectation):
     sentence = "A member that waits in poll() does not hold the records that it waits for."
     source = "KIP-1289 'Records will be re-delivered on next poll()'"
 
+    def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
+        """Learn of the whole step first: what one refused write brings back are several events."""
+        if seen.broken:
+            return seen
+        for event in outcome.events:
+            seen = self.learned(seen, event)
+        reasons = (self.breaks(seen, event, outcome.world) for event in outcome.events)
+        return seen.but(broken=next(filter(None, reasons), ""))
+
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
         """A fetch that waits, by a member that holds records of the very share-partition."""
         if not isinstance(event, RecordsMoved | MessageSent):
             return ""
-        known = self.learned(seen, event).watched
         waiting = _waiting_for_itself(world)
-        return next((_waiting(name, member) for name, member in waiting if name not in known), "")
+        return next((_waiting(n, member) for n, member in waiting if n not in seen.watched), "")
 
     def learned(self, seen: Seen, event: Event) -> Seen:
         """Note which records came back to their member because giving them back failed."""

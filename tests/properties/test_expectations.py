@@ -15,7 +15,7 @@ from kipviz.checking.verdicts import EVERY_PROPERTY, property_named
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.events import RecordsMoved
+from kipviz.messages.events import WRITE_FAILED, RecordsMoved
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
@@ -92,18 +92,39 @@ def test_the_repaired_design_does_what_an_application_may_expect(
     assert explored.complete
 
 
+def waiting_with(held: Table[int, InFlight], start: int) -> Any:
+    """A world in which M1 waits for records of src-0, and holds some."""
+    waiting = ParkedFetch(ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
+    share = SharePartition("k", "g1", "src-0", 0, start_offset=start, next_offset=102)
+    leader = ShareLeader(shares=Table.of({"k": share.but(records=held, parked=(waiting,))}))
+    return SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
+
+
 @pytest.mark.parametrize(("start", "status"), [(100, BROKEN), (101, HOLDS)])
 def test_nobody_waits_for_a_record_that_retention_took_from_the_log(
     start: int, status: str
 ) -> None:
     """The member's own lock holds it there; there is nothing to be delivered again."""
-    waiting = ParkedFetch(ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
-    held = Table.of({100: InFlight(RecordState.ACQUIRED, 1, "M1", 100)})
-    share = SharePartition("k", "g1", "src-0", 0, start_offset=start, next_offset=101)
-    leader = ShareLeader(shares=Table.of({"k": share.but(records=held, parked=(waiting,))}))
-    world: Any = SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
+    world = waiting_with(Table.of({100: InFlight(S.ACQUIRED, 1, "M1", 100)}), start)
     prop = property_named("nobody waits for itself")
     seen = prop.observe(
         prop.initial(world), None, Outcome(world, (moved(S.AVAILABLE, S.ACQUIRED),))
     )
     assert prop.finding(seen).status == status
+
+
+@pytest.mark.parametrize(
+    ("because", "status"), [(WRITE_FAILED, HOLDS), ("delivered to the member", BROKEN)]
+)
+def test_who_could_not_give_back_two_records_knows_of_both(because: str, status: str) -> None:
+    """One refused write brings them back, in an event each."""
+    held = Table.of({o: InFlight(S.ACQUIRED, 1, "M1", 100) for o in (100, 101)})
+    world = waiting_with(held, 100)
+    events = tuple(
+        RecordsMoved("src-0", "g1", o, o, S.AVAILABLE, S.ACQUIRED, 1, "M1", because, -1, -1)
+        for o in (100, 101)
+    )
+    prop = property_named("nobody waits for itself")
+    seen = prop.observe(prop.initial(world), None, Outcome(world, events))
+    assert prop.finding(seen).status == status
+    assert prop.observe(seen, None, Outcome(world, events)) == seen
