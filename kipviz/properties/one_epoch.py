@@ -19,8 +19,13 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
     """Tell transactions apart that have one epoch: transaction versions 0 and 1."""
     match event:
         case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
+            place = (pid, event.producer_epoch)
             if event.before is not TransactionState.ONGOING:
-                facts = facts.but(rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1))
+                facts = facts.but(
+                    decided=facts.decided.without(place),
+                    markers=facts.markers.without(place),
+                    rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1),
+                )
             due = facts.due
             for partition in event.partitions:
                 due = due.set((partition, pid), True)
@@ -45,6 +50,20 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
             return facts if undecided else facts.but(due=facts.due.without((partition, pid)))
         case _:
             return facts
+
+
+def learned_of_old_clients(facts: Facts, event: TransactionMoved) -> Facts:
+    """Tell transactions apart that have one epoch because of their client, in a cluster of version 2.
+
+    A transaction that begins is not decided, and one that is being decided has no marker yet. Of a client
+    that bumps its epoch nothing is known there that could be forgotten.
+    """
+    place = (event.producer_id, event.producer_epoch)
+    if event.before is TransactionState.ONGOING and event.after is not TransactionState.ONGOING:
+        return facts.but(markers=facts.markers.without(place))
+    if event.before is not TransactionState.ONGOING and event.after is TransactionState.ONGOING:
+        return facts.but(decided=facts.decided.without(place))
+    return facts
 
 
 def level_of(world: World) -> int:

@@ -38,7 +38,12 @@ from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.messages.two_phase import InitProducerId2PcResponse
 from kipviz.properties import share_facts
 from kipviz.properties.facts import Facts
-from kipviz.properties.one_epoch import batch_of, learned_below_2, level_of
+from kipviz.properties.one_epoch import (
+    batch_of,
+    learned_below_2,
+    learned_of_old_clients,
+    level_of,
+)
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import (
@@ -459,10 +464,8 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
             return facts.but(epochs=facts.epochs.set(ongoing, kept.ongoing_txn_producer_epoch))
         case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
             return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
-        case TransactionMoved(after=TransactionState.ONGOING, before=before) if (
-            before is not TransactionState.ONGOING
-        ):
-            return _begun(facts, event)
+        case TransactionMoved() if level_of(world) >= 2:
+            return learned_of_old_clients(facts, event)
         case TransactionDecided():
             return _decided(facts, event)
         case BatchAppended():
@@ -507,12 +510,6 @@ def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
         outcomes=outcomes,
         votes=votes,
     )
-
-
-def _begun(facts: Facts, event: TransactionMoved) -> Facts:
-    """A client below transaction version 2 has one epoch for many transactions, whatever the cluster is at."""
-    place = (event.producer_id, event.producer_epoch)
-    return facts.but(decided=facts.decided.without(place), markers=facts.markers.without(place))
 
 
 def _decided(facts: Facts, event: TransactionDecided) -> Facts:

@@ -362,13 +362,19 @@ def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
 
 def test_the_next_transaction_of_an_old_client_has_the_epoch_and_an_outcome_of_its_own() -> None:
     """Whatever the cluster is at: who speaks EndTxn 4 keeps its epoch."""
-    begun = TransactionMoved(
-        "t", 9, 0, TransactionState.COMPLETE_COMMIT, TransactionState.ONGOING, ("out-0",)
+    done, open_, ends = (
+        TransactionState.COMPLETE_COMMIT,
+        TransactionState.ONGOING,
+        TransactionState.PREPARE_ABORT,
+    )
+    begins, adds, aborts = (
+        TransactionMoved("t", 9, 0, before, after, ("out-0",))
+        for before, after in ((done, open_), (open_, open_), (open_, ends))
     )
     first = (COMMITS, marker("COMMIT", epoch=0))
-    assert after((*first, begun, ABORTS, marker("ABORT", epoch=0))).broken == Table.of()
-    added = begun.but(before=TransactionState.ONGOING)
-    assert "one outcome" in after((*first, added, ABORTS, marker("ABORT", epoch=0))).broken
+    second = (aborts, ABORTS, marker("ABORT", epoch=0))
+    assert after((*first, begins, adds, *second)).broken == Table.of()
+    assert "one outcome" in after((*first, adds, *second)).broken
 
 
 def broken_by(name: str, seeds: range) -> set[str]:
