@@ -72,7 +72,7 @@ def test_the_repaired_design_holds_in_every_state_and_there_are_just_so_many(spa
 
 def _by_size(space: Space) -> object:
     """Leave the largest ones to `make thorough`."""
-    mark = pytest.mark.thorough if space.states > 25_000 else pytest.mark.slow
+    mark = pytest.mark.thorough if space.states > 20_000 else pytest.mark.slow
     return pytest.param(space, id=space.faults, marks=mark)
 
 

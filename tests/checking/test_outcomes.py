@@ -94,7 +94,7 @@ def test_the_guard_and_the_epoch_check_stand_in_for_each_other() -> None:
     assert both.rules == rules
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_log_that_looks_at_no_sequences_breaks_as_soon_as_a_connection_is_lost() -> None:
     bounds = Bounds(states_max=15_000)
     _, off = ablate(

@@ -86,6 +86,7 @@ def test_shorter_ticks_find_nothing_more(monkeypatch: pytest.MonkeyPatch) -> Non
     assert timeless(model_of("repaired", "", *settings)) == whole
 
 
+@pytest.mark.thorough
 def test_the_order_of_lone_steps_changes_no_timed_verdict() -> None:
     for name, faults in (("repaired", ""), ("finding-D", ONE_LOCK)):
         full = explore(model_of(name, faults, *BY_DEADLINE))

@@ -89,7 +89,7 @@ def test_a_commit_returns_before_the_share_side_has_heard_of_it() -> None:
     assert stuck[1] == stuck[2]  # no marker ever resolves it
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_abort_that_gives_the_delivery_back_loses_fewer_records() -> None:
     counted, given_back = (int(row[4]) for row in answer(study("B11")).rows)
     assert counted > given_back
