@@ -208,6 +208,11 @@ def each_goes_on(
     return with_effects(me, *parts)
 
 
+def meaning_of(answer: AddPartitionsToTxnResponse) -> Errors:
+    """Give what an answer means to a client whose request waited for it at a coordinator or share-partition leader."""
+    return COORDINATOR_ERROR.get(answer.error, answer.error)
+
+
 def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:
     """Give those for whose answer somebody waits."""
     return tuple(w for w in waiting if not w.settled)

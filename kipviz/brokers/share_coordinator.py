@@ -267,7 +267,7 @@ def on_enlisted(
 ) -> Effects:
     """Go on with the votes that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+    error = enlistment.meaning_of(answer)
     return enlistment.each_goes_on(me.but(enlisting=rest), mine, error, on, _go_on)
 
 

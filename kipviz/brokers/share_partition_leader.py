@@ -195,7 +195,7 @@ def on_enlisted(
     Only reached by designs that keep votes in memory (KIP-1289 as written).
     """
     mine, rest = enlistment.answered(me.staging, answer, tag)
-    error = enlistment.COORDINATOR_ERROR.get(answer.error, answer.error)
+    error = enlistment.meaning_of(answer)
     return enlistment.each_goes_on(me.but(staging=rest), mine, error, on, _go_on)
 
 

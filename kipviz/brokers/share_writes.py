@@ -371,18 +371,16 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     if error is not Errors.NONE:
         return _failed(me, write, error, on), _gone(write, error)
     if isinstance(answer, ReadShareGroupStateResponse):
-        if write.purpose == "load" and _malformed(answer):
+        refreshes = write.purpose == "refresh"
+        if not refreshes and _malformed(answer):
             failed = _failed(me, write, Errors.UNKNOWN_SERVER_ERROR, on)
             return failed, Errors.UNKNOWN_SERVER_ERROR
-        if write.purpose == "refresh" and _made_anew(me, answer):
+        read = _refreshed(me, answer, on) if refreshes else _loaded(me, answer, on)
+        if read is None and refreshes:
             return _failed(me, write, Errors.FENCED_STATE_EPOCH, on), Errors.NOT_LEADER_OR_FOLLOWER
-        if write.purpose == "refresh":
-            done = _refreshed(me, answer, on)
-        else:
-            begun = _loaded(me, answer, on)
-            if begun is None:
-                return Effects(me), Errors.OFFSET_NOT_AVAILABLE
-            done = begun
+        if read is None:
+            return Effects(me), Errors.OFFSET_NOT_AVAILABLE
+        done = read
     else:
         noted = write.purpose in (NOTE, OUTCOME)
         me = (
@@ -530,41 +528,31 @@ def _found(batch: StateBatch, limit: int) -> InFlight:
     return record.but(batch_first=batch.first, batch_last=batch.last)
 
 
-def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> bool:
-    """Say whether the state that is read has nothing to do with the one that this object was loaded from.
+def _refreshed(
+    me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
+) -> Effects | None:
+    """Take over the outcome of votes that the share coordinator no longer holds as pending.
 
-    A reset of the group leaves none of its batches; in Kafka 4.4 it may have the state epoch of the one
-    before, and then only a vote that is neither pending nor decided tells of it. No read after this
-    one would ever have an outcome for that vote. Status: our inference.
+    None where the state has nothing to do with the one that this object was loaded from: a reset of the
+    group leaves none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then
+    only a vote that is neither pending nor decided tells of it: no later read would have an outcome for
+    that one. Status: our inference.
     """
-    undecided, durable = _votes(answer), _durable(me, answer)
-    lost = any(
-        (offset, vote.staged_producer_id) not in undecided and offset not in durable
-        for offset, vote in share_partition.pending_cells(me)
-    )
-    return lost or answer.state_epoch > me.state_epoch
-
-
-def _votes(answer: ReadShareGroupStateResponse) -> set[tuple[int, int]]:
-    """Give the offset and the producer id of every vote that is still pending."""
-    return {
+    if answer.state_epoch > me.state_epoch:
+        return None
+    undecided = {
         (o, p.producer_id) for p in answer.pending for o in range(p.staged.first, p.staged.last + 1)
     }
-
-
-def _durable(me: SharePartition, answer: ReadShareGroupStateResponse) -> dict[int, StateBatch]:
-    """Give the batch of every offset that the share coordinator keeps, as far as it was acquired here."""
-    return {o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))}
-
-
-def _refreshed(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects:
-    """Take over the outcome of votes that the share coordinator no longer holds as pending."""
-    undecided, durable = _votes(answer), _durable(me, answer)
+    durable = {
+        o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))
+    }
     events, records = [], me.records
     for offset, before in share_partition.pending_cells(me):
         if (offset, before.staged_producer_id) in undecided:
             continue
-        found = durable[offset]
+        found = durable.get(offset)
+        if found is None:
+            return None
         if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
             continue
         freed = found.state is S.AVAILABLE

@@ -456,7 +456,7 @@ KIP = Kip(
             "Not mentioned: a reset before the leader has looked what became of a vote",
             "The vote is decided and the state made anew: the leader that looks begins anew.",
             MODELLED,
-            handler="brokers.share_writes._made_anew",
+            handler="brokers.share_writes._refreshed",
             scenario="kip-1289-small-reset",
             test="scenarios/test_kip_932_operator.py::test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged",
             page="30-kip-932-share-groups",

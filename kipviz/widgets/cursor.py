@@ -25,7 +25,7 @@ class WithCursor(anywidget.AnyWidget):
     @property
     def last_step(self) -> int:
         """The last step that the cursor can stand at."""
-        raise NotImplementedError
+        raise NotImplementedError  # each widget says it; an abstract class is no HasTraits
 
     def set_state(self, sync_data: Mapping[str, Any]) -> None:
         """Take what the page says.
