@@ -26,8 +26,10 @@ from kipviz.core.values import Value
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
 from kipviz.scenarios.script import ORDER, next_by_itself
 
-# How far a cluster goes by itself, at most, before somebody else has the word.
+# How many steps a cluster takes by itself, at most, before the next word of a person.
 GO_ON_MAX = 200
+# How many steps it takes by itself, at most, while the rest of a run is followed.
+FOLLOW_MAX = 5_000
 
 HELD_BACK = "you hold it back"
 
@@ -185,13 +187,34 @@ class Course:
     def go_on(self) -> Counter[str]:
         """Let messages arrive until the next word is a person's; give what happened, by name."""
         names = Counter[str]()
-        for _ in range(GO_ON_MAX):
+        for name in self._by_itself(GO_ON_MAX):
+            names[name] += 1
+        return names
+
+    def _by_itself(self, steps_max: int) -> Iterator[str]:
+        """Take what happens without a person's word, step by step; yield its name each time.
+
+        It ends when nothing happens by itself, after so many steps, or when the run stands where it
+        stood before: what happens by itself follows from the world and from what is held back, so
+        from there on the same steps would repeat without end. A client that asks again at once is
+        such a circle while the message that would help it is held back.
+        """
+        stood = {self._standing()}
+        for _ in range(steps_max):
             action = self.next_by_itself()
             if action is None:
-                break
-            names[name_of(self.world, action)] += 1
+                return
+            name = name_of(self.world, action)
             self.take(action)
-        return names
+            yield name
+            standing = self._standing()
+            if standing in stood:
+                return
+            stood.add(standing)
+
+    def _standing(self) -> tuple[bytes, tuple[Held, ...]]:
+        """Give what decides which step happens by itself next."""
+        return self.model.search_key(self.world), self.held
 
     # -- following what happened before --------------------------------------------------------
 
@@ -199,10 +222,12 @@ class Course:
         """Let the rest of a run happen again as far as it goes; say what does not any more.
 
         What the cluster does by itself may come earlier or later than it did. What a person or
-        an accident does keeps its place; it waits until the cluster is at rest, at most.
+        an accident does keeps its place; it waits until the cluster is at rest or repeats itself,
+        at most. After `FOLLOW_MAX` steps that the cluster took by itself nothing waits any longer.
         """
         early = Counter[str]()
         absent: list[tuple[Again, str]] = []
+        left = FOLLOW_MAX
         for each in rest:
             if each.lets:
                 self._let(each, early)
@@ -211,13 +236,13 @@ class Course:
                 early[each.name] -= 1
                 continue
             why = self.why_not(each.action, each.name)
-            while why is not None and not by_itself:
-                other = self.next_by_itself()
-                if other is None:
-                    break
-                early[name_of(self.world, other)] += 1
-                self.take(other)
-                why = self.why_not(each.action, each.name)
+            if why is not None and not by_itself:
+                for name in self._by_itself(left):
+                    left -= 1
+                    early[name] += 1
+                    why = self.why_not(each.action, each.name)
+                    if why is None:
+                        break
             if why is None:
                 self.take(each.action)
             else:
