@@ -25,6 +25,7 @@ from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.core.alike import Alike
 from kipviz.core.model import Model
+from kipviz.core.serialization import NotAValue
 from kipviz.core.values import digest_of
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
@@ -313,7 +314,7 @@ def _place_of(name: str, properties: tuple[Property, ...]) -> int:
 
 def told(error: Exception) -> str:
     """Say in words what a property or a model raised."""
-    if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide):
+    if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide | NotAValue):
         return str(error)
     return f"the model raised {_sentence_of(error)}: the design's slots do not go together"
 

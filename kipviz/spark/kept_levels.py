@@ -1,8 +1,9 @@
 """Which levels of a search are whole in its folder, so that another search may go on from there.
 
 Beside each level that was written stands one row that says so: the digest of the question (model, properties,
-reductions), the version of kipviz, and how many rows the level has. A level without it was being written
-when the search ended, and is made anew. Nothing but Spark touches the files, so it works wherever Spark does.
+reductions), the version of kipviz, how many rows the level has and a checksum of them. A level without that row
+was being written when the search ended, and is written again, as is one that was damaged since. Nothing but
+Spark touches the files, so it works wherever Spark does.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Changes with what a row of a level holds.
-_FORMAT = b"levels 2"
-_SCHEMA = "`question` binary, `version` string, `rows` bigint"
+_FORMAT = b"levels 3"
+_SCHEMA = "`question` binary, `version` string, `rows` bigint, `checksum` bigint"
+_LEVEL = "`key` binary, `way` binary, `state` binary"
 
 
 class KeptLevels:
@@ -42,28 +44,34 @@ class KeptLevels:
         if found is None:
             self._fresh = True  # what lies behind it is older than what is made now
             return False
-        mark, version, rows = found
+        mark, version, *content = found
         if (mark, version) != (self._mark, kipviz.__version__):
             raise ValueError(
                 f"{self._place} keeps a search of another model, other properties or another "
                 "version of kipviz: name another folder, or do not resume."
             )
-        return self._count(name) == rows
+        return self._content(name) == tuple(content)
 
     def keep(self, name: str) -> None:
         """Note that a level is whole."""
-        row = [(self._mark, kipviz.__version__, self._count(name))]
+        row = [(self._mark, kipviz.__version__, *self._content(name))]
         frame = self._spark.createDataFrame(row, _SCHEMA).coalesce(1)
         frame.write.mode("overwrite").parquet(f"{self._place}/kept-{name}")
 
-    def _row(self, name: str) -> tuple[bytes, str, int] | None:
+    def _row(self, name: str) -> tuple[bytes, str, int, int] | None:
         from pyspark.errors import AnalysisException
 
         try:
             rows = self._spark.read.schema(_SCHEMA).parquet(f"{self._place}/kept-{name}").collect()
         except AnalysisException:  # there is no such path
             return None
-        return (bytes(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+        return (bytes(rows[0][0]), *rows[0][1:]) if rows else None
 
-    def _count(self, name: str) -> int:
-        return self._spark.read.schema("`key` binary").parquet(f"{self._place}/{name}").count()
+    def _content(self, name: str) -> tuple[int, int]:
+        """Return how many rows a level has, and a checksum of them that does not depend on their order."""
+        from pyspark.sql import functions as sql
+
+        level = self._spark.read.schema(_LEVEL).parquet(f"{self._place}/{name}")
+        row = sql.xxhash64("key", "way", "state")
+        (found,) = level.agg(sql.count("key"), sql.coalesce(sql.bit_xor(row), sql.lit(0))).collect()
+        return found[0], found[1]

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import os
+import pickle
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search, explore
 from kipviz.checking.found import Bounds
 from kipviz.checking.symmetry import Symmetry
+from kipviz.core.serialization import NotAValue
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.scenarios.library import scenario
 from kipviz.spark import packed
 from kipviz.spark import search as on_spark
+from kipviz.spark.kept_levels import KeptLevels
 from kipviz.spark.packed import Packing
 from kipviz.spark.search import search
+from kipviz.spark.spread import asked
 from tests.checking.counts import FINDING_D, FINDING_I, REDUCED, TWO_PHASE_BY_TLC
 from tests.checking.two_members import BEGIN_AND_ABORT, POLL, members
 from tests.core.two_phase_commit import TwoPhaseCommit
@@ -318,6 +325,72 @@ def test_a_level_that_was_being_written_is_made_anew_and_another_question_is_ref
     assert on.states == explore(TwoPhaseCommit(2), properties=()).states
     with pytest.raises(ValueError, match="keeps a search of another model"):
         search(TwoPhaseCommit(3), folder=place, resume=True, **question)
+
+
+class Bomb:
+    """Bytes that touch a file when they are unpickled."""
+
+    def __init__(self, mark):
+        self.mark = str(mark)
+
+    def __reduce__(self):
+        return (Path.touch, (Path(self.mark),))
+
+
+def with_bombs(folder, mark):
+    """Put a foreign state into every row of a level that has one."""
+    (file,) = folder.glob("*.parquet")
+    table = pq.read_table(file)
+    bomb = pickle.dumps(Bomb(mark))
+    states = [None if state is None else bomb for state in table.column("state").to_pylist()]
+    at = table.column_names.index("state")
+    pq.write_table(table.set_column(at, table.field(at), pa.array(states, pa.binary())), file)
+    for checksum in folder.glob(".*.crc"):
+        checksum.unlink()
+
+
+@spark_test
+@pytest.mark.parametrize("kept_too", [False, True])
+def test_a_folder_of_another_hand_runs_nothing(spark, tmp_path, monkeypatch, kept_too):
+    monkeypatch.setattr("kipviz.spark.search.NARROW", 0)
+    place, mark = tmp_path.as_uri(), tmp_path / "it-ran"
+    question = {"properties": (), "spark": spark}
+    whole = explore(TwoPhaseCommit(2), properties=())
+    search(TwoPhaseCommit(2), Bounds(depth_max=3), folder=place, **question)
+    with_bombs(tmp_path / "level-3", mark)
+    if kept_too:  # its checksum is made to fit
+        levels = KeptLevels(spark, place, asked(TwoPhaseCommit(2), (), ()), fresh=False)
+        levels.keep("level-3")
+    found = search(TwoPhaseCommit(2), folder=place, resume=True, **question)
+    assert not mark.exists()
+    if kept_too:
+        assert re.fullmatch(
+            r"after \d+ steps these bytes are not a state of a search: .*", found.stopped
+        )
+        assert 0 < found.states < whole.states
+    else:
+        assert (found.complete, found.states) == (True, whole.states)
+
+
+def test_a_part_with_another_content_than_its_name_is_refused(monkeypatch):
+    model = small(FINDING_I)
+    one = Packing({})
+    sent = one.packed(model.initial(), ())
+    names = sorted(one.fresh)
+    forget(monkeypatch)
+    swapped = one.fresh | {names[0]: one.fresh[names[1]]}
+    with pytest.raises(NotAValue, match="not the one that its digest names"):
+        Packing(swapped).unpacked(sent)
+    forget(monkeypatch)
+    with pytest.raises(NotAValue, match="does not keep"):
+        Packing({}).unpacked(sent)
+    forget(monkeypatch)
+    with pytest.raises(NotAValue, match="is damaged"):
+        Packing(dict.fromkeys(names, b"?")).unpacked(sent)
+    forget(monkeypatch)
+    monkeypatch.setattr(packed, "_PART_BYTES_MAX", 50)
+    with pytest.raises(NotAValue, match="larger than 50 bytes"):
+        Packing(one.fresh).unpacked(sent)
 
 
 def test_a_search_is_resumed_from_a_folder_only():
