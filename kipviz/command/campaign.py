@@ -206,7 +206,7 @@ def _first_of_each_kind(broken: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str]:
-    yield repr(result)
+    yield from repr(result).splitlines()
     first = _first_of_each_kind(broken)
     if first:
         yield ""

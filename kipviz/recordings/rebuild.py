@@ -196,8 +196,11 @@ def _entry(partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...
 
 
 def _words(at_ms: int) -> str:
-    """Say when something was written, in UTC."""
-    at = EPOCH + timedelta(milliseconds=max(at_ms, 0))
+    """Return when something was written, in UTC; a time that no calendar has, as its number."""
+    try:
+        at = EPOCH + timedelta(milliseconds=max(at_ms, 0))
+    except OverflowError:  # microseconds that were taken for milliseconds, say
+        return f"{at_ms} ms after 1970, which is past the year 9999"
     return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1_000:03}"
 
 

@@ -43,6 +43,15 @@ def test_the_text_of_a_campaign_tells_how_to_open_the_first_broken_run(kipviz):
     assert kipviz(*shlex.split(line)[1:]).status == 1
 
 
+def test_the_table_of_a_campaign_has_a_line_for_each_design(kipviz):
+    done = kipviz("campaign", *WORDS, *BOTH, "--way", "loop")
+    assert "\\n" not in done.out
+    title, heads, *rows = done.out.splitlines()
+    assert title.startswith("Campaign of ")
+    assert heads.split()[:2] == ["runs", "holds"]
+    assert [row.split()[0] for row in rows[:2]] == BOTH[1].split(",")
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 def test_an_audit_finds_by_its_events_what_the_campaign_broke(kipviz, spark, tmp_path):

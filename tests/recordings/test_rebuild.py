@@ -21,6 +21,7 @@ from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import read_partition
 from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
 from kipviz.views.blocked import blocked
@@ -51,6 +52,22 @@ def cut(folder: Path, into: Path, **kept: int) -> Path:
         (into / partition.name).mkdir(parents=True)
         (into / partition.name / "00000000000000000000.log").write_bytes(data[:end])
     return into
+
+
+def test_a_time_that_no_calendar_has_is_told_as_its_number(tmp_path: Path) -> None:
+    """Some producers write microseconds into a field of milliseconds."""
+    name = "00000000000000000000.log"
+    data = bytearray((RELEASE / "commit-and-abort" / "output-A-0" / name).read_bytes())
+    end = 12 + int.from_bytes(data[8:12], "big")
+    data[35:43] = (1_790_000_000_000_000).to_bytes(8, "big")  # maxTimestamp
+    data[17:21] = crc32c(bytes(data[21:end])).to_bytes(4, "big")
+    folder = tmp_path / "logs" / "output-A-0"
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(data[:end])
+    _, nodes = rebuilt(tmp_path / "logs")
+    first = nodes[1].action
+    assert isinstance(first, ReadLog)
+    assert first.at == "1790000000000000 ms after 1970, which is past the year 9999"
 
 
 def test_rebuilt_logs_travel_with_all_that_is_to_be_read() -> None:
