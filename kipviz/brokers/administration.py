@@ -5,19 +5,18 @@ WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and
   handleDescribeTransactions, ReplicaManager.activeProducerState.
 KIPS: KIP-664; KIP-994 and KIP-1152 add filters.
 DURABILITY: none; everything is read from what other roles hold.
-NOT MODELLED: that a transaction is listed only when it took longer than the filter says by 1 ms; patterns are
-  Python's regular expressions, Kafka's are Java's.
+NOT MODELLED: that a transaction is listed only when it took longer than the filter says by 1 ms.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from kipviz.brokers.authorizer import Resource, seen
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.partition_log import ProducerEntry
+from kipviz.brokers.patterns import BadPattern, compiled
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.messages.admin import (
@@ -50,8 +49,8 @@ def listing(
     if me.loading:
         return ListTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
     try:
-        pattern = re.compile(request.pattern)
-    except re.error:
+        pattern = compiled(request.pattern)
+    except BadPattern:
         return ListTransactionsResponse(Errors.INVALID_REGULAR_EXPRESSION)
     names = {name: state for state, name in STATE_NAMES.items()}
     wanted = [names[name] for name in request.states if name in names]

@@ -10,16 +10,12 @@ NOT MODELLED: that it is resolved in the background, at most every 10 s, and bum
 
 from __future__ import annotations
 
-import re
-
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context
+from kipviz.brokers.patterns import BadPattern, compiled
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
 from kipviz.records.placement import topic_of
-
-# What Python's expressions have and those of RE2/J, Kafka's, do not: looking around, and going back to a group.
-NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|P=|\()|\\[1-9]")
 
 
 def is_regular(regex: str | None) -> bool:
@@ -30,10 +26,10 @@ def is_regular(regex: str | None) -> bool:
     if not regex:
         return True
     try:
-        re.compile(regex)
-    except re.error:
+        compiled(regex)
+    except BadPattern:
         return False
-    return NOT_IN_RE2.search(regex) is None
+    return True
 
 
 def is_new(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> bool:
@@ -92,7 +88,7 @@ def _found(regex: str, on: Context) -> tuple[str, ...]:
 
     Source: TopicRegexResolver.resolveRegularExpressions.
     """
-    pattern = re.compile(regex)
+    pattern = compiled(regex)
     names = dict.fromkeys(topic_of(partition) for partition in on.image.leaders)
     return tuple(sorted(name for name in names if pattern.fullmatch(name)))
 

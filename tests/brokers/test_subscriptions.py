@@ -81,7 +81,7 @@ def test_names_and_an_expression_are_added_up_and_an_empty_expression_takes_it_b
     assert targets(desk) == {"C1": ("old-0",)}
 
 
-@pytest.mark.parametrize("regex", ["src(", "[", "(?=a)b", r"(a)\\1"])
+@pytest.mark.parametrize("regex", ["src(", "[", "(?=a)b", r"(a)\1"])
 def test_what_is_no_regular_expression_for_a_broker_is_refused(desk, regex):
     assert not is_regular(regex)
     assert joins(desk, "C1", regex=regex).error is E.INVALID_REGULAR_EXPRESSION

@@ -1,0 +1,50 @@
+"""Clients' regular expressions: what RE2 takes, in time that grows with the text alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers import patterns
+from kipviz.brokers.patterns import BadPattern, compiled
+
+
+@pytest.mark.parametrize(
+    ("regex", "text", "fits"),
+    [
+        ("o?src", "src", True),
+        ("o?src", "osrc2", False),
+        ("orders-.*", "orders-eu", True),
+        ("(?i)ORDERS", "orders", True),
+        (r"\pL+", "größe", True),
+        ("a{2,3}", "aa", True),
+        ("a|b", "c", False),
+    ],
+)
+def test_an_expression_matches_a_whole_name(regex: str, text: str, *, fits: bool) -> None:
+    assert (compiled(regex).fullmatch(text) is not None) is fits
+
+
+@pytest.mark.parametrize(
+    "regex", ["(", "[", "a**b(", "(?=a)b", "(?<!a)b", r"(a)\1", "(?P=name)", "a{1001}", "\\"]
+)
+def test_what_re2_does_not_take_is_no_pattern(regex: str) -> None:
+    with pytest.raises(BadPattern):
+        compiled(regex)
+
+
+@pytest.mark.parametrize("regex", ["(a+)+b", "(a|a)*b", "(a|aa)+b", "(.*a){20}b"])
+def test_an_expression_that_keeps_a_backtracking_engine_busy_is_answered(regex: str) -> None:
+    """With backtracking none of these would end: each further letter doubles the work."""
+    assert compiled(regex).fullmatch("a" * 5_000) is None
+
+
+def test_in_a_browser_pythons_expressions_stand_in_without_what_re2_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patterns.sys, "platform", "emscripten")
+    compiled.cache_clear()
+    assert compiled("o?src").fullmatch("src")
+    for regex in ("(?=a)b", r"(a)\1", "("):
+        with pytest.raises(BadPattern):
+            compiled(regex)
+    compiled.cache_clear()
