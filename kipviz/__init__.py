@@ -12,6 +12,7 @@ What a notebook needs, each in one call:
     kipviz.outcomes("kip-1289-small", "repaired"), kipviz.ablate()
     kipviz.landscape(), kipviz.landscape(work_ms=40_000).run().map()
     kipviz.findings("A", "X1"), kipviz.corners(["repaired"])
+    kipviz.study("cost", kipviz.Latencies(fsync_ms=5))     what the designs cost, and how long they take
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
@@ -30,6 +31,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "Latencies",
     "__version__",
     "ablate",
     "accept",
@@ -57,6 +59,7 @@ __all__ = [
 
 # By name, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
+    "Latencies": ("kipviz.checking.critical_path", "Latencies"),
     "accept": ("kipviz.recordings.report", "report"),
     "ablate": ("kipviz.widgets.outcomes", "ablate"),
     "outcomes": ("kipviz.widgets.outcomes", "outcomes"),

@@ -38,6 +38,16 @@ def count(text: str) -> int:
     return int(text)
 
 
+def milliseconds(text: str) -> float:
+    """Read a time in ms, such as 0.5."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"it takes a number of ms, such as 0.5, not {text!r}"
+        ) from None
+
+
 def names(text: str) -> tuple[str, ...]:
     """Read names with commas between them."""
     found = tuple(name.strip() for name in text.split(","))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kipviz.command.arguments import add_json
+from kipviz.command.arguments import add_json, milliseconds
 from kipviz.command.output import Progress, answer, gathered, until_interrupted, write_whole
 from kipviz.command.refused import Refused
 
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from kipviz.studies.study import Answer
 
 HELP = "answer a debated question about the drafts, such as B8; list them if none is named"
+TIMES = (
+    ("round-trip", "from a client to a broker and back"),
+    ("broker-round-trip", "from a broker to another broker and back"),
+    ("fsync", "a replica's flush of a batch; Kafka's default waits for none, 0"),
+    ("handling", "a broker's work on a request"),
+    ("look-up", "from one look-up of a share-partition leader to the next (our inference)"),
+    ("work", "an application's work on a batch before it commits"),
+)
 FINDINGS, CORNERS = "findings", "corners"
 HEAD = """# The findings of our review of KIP-1289, each shown alone
 
@@ -35,17 +43,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--into", metavar="FILE", help="write the findings as a page, such as FINDINGS.md"
     )
     add_json(parser)
+    stated = parser.add_argument_group(
+        "stated times, for a study with a table of times such as cost, redelivery, B10 or B33"
+    )
+    for name, what in TIMES:
+        stated.add_argument(f"--{name}", type=milliseconds, metavar="MS", help=f"{what}, in ms")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute the answer, or list the questions."""
+    from kipviz.checking.critical_path import BadLatency, Latencies, checked
     from kipviz.command import telling
     from kipviz.studies.library import STUDIES, study
     from kipviz.studies.study import answer as answered
     from kipviz.views.review import study_page
 
+    given = {
+        f"{name.replace('-', '_')}_ms": value
+        for name, _ in TIMES
+        if (value := getattr(arguments, name.replace("-", "_"))) is not None
+    }
     if arguments.into is not None and arguments.study != FINDINGS:
         raise Refused("--into writes the page of `kipviz study findings`, and of no other study")
+    if given and arguments.study in (None, FINDINGS, CORNERS):
+        raise Refused(f"--{_first(given)} is for a study with a table of times, such as cost")
     if arguments.study == FINDINGS:
         return _findings(arguments)
     if arguments.study == CORNERS:
@@ -59,8 +80,18 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with telling.refusing():
         chosen = study(arguments.study)
+    if given and chosen.timing is None:
+        timed = ", ".join(s.name for s in STUDIES if s.timing is not None)
+        raise Refused(
+            f"the study {chosen.name} has no table of times, so --{_first(given)} changes nothing; "
+            f"those that have one are {timed}"
+        )
+    try:
+        latencies = checked(Latencies(**given))
+    except BadLatency as wrong:
+        raise Refused(str(wrong)) from None
     with Progress() as progress, until_interrupted(progress.states) as go_on:
-        found = answered(chosen, progress=go_on)
+        found = answered(chosen, progress=go_on, latencies=latencies)
     answer(_document(found), study_page(found).splitlines(), as_json=arguments.json)
     return 0
 
@@ -134,4 +165,12 @@ def _document(found: Answer) -> dict[str, object]:
         "heads": found.heads,
         "rows": found.rows,
         "sentence": found.sentence,
+        "times": None
+        if found.times is None
+        else dict(zip(("heads", "rows"), found.times, strict=True)),
+        "assumptions": found.assumptions,
     }
+
+
+def _first(given: dict[str, float]) -> str:
+    return next(iter(given)).removesuffix("_ms").replace("_", "-")

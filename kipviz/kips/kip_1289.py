@@ -294,7 +294,8 @@ KIP = Kip(
             handler="studies.cost.bills",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_plan.py::test_system_and_performance_transactional_against_non_transactional_modes",
-            note="messages, records and bytes are counted; how long anything takes is not",
+            note="messages, records and bytes are counted; times are a critical path under stated round trips "
+            "and flushes, and no benchmark",
             page="45-kip-1289-review",
         ),
         Row(

@@ -1,46 +1,45 @@
-"""The performance row of KIP-1289's test plan, counted: what a transactional acknowledgement costs.
+"""The performance row of KIP-1289's test plan: what each way to acknowledge a batch costs.
 
-Two applications do the same work on the same records: one acknowledges with its next poll(), as a
-share consumer does today, the other inside its transaction. Messages are counted on every
-connection, records in every log, bytes as Kafka's schemas and the draft's would write them. There
-is no clock in these figures: they are what has to be sent and stored, not how long it takes.
+Applications do the same work on the same records, each in its way (`kipviz.studies.rounds`). Messages are
+counted on every connection, records and batches in every log, bytes as Kafka's schemas and the draft's
+would write them. The times are those of a critical path under stated assumptions, and no benchmark.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from kipviz.clients.application import Call, Line
-from kipviz.core.trace import Trace
+from kipviz.checking.critical_path import LOCAL_HOP, Latencies, Timed, number
 from kipviz.core.values import Value
-from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import topic_of
-from kipviz.scenarios import programs
-from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.script import Beat, play
+from kipviz.studies.rounds import PLAIN, WAYS, Round, Way, timed_round
 
-STORY = "kip-1289-share-commit"
-# The same loop without the staging: the next poll() accepts the batch before it.
-PLAIN: tuple[Line, ...] = (
-    *(line.but(on_error=-1) for line in programs.SHARE_LOOP[:4]),
-    programs.SHARE_LOOP[5].but(then=1, on_error=-1),
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+NEVER = "never"
+SECOND_MS = 1_000
+
+# The two whose difference is what KIP-1289 adds: the same loop, with and without the staging.
+PAIR = (
+    Way("with the next poll()", "kafka", program=PLAIN),
+    Way("in the transaction", "repaired"),
 )
-WAYS = (("with the next poll()", PLAIN), ("in the transaction", programs.SHARE_LOOP))
-LOOK_UP = Beat("A look-up", "", ("maybe B5 refreshes src-0", "quiet"))
-ROUND = Beat("A round", "", ("app-1 goes on", "quiet"))
 
 
 class Bill(Value, frozen=True):
-    """What one way costs, from the first poll() to the next one's answer."""
+    """What one way costs, from the first poll() to the next one's answer.
+
+    `messages` are requests and responses by their names, `records` those that were appended by their topic,
+    `appends` how many batches and markers that were. `without_schema` names messages whose bytes nobody
+    has defined, which are not in `sent_bytes`.
+    """
 
     way: str
     design: str
     messages: tuple[tuple[str, int], ...]
     records: tuple[tuple[str, int], ...]
+    appends: int
     sent_bytes: int
     without_schema: tuple[str, ...]
 
@@ -50,83 +49,127 @@ class Bill(Value, frozen=True):
         return sum(count for _, count in self.messages)
 
 
-def bills(design: str = "repaired", records: int = 2) -> tuple[Bill, ...]:
-    """Count both ways for one batch of records."""
-    return tuple(_bill(way, program, design, records) for way, program in WAYS)
+def bills(records: int = 2) -> tuple[Bill, ...]:
+    """Count a plain and a transactional acknowledgement of one batch of records."""
+    return tuple(bill(timed_round(way, Latencies(), records)) for way in PAIR)
 
 
-def _bill(way: str, program: tuple[Line, ...], design: str, records: int) -> Bill:
-    story = scenario_named(STORY)
-    (app,) = story.spec.applications
-    values = tuple(f"v{number}" for number in range(records))
-    spec = story.spec.but(
-        applications=(app.but(program=program, max_records=records),),
-        records=(("src-0", 100, values),),
-    )
-    story = story.but(spec=spec)
-    model = story.model(design_named(design))
-    trace = Trace.start(model)
-    trace, _ = play(trace, model, (ROUND, ROUND.but(steps=("app-1 goes on",))))
-    first = trace.depth
-    trace = _loop(trace, model)
+def bill(found: Round) -> Bill:
+    """Count what one round sent and appended.
+
+    A connection counts from where the round began: what was in flight before is not in it.
+    """
     messages: dict[str, int] = {}
     stored: dict[str, int] = {}
-    size, unknown = 0, set()
+    size, appends, unknown = 0, 0, set()
     asked: dict[tuple[str, int], Message] = {}
-    for number in trace.line[first + 1 :]:
-        node: Any = trace.node(number)
-        for event in node.events:
+    topic_ids = _topic_ids(found.timed)
+    for moment in found.timed.moments[found.called :]:
+        for event in moment.events:
             match event:
-                case MessageSent(source=source, broker=broker, message=message):
+                case MessageSent(source, broker, way, message):
                     name = type(message).__name__
                     messages[name] = messages.get(name, 0) + 1
-                    if event.way == "request":
+                    if way == "request":
                         asked[source, broker] = message
                     if type(message) not in KINDS:
                         unknown.add(name)
                         continue
-                    around = Around(spec.topic_ids, asked.get((source, broker)), source)
+                    around = Around(topic_ids, asked.get((source, broker)), source)
                     size += len(bytes_of(message, around).data)
                 case _:
                     pass
-    before, after = trace.node(trace.line[first]).world, trace.world
+    before, after = found.timed.worlds[found.called], found.timed.world
     for partition, log in after.logs.items():
         for batch in log.batches:
             if batch.base_offset >= before.logs[partition].end_offset:
                 place = f"{topic_of(partition)}{', markers' if batch.control else ''}"
                 stored[place] = stored.get(place, 0) + (len(batch.records) or 1)
+                appends += 1
     return Bill(
-        way,
-        design,
+        found.way.label,
+        found.way.design,
         tuple(sorted(messages.items())),
         tuple(sorted(stored.items())),
+        appends,
         size,
         tuple(sorted(unknown)),
     )
 
 
-def _loop(trace: Trace, model: Any) -> Trace:
-    """Go once around the loop: up to the second poll() that waits for records."""
-    polls = 0
-    while polls < 2:
-        app = trace.world.applications["app-1"]
-        entering = not app.waiting and app.program[app.line].call is Call.POLL
-        polls += entering
-        trace, _ = play(trace, model, (ROUND,))
-    trace, _ = play(trace, model, (LOOK_UP,))
-    return trace
+def _topic_ids(timed: Timed) -> tuple[tuple[str, str], ...]:
+    ids = timed.world.image.topic_ids
+    return tuple((topic, ids[topic]) for topic in sorted(ids.keys()))
 
 
-def table(records: int = 2) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give both bills side by side, line by line."""
-    plain, staged = bills(records=records)
-    rows = [("messages in all", str(plain.sent), str(staged.sent))]
-    for name in sorted({n for n, _ in (*plain.messages, *staged.messages)}):
-        one, other = dict(plain.messages).get(name, 0), dict(staged.messages).get(name, 0)
-        if one != other:
-            rows.append((f"· {name}", str(one), str(other)))
-    for place in sorted({p for p, _ in (*plain.records, *staged.records)}):
-        one, other = dict(plain.records).get(place, 0), dict(staged.records).get(place, 0)
-        rows.append((f"records in {place}", str(one), str(other)))
-    rows.append(("bytes sent", str(plain.sent_bytes), str(staged.sent_bytes)))
-    return ("for one batch of records", *(way for way, _ in WAYS)), tuple(rows)
+def table(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
+    """Return what each way costs: messages, bytes and appends, and how long it takes.
+
+    Raises:
+        BadLatency: if a stated time cannot be.
+    """
+    rows = []
+    for way in WAYS:
+        found = timed_round(way, latencies)
+        rows.append(
+            (
+                way.label,
+                way.design,
+                *_times(found),
+                *_counts(bill(found) if not found.raised else None),
+                path_words(found.timed, found.ended, found.polled),
+            )
+        )
+    heads = (
+        "one batch of two records",
+        "design",
+        "poll() to the end of commitTransaction()",
+        "to a visible output",
+        "to an acknowledged batch",
+        "messages",
+        "bytes",
+        "appends",
+        "critical path of the commit",
+    )
+    return heads, tuple(rows)
+
+
+def _counts(counted: Bill | None) -> tuple[str, str, str]:
+    """Say what was counted; a way that throws tries again and again, and is not."""
+    if counted is None:
+        return "-", "-", "-"
+    return str(counted.sent), f"{counted.sent_bytes:,}", str(counted.appends)
+
+
+def _times(found: Round) -> tuple[str, str, str]:
+    took = (since(found.timed, step, found.polled) for step in (found.ended, found.visible))
+    commit, visible = took
+    if found.raised:
+        commit = f"throws {found.raised} after {commit}"
+    return commit, visible, since(found.timed, found.acknowledged, found.polled)
+
+
+def since(timed: Timed, step: int | None, begin: int) -> str:
+    """Say how long it took from one step to another one, or that it never came."""
+    if step is None:
+        return NEVER
+    took_ms = (timed.at_us(step) - timed.at_us(begin)) / 1_000
+    return f"{number(took_ms)} ms" if took_ms < SECOND_MS else f"{number(took_ms / SECOND_MS)} s"
+
+
+def path_words(timed: Timed, step: int | None, begin: int) -> str:
+    """Say what the time between two steps was spent on, such as "4 client hops, 2 replicated appends"."""
+    if step is None:
+        return "-"
+    parts = []
+    for what, count, spent in timed.stretches(step, begin):
+        if what == LOCAL_HOP:
+            continue
+        several = what if count == 1 else _plural(what)
+        parts.append(f"{count} {several} ({number(spent / 1_000)} ms)")
+    return ", ".join(parts) or "nothing"
+
+
+def _plural(what: str) -> str:
+    first, space, rest = what.partition(" ")
+    return f"{first}s{space}{rest}" if first in ("request", "wait") else f"{what}s"

@@ -18,8 +18,8 @@ from kipviz.scenarios.stories import kip_890_rolling, kip_1289_rolling
 from kipviz.scenarios.stories.kip_890 import ABORTS, ARRIVES, GETS_ON_ITS_WAY, GIVES_UP
 from kipviz.scenarios.stories.rolling import restarted
 from kipviz.scenarios.stories.setting import PLAYGROUND, share_app, share_spec
-from kipviz.studies.cost import PLAIN
 from kipviz.studies.rollout import OLD, ROUNDS, Table, outcome
+from kipviz.studies.rounds import PLAIN
 
 NEW = kip_1289_rolling.NEW
 CLIENTS = ("app-1", "app-2")

@@ -17,7 +17,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.scenarios.stories import kip_1289_rolling
-from kipviz.studies.cost import PLAIN
+from kipviz.studies.rounds import PLAIN
 
 BELOW = STAGING_LEVEL - 1
 ROUNDS = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.studies import session_threads, sessions
+from kipviz.studies import latency, session_threads, sessions
 from kipviz.studies.study import Rival, Study
 
 ATOMIC = "atomic"
@@ -139,8 +139,9 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "Is a session's own connection worth its cost?",
         "KIP-1310 3.4 'Dedicated Connection'",
         "Today a request of the transaction may stand behind a batch if both are for one broker; a "
-        "session's never does. EndTxn waits for the batches in either design. How long it waits "
-        "takes a clock.",
+        "session's never does. EndTxn waits for the batches in either design. The batch costs an append, "
+        "so TxnOffsetCommit waits for that long and the commit ends later by about as much.",
         counting=sessions.queueing,
+        timing=latency.behind_a_batch,
     ),
 )

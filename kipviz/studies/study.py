@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kipviz.checking.budgets import budget_of, budget_words
+from kipviz.checking.critical_path import Latencies, checked
 from kipviz.checking.explore import ProgressTold
 from kipviz.checking.found import Bounds
 from kipviz.checking.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
 from kipviz.core.values import Value
 
-Counting = Callable[[], tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+Counting = Callable[[], Table]
+# A table of times under stated assumptions.
+Timing = Callable[[Latencies], Table]
 
 
 class Rival(Value, frozen=True):
@@ -32,7 +36,8 @@ class Study(Value, frozen=True):
     """One question.
 
     `property` is what decides; a question of counts has `counting` instead, which gives the heads
-    and the rows of a table. `faults` is the fault budget of the search, in words.
+    and the rows of a table. `timing` gives a table of times for stated round trips and flushes, alone or
+    beside the other one. `faults` is the fault budget of the search, in words.
     """
 
     name: str
@@ -44,15 +49,22 @@ class Study(Value, frozen=True):
     properties: tuple[str, ...] = ()
     rivals: tuple[Rival, ...] = ()
     counting: Counting | None = None
+    timing: Timing | None = None
 
 
 class Answer(Value, frozen=True):
-    """What came of a study: a table, in words, and the searches behind it."""
+    """What came of a study: a table, in words, and the searches behind it.
+
+    `times` is the table of times of a study that has another one, too; `assumptions` says under which
+    stated times a table was made, "" where there are no times.
+    """
 
     study: Study
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     judged: tuple[Judged, ...] = ()
+    times: Table | None = None
+    assumptions: str = ""
 
     @property
     def sentence(self) -> str:
@@ -81,8 +93,23 @@ def answer(
     study: Study,
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,
+    latencies: Latencies = Latencies(),  # noqa: B008
 ) -> Answer:
-    """Compute the answer of a study; what is judged when `progress` says False is kept."""
+    """Compute the answer of a study; what is judged when `progress` says False is kept.
+
+    `latencies` are the stated times of a study that has a table of times.
+
+    Raises:
+        BadLatency: if a stated time cannot be.
+    """
+    times = None if study.timing is None else study.timing(checked(latencies))
+    if times is not None and study.counting is None and not study.rivals:
+        return Answer(study, *times, assumptions=latencies.words)
+    answered = _answer(study, bounds, progress)
+    return answered if times is None else answered.but(times=times, assumptions=latencies.words)
+
+
+def _answer(study: Study, bounds: Bounds, progress: ProgressTold | None) -> Answer:
     if study.counting is not None:
         heads, rows = study.counting()
         return Answer(study, heads, rows)

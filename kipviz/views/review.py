@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kipviz.checking import runs
@@ -28,6 +28,11 @@ HONEST = (
     "says nothing of larger ones. The clock is untimed: a timer may run out at any moment."
 )
 
+CRITICAL_PATH = (
+    "The times are a model's critical path, what the protocol waits for under these assumptions, and no "
+    "benchmark of a broker."
+)
+
 HOW_TO_OPEN = 'A run opens with `kipviz open kv1.…`, or `kipviz.open("kv1.…")` in a notebook.'
 
 # A longer link than this makes the row of a table hard to read.
@@ -50,11 +55,20 @@ def study_page(found: Answer) -> str:
         f"{plain(study.observable)} Source: {plain(study.source)}.",
         table(found.heads, found.rows),
         plain(found.sentence) if found.judged else "",
+        *_times(found),
         *_cut_short(found.judged),
     ]
     for judged in found.judged:
         parts += [story(judged, cell) for cell in judged.cells if cell.verdict == BREAKS]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _times(found: Answer) -> Iterator[str]:
+    """Give a table of times beside the other one, and the assumptions under which times were made."""
+    if found.times is not None:
+        yield table(*found.times)
+    if found.assumptions:
+        yield plain(f"Assumed: {found.assumptions}. {CRITICAL_PATH}")
 
 
 def ledger(entries: Iterable[Entry]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.checking.budgets import budget_of
+from kipviz.checking.critical_path import Latencies
 from kipviz.checking.found import Bounds
 from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
@@ -79,14 +80,21 @@ class Study(Verdicts):
         self.answer = found
 
 
-def study(name: str) -> Study:
+def study(name: str, latencies: Latencies = Latencies()) -> Study:  # noqa: B008  a value never changes
     """Answer a debated question about the drafts, such as "B8"; `kipviz study` lists them.
+
+        study("cost", kipviz.Latencies(round_trip_ms=10, fsync_ms=5))
+
+    Args:
+        name: the study's name.
+        latencies: the stated times of a study with a table of times, in ms.
 
     Raises:
         UnknownStudy: if there is none of that name.
+        BadLatency: if a stated time is no number of ms from 0 to an hour.
     """
     with until_interrupted() as go_on:
-        return Study(answer(study_named(name), progress=go_on))
+        return Study(answer(study_named(name), progress=go_on, latencies=latencies))
 
 
 def verdicts(

@@ -27,6 +27,44 @@ def test_a_study_prints_its_table_and_the_story_of_a_break(kipviz):
     assert "no continuation without a new fault resolves it" in done.out
 
 
+def test_a_study_of_costs_takes_stated_times_and_prints_them(kipviz):
+    done = kipviz("study", "cost", "--round-trip", "10", "--fsync", "5", "--json")
+    assert done.status == 0
+    assert done.document["assumptions"].startswith("round trip client to broker 10 ms")
+    (row,) = (
+        r for r in done.document["rows"] if r[:2] == ["share group, KIP-1289 repaired", "repaired"]
+    )
+    # 6 client hops of 5 ms, 6 broker hops of 0.5 ms, 5 appends of 11 ms, 6 requests of 0.1 ms.
+    assert row[2] == "88.6 ms"
+
+
+def test_a_study_with_verdicts_has_its_times_beside_them(kipviz):
+    done = kipviz("study", "B33", "--json")
+    assert done.document["times"]["rows"][1][2] == "0 ms"
+    assert len(done.document["rows"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("cost", "--fsync", "-1"), "fsync_ms is a number of ms from 0 to 3600000, not -1.0"),
+        (
+            ("cost", "--fsync", "five"),
+            "argument --fsync: it takes a number of ms, such as 0.5, not 'five'",
+        ),
+        (("B1", "--fsync", "5"), "the study B1 has no table of times, so --fsync changes nothing"),
+        (
+            ("findings", "--look-up", "5"),
+            "--look-up is for a study with a table of times, such as cost",
+        ),
+    ],
+)
+def test_stated_times_that_cannot_be_are_bad_input(kipviz, words, sentence):
+    done = kipviz("study", *words)
+    assert done.status == 2
+    assert done.err.startswith(f"kipviz: {sentence}")
+
+
 def test_an_unknown_study_is_bad_input(kipviz):
     done = kipviz("study", "B99")
     assert done.status == 2
