@@ -104,7 +104,8 @@ class Line(Value, frozen=True, cache_hash=True):
     the producer or the consumer that every application has. `target` is what the call is about if
     the application has more than one of it, such as a partition, or the offset of the one record
     that acknowledge() is about. `metadata` says whether sendOffsetsToTransaction() is given
-    consumer.groupMetadata() or nothing but the group's id.
+    consumer.groupMetadata() or nothing but the group's id. `rethrows` names exceptions that this line,
+    the last of a chain of catch blocks, throws again: the process ends with them, and the call is not made.
     """
 
     text: str
@@ -115,6 +116,7 @@ class Line(Value, frozen=True, cache_hash=True):
     client: str = ""
     target: str = ""
     metadata: bool = True
+    rethrows: tuple[str, ...] = ()
 
 
 class Worker(Value, frozen=True):

@@ -34,6 +34,10 @@ class ClientRules(Value, frozen=True):
     """What does the next poll() say of the batch before it: (offsets of the batch, offsets staged
     through the producer) -> acknowledgements? (KIP-1289 pseudo code; finding X1.)"""
 
+    explicit_mode: Callable[[tuple[int, ...]], tuple[int, ...]]
+    """Which records has the application acknowledged, for the next poll() in explicit mode: (offsets
+    staged through the producer) -> those that count? (ShareConsumerImpl.collect; finding X27.)"""
+
     session_commit: Callable[[tuple[str, ...]], tuple[str, ...]]
     """For which clients does the EndTxn of a TransactionSession wait: (those with unsent work)?
     (KIP-1310 2.1: the session knows of no producer; study B17.)"""

@@ -6,6 +6,7 @@ KIPS: KIP-932; KIP-1289 (draft) for shareGroupMetadata().
 
 from __future__ import annotations
 
+from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_memory import NOT_TOLD, ShareConsumer
 
 
@@ -33,9 +34,13 @@ def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
     return None
 
 
-def why_no_poll(me: ShareConsumer) -> str | None:
-    """Say why poll() throws: in explicit mode every record has to be acknowledged before it."""
-    said = {*me.staged, *(offset for offset, _ in me.verdicts)}
+def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
+    """Say why poll() throws: in explicit mode every record has to be acknowledged before it.
+
+    Whether a record that is staged through a producer is acknowledged is the design's to say.
+    Source: ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
+    """
+    said = {*rules.explicit_mode(me.staged), *(offset for offset, _ in me.verdicts)}
     if me.explicit and any(offset not in said for offset in me.batch):
         return "IllegalStateException: all records must be acknowledged in explicit mode"
     return None

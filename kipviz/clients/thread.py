@@ -198,7 +198,7 @@ def _raised_on_entry(me: Application, line: Line) -> str:
     ):
         return (
             "UnsupportedVersionException: no connection has told of share.version "
-            f"{client.staging_level}; nothing is sent"
+            f"{client.staging_level}"
         )
     return ""
 
@@ -223,7 +223,7 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
     if isinstance(client, ShareConsumer):
         member = me.others.get(NAME) if line.call is Call.SHARE_GROUP_METADATA else None
         unknown = share_member.why_no_metadata(member) if isinstance(member, ShareMember) else None
-        return _why_not_of_share(client, line) or unknown or ""
+        return _why_not_of_share(client, line, rules) or unknown or ""
     return ""
 
 
@@ -236,9 +236,9 @@ def _why_not_plain(line: Line) -> str:
     return f"IllegalStateException: {line.call.value}() on a non-transactional producer"
 
 
-def _why_not_of_share(client: ShareConsumer, line: Line) -> str | None:
+def _why_not_of_share(client: ShareConsumer, line: Line, rules: ClientRules) -> str | None:
     if line.call is Call.POLL:
-        return share_throws.why_closed(client) or share_throws.why_no_poll(client)
+        return share_throws.why_closed(client) or share_throws.why_no_poll(client, rules)
     if line.call is Call.ACKNOWLEDGE:
         offset = int(line.target) if line.target else None
         return share_throws.why_closed(client) or share_throws.why_no_acknowledge(client, offset)
@@ -309,6 +309,13 @@ def _goes_on_elsewhere(me: Application, line: Line) -> bool:
     return call in CONSTRUCTORS or CALLS[call].of == external_database.NAME
 
 
+def _is_thrown_again(me: Application, line: Line, raised: str) -> bool:
+    """Say whether a catch block throws the exception again. Clause: KIP-1289 Pseudo code, 'throw fatal'."""
+    if line.on_error >= len(me.program):
+        return False  # the catch block is the end
+    return raised.startswith(me.program[line.on_error].rethrows)
+
+
 def _leave(
     me: Application, line: Line, raised: str, events: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
@@ -316,7 +323,8 @@ def _leave(
     returned = _returned(me.name, me.line, line.call.value, raised)
     me = me.but(waiting=False)
     fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith(NO_KAFKA_EXCEPTIONS)
-    if raised and (line.on_error < 0 or (fatal and not _goes_on_elsewhere(me, line))):
+    uncaught = line.on_error < 0 or _is_thrown_again(me, line, raised)
+    if raised and (uncaught or (fatal and not _goes_on_elsewhere(me, line))):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1
     if nxt >= len(me.program):

@@ -22,7 +22,7 @@ REPAIRED = Design(
     "our inference",
     "The vote is in the share coordinator's log before it is promised, the partition of that log "
     "is the participant, and only the transaction's end frees the record.",
-    "findings A to X26 of our review of KIP-1289 (draft of 2026)",
+    "the findings of our review of KIP-1289 (draft of 2026)",
     tuple(slot.options[0].name for slot in SLOTS),
 )
 

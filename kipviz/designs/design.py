@@ -15,7 +15,7 @@ from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.share_admin_options import RESETS, UPKEEP
-from kipviz.designs.staging_options import PREPARED, SEVERAL
+from kipviz.designs.staging_options import EXPLICIT, PREPARED, SEVERAL
 from kipviz.designs.two_phase_options import KEPT
 
 
@@ -126,6 +126,12 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
     if slot.only_with == PREPARED:
         calls = [{line.call for line in a.program} for a in spec.applications]
         return any(Call.PREPARE_TRANSACTION in c and not c.isdisjoint(STAGING) for c in calls)
+    if slot.only_with == EXPLICIT:
+        staging = (
+            a.explicit and any(line.call in STAGING for line in a.program)
+            for a in spec.applications
+        )
+        return any(staging)
     if slot.only_with == SEVERAL:
         return any(a.gathers for a in spec.applications)
     if slot.only_with == UPKEEP:

@@ -182,4 +182,10 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "The consumer does not give back what the producer never staged, and waits for its own lock.",
         {"dropped_staging": "taken_for_staged"},
     ),
+    (
+        "finding-X27",
+        "repaired, but a staged record is not acknowledged in explicit mode",
+        "Kafka's consumer wants acknowledge() for every record before the next poll(), and throws.",
+        {"explicit_mode": "only_acknowledge_does"},
+    ),
 )

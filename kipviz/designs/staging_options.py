@@ -11,6 +11,8 @@ from kipviz.messages.errors import Errors
 
 # What a cluster has in which this comes up: a share consumer that holds records of several partitions.
 SEVERAL = "several"
+# A share consumer in explicit mode whose records are staged.
+EXPLICIT = "explicit"
 # A program that stages acknowledgements in a transaction that it prepares.
 PREPARED = "prepared"
 
@@ -64,6 +66,19 @@ def each_for_itself(results: tuple[Errors, ...]) -> bool:
 def all_or_none(results: tuple[Errors, ...]) -> bool:
     """It is ACQUIRED again before the answer goes out."""
     return any(error is not Errors.NONE for error in results)
+
+
+# -- explicit_mode: has the application acknowledged a record that it has staged? -------------------
+
+
+def staging_acknowledges(staged: tuple[int, ...]) -> tuple[int, ...]:
+    """Yes: what is staged counts as acknowledged, and the next poll() goes on."""
+    return staged
+
+
+def only_acknowledge_does(staged: tuple[int, ...]) -> tuple[int, ...]:
+    """No: only acknowledge() does, and the next poll() throws IllegalStateException."""
+    return ()
 
 
 # -- prepare_waits: does prepareTransaction() wait for votes of a share group? ----------------------
@@ -132,6 +147,22 @@ STAGING_SLOTS: tuple[Slot, ...] = (
         only_with=SEVERAL,
     ),
     Slot(
+        "explicit_mode",
+        "In explicit mode, has the application acknowledged a record that it has staged?",
+        "X27",
+        False,
+        (
+            Option("staging_acknowledges", staging_acknowledges, OURS, "finding X27"),
+            Option(
+                "only_acknowledge_does",
+                only_acknowledge_does,
+                SHIPPED,
+                "ShareConsumerImpl.collect, 'All records must be acknowledged', 4.4",
+            ),
+        ),
+        only_with=EXPLICIT,
+    ),
+    Slot(
         "prepare_waits",
         "What does prepareTransaction() wait for?",
         "KIP-939",
@@ -151,5 +182,6 @@ WRITTEN: dict[str, str] = {
     "poll_while_staging": "without_waiting",
     "dropped_staging": "taken_for_staged",
     "stage_parts": "all_or_none",
+    "explicit_mode": "only_acknowledge_does",
     "prepare_waits": "for_batches_alone",
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.clients.share_memory import ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -289,6 +290,30 @@ class LockThatEnds(Expectation):
         return ""
 
 
+class PollGoesOn(Expectation):
+    """Finding X27: in explicit mode a record that is staged is not acknowledged to the consumer."""
+
+    name = "poll() goes on"
+    sentence = "An application that has staged all records of a batch can call poll() again."
+    source = "KIP-1289 Pseudo code, 'Do NOT call shareConsumer.acknowledge(...)'; finding X27"
+
+    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+        """A poll() that wants acknowledgements although every record of its batch is staged.
+
+        A record that was never staged is another matter: in explicit mode the application has to
+        release it after an abort, in every design.
+        """
+        if not isinstance(event, CallReturned) or event.call != "poll":
+            return ""
+        if "must be acknowledged in explicit mode" not in event.raised:
+            return ""
+        consumer = world.applications[event.application].consumer
+        assert isinstance(consumer, ShareConsumer), consumer
+        if any(offset not in consumer.staged for offset in consumer.batch):
+            return ""
+        return f"poll() of {event.application} throws {event.raised}, and all of them are staged"
+
+
 EXPECTATIONS: tuple[Expectation, ...] = (
     OwnVote(),
     CommitIsTrue(),
@@ -297,6 +322,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     AbortIsNoFailure(),
     RejectionStays(),
     LockThatEnds(),
+    PollGoesOn(),
 )
 
 

@@ -17,15 +17,24 @@ SHARE_POLL = "records = shareConsumer.poll(Duration.ofSeconds(5));"
 SHARE_STAGE = (
     "producer.sendShareAcknowledgementsToTransaction(acks, shareConsumer.shareGroupMetadata());"
 )
-SHARE_CATCH = "} catch (KafkaException e) { producer.abortTransaction(); }"
+# Both catch blocks of KIP-1289's pseudo code, and the one block that its corner case 9 asks for.
+SHARE_CATCH = Line(
+    "} catch (ProducerFencedException | UnsupportedVersionException fatal) { throw fatal; } "
+    "catch (KafkaException abortable) { producer.abortTransaction(); }",
+    C.ABORT_TRANSACTION,
+    rethrows=("ProducerFencedException", "UnsupportedVersionException"),
+)
+ABORT_OF_CASE_9 = Line(
+    "} catch (KafkaException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION
+)
 
 GROUP_POLL = "records = consumer.poll(Duration.ofSeconds(5));"
 GROUP_STAGE = "producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());"
 GROUP_CATCH = "} catch (KafkaException e) { producer.abortTransaction(); seekToCommitted(); }"
 
 
-def _loop(at: int, poll: str, stage: str, call: Call, catch: str) -> tuple[Line, ...]:
-    """Give the consume-transform-produce loop as the lines from `at` on; the last one catches."""
+def _loop(at: int, poll: str, stage: str, call: Call, catch: Line) -> tuple[Line, ...]:
+    """Return the consume-transform-produce loop as the lines from `at` on; the last one catches."""
     catch_at = at + 5
     return (
         Line(poll, C.POLL),
@@ -33,7 +42,7 @@ def _loop(at: int, poll: str, stage: str, call: Call, catch: str) -> tuple[Line,
         Line("producer.send(output(records));", C.SEND, on_error=catch_at),
         Line(stage, call, on_error=catch_at),
         Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=at, on_error=catch_at),
-        Line(catch, C.ABORT_TRANSACTION, then=at),
+        catch.but(then=at),
     )
 
 
@@ -42,11 +51,17 @@ def _share_loop(at: int) -> tuple[Line, ...]:
 
 
 def _group_loop(at: int) -> tuple[Line, ...]:
-    return _loop(at, GROUP_POLL, GROUP_STAGE, C.SEND_OFFSETS, GROUP_CATCH)
+    catch = Line(GROUP_CATCH, C.ABORT_TRANSACTION)
+    return _loop(at, GROUP_POLL, GROUP_STAGE, C.SEND_OFFSETS, catch)
 
 
 # KIP-1289 "Pseudo code", and the same in which processing fails once, after all was staged.
 SHARE_LOOP: tuple[Line, ...] = (INIT, *_share_loop(1))
+# The same with the one catch block of corner case 9, "user must abort the transaction".
+SHARE_LOOP_OF_CASE_9: tuple[Line, ...] = (
+    *SHARE_LOOP[:-1],
+    ABORT_OF_CASE_9.but(then=1),
+)
 # The same with the snapshot taken at the beginning of the transaction, as the javadoc allows.
 SNAPSHOT_LOOP: tuple[Line, ...] = (
     *(line.but(on_error=7) if line.on_error >= 0 else line for line in SHARE_LOOP[:3]),
@@ -401,7 +416,7 @@ STAGE_TWICE: tuple[Line, ...] = (
     Line(SHARE_POLL, C.POLL),
     Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, on_error=7),
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=8, on_error=7),
-    Line(SHARE_CATCH, C.ABORT_TRANSACTION),
+    SHARE_CATCH,
     Line("shareConsumer.close();", C.CLOSE_CONSUMER),
 )
 

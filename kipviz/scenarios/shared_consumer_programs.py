@@ -22,7 +22,7 @@ def polls_and_stages(polling: tuple[Line, ...]) -> tuple[tuple[Line, ...], int]:
     catch = first + 4
     end = catch + 1
     body = tuple(line.but(on_error=catch) for line in (BEGIN, SEND, STAGE, COMMIT))
-    worker = (*body[:-1], body[-1].but(then=end), Line(SHARE_CATCH, C.ABORT_TRANSACTION))
+    worker = (*body[:-1], body[-1].but(then=end), SHARE_CATCH)
     return (*polling[:-1], polling[-1].but(then=end), *worker), first
 
 

@@ -137,6 +137,15 @@ def thrown_and_not_sent(trace: Trace, events: Events) -> bool:
     return thrown and not _answers(events)
 
 
+def aborted_by_the_application(trace: Trace, events: Events) -> bool:
+    """The application aborts: abortTransaction() returns, and no transaction is open at the end."""
+    aborted = any(
+        isinstance(event, CallReturned) and event.call == "abortTransaction" and not event.raised
+        for event in events
+    )
+    return aborted and not any(log.open for log in trace.world.logs.values())
+
+
 CORNERS: tuple[Corner, ...] = (
     Corner(
         1,
@@ -199,9 +208,23 @@ CORNERS: tuple[Corner, ...] = (
     Corner(
         9,
         "Mixed-version cluster",
-        "The call throws UnsupportedVersionException before a byte is sent.",
+        "The call throws UnsupportedVersionException, and no byte of the staging is sent.",
         "kip-1289-corner-9",
         thrown_and_not_sent,
+    ),
+    Corner(
+        9,
+        "Mixed-version cluster, the recovery with the loop of the text",
+        "The application aborts the transaction that its output is in.",
+        "kip-1289-corner-9",
+        aborted_by_the_application,
+    ),
+    Corner(
+        9,
+        "Mixed-version cluster, the recovery with one catch block",
+        "The application aborts the transaction that its output is in.",
+        "kip-1289-corner-9-abort",
+        aborted_by_the_application,
     ),
     Corner(
         10,

@@ -1,6 +1,7 @@
-"""The findings of our review of KIP-1289, from A to S and from X1 to X26, in their order.
+"""The findings of our review of KIP-1289, from A to S and from X1 on, in their order.
 
-X25 and X26 were found by searching the design that mends the others.
+X25 and X26 were found by searching the design that mends the others. From X27 on the text is set beside
+itself once more, line by line: its loop, its metrics, its corner cases.
 
 What the text says is told in our words, with the place where it says so. KIP-1289 is a draft; that
 it says so is a fact, what is the matter with it is our reading, and the run is what decides.
@@ -411,6 +412,24 @@ FINDINGS: tuple[Finding, ...] = (
         "finding-X26",
         ABORTING,
         promise="nobody waits for itself",
+    ),
+    Finding(
+        "X27",
+        "The application must not call acknowledge() on records that it has staged.",
+        "Pseudo code; Current Acknowledgment Modes, 2.",
+        "In explicit mode Kafka's consumer then throws IllegalStateException at the next poll().",
+        "finding-X27",
+        "kip-1289-small-explicit",
+        promise="poll() goes on",
+    ),
+    Finding(
+        "X28",
+        "The loop throws UnsupportedVersionException again: 'unrecoverable - kill the process'.",
+        "Pseudo code, against corner case 9, 'user must abort the transaction'",
+        "The loop ends without an abort: its output holds the last stable offset until the time-out.",
+        "repaired",
+        "kip-1289-corner-9",
+        look=looks.ended_with_its_output_open,
     ),
 )
 

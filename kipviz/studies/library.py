@@ -31,6 +31,7 @@ from kipviz.studies.versions import VERSION_STUDIES
 
 ATOMIC = "atomic"
 LIVE = "nothing pending for ever"
+GOES_ON = "poll() goes on"
 STATE_PARTITIONS = 50
 TOPIC_ID = "SRC-ID"
 SEEDS = range(40)
@@ -200,17 +201,27 @@ STUDIES: tuple[Study, ...] = (
     Study(
         "B7",
         "How does the share consumer learn that a record was acknowledged through the producer?",
-        "KIP-1289 'Pseudo code'; ShareConsumerImpl, implicit mode",
-        "Whether the next poll() accepts records whose transaction is not committed.",
+        "KIP-1289 'Pseudo code'; ShareConsumerImpl, both acknowledgement modes",
+        "In implicit mode, whether the next poll() accepts records whose transaction is not "
+        "committed. In explicit mode, whether it throws IllegalStateException.",
         "kip-1289-small",
         "time_out=1",
-        (ATOMIC, LIVE),
+        (ATOMIC, LIVE, GOES_ON),
         (
-            _slot("it does not, and accepts all (the text)", next_poll="accept_all"),
+            _slot("implicit: it does not, and accepts all (the text)", next_poll="accept_all"),
             _slot(
-                "it leaves the staged ones and accepts the rest", next_poll="accept_the_unstaged"
+                "implicit: it leaves the staged ones and accepts the rest",
+                next_poll="accept_the_unstaged",
             ),
-            _slot("it leaves the staged ones and releases the rest"),
+            _slot("implicit: it leaves the staged ones and releases the rest"),
+            Rival(
+                "explicit: it does not, and poll() wants acknowledge() (the text)",
+                "repaired+explicit_mode=only_acknowledge_does",
+                "kip-1289-small-explicit",
+            ),
+            Rival(
+                "explicit: a staged record is acknowledged", "repaired", "kip-1289-small-explicit"
+            ),
         ),
     ),
     Study(

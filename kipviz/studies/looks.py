@@ -159,6 +159,17 @@ def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
     )
 
 
+def ended_with_its_output_open(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a program has just ended with an exception while its transaction is open."""
+    ended = {e.application for e in events if isinstance(e, CallReturned) and e.raised}
+    return any(
+        any(producer_id == app.producer.producer_id for _, producer_id in log.open)
+        for name in ended
+        if (app := world.applications[name]).ended
+        for log in world.logs.values()
+    )
+
+
 def _completed(world: World) -> set[int]:
     """Give the producer ids whose transactions are complete at their coordinators."""
     return {

@@ -14,7 +14,7 @@ from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.transactions import AddPartitionsToTxn
 from kipviz.properties.atomic import Atomic
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories import kip_890_rolling, kip_1289_rolling
+from kipviz.scenarios.stories import kip_890_rolling, kip_1289_rolling, kip_1289_rollout
 from kipviz.scenarios.stories.kip_890 import ABORTS, ARRIVES, GETS_ON_ITS_WAY, GIVES_UP
 from kipviz.scenarios.stories.rolling import restarted
 from kipviz.scenarios.stories.setting import PLAYGROUND, share_app, share_spec
@@ -39,7 +39,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def stages(design: str = "repaired") -> Table:
     """Roll KIP-1289 out and back in one run; at each stage a new and an old client do a round."""
-    apps = (share_app(max_records=1), share_app("app-2", program=PLAIN, max_records=1))
+    apps = (kip_1289_rollout.OF_CASE_9, share_app("app-2", program=PLAIN, max_records=1))
     values = tuple(f"v{number}" for number in range(60))
     spec = share_spec(*apps, values=values).but(
         share_rollout=STAGING_LEVEL - 1,

@@ -8,6 +8,7 @@ from kipviz.clients import share_consumer as sc
 from kipviz.clients import share_throws
 from kipviz.clients.share_holding import Held
 from kipviz.clients.share_memory import ShareConsumer
+from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
@@ -21,6 +22,7 @@ from kipviz.messages.share_groups import (
     batches_of,
 )
 
+RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
 
 
@@ -121,11 +123,11 @@ def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
 
 def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll():
     me = delivered(consumer(explicit=True), 0, 1)
-    assert share_throws.why_no_poll(me).startswith("IllegalStateException")
+    assert share_throws.why_no_poll(me, RULES).startswith("IllegalStateException")
     me = sc.acknowledge(me, ((0, ACCEPT),))
-    assert share_throws.why_no_poll(me) is not None
+    assert share_throws.why_no_poll(me, RULES) is not None
     me = sc.acknowledge(me, ((0, RELEASE), (1, ACCEPT)))  # the last word counts
-    assert share_throws.why_no_poll(me) is None
+    assert share_throws.why_no_poll(me, RULES) is None
     request, _ = sends(sc.poll(me, accept_all))
     assert request.acknowledgements == (
         AcknowledgementBatch(0, 0, RELEASE),
@@ -133,8 +135,18 @@ def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_po
     )
 
 
+def test_in_explicit_mode_a_staged_record_is_acknowledged_where_the_design_says_so():
+    me = delivered(consumer(explicit=True), 0, 1).but(staged=(0, 1))
+    assert share_throws.why_no_poll(me, RULES) is None
+    for other in ("as-written", "kafka", "finding-X27"):
+        why = share_throws.why_no_poll(me, design(other).client_rules())
+        assert why == "IllegalStateException: all records must be acknowledged in explicit mode"
+    said = sc.acknowledge(me, ((0, ACCEPT), (1, ACCEPT)))
+    assert share_throws.why_no_poll(said, design("as-written").client_rules()) is None
+
+
 def test_implicit_mode_never_minds():
-    assert share_throws.why_no_poll(delivered(consumer(), 0)) is None
+    assert share_throws.why_no_poll(delivered(consumer(), 0), RULES) is None
 
 
 def committing(*, gaps=()):

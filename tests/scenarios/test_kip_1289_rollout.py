@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.actions import UpgradeFeature
+from kipviz.cluster.actions import TimeOutTransaction, UpgradeFeature
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions import EndTxn
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.studies import rollout
@@ -49,11 +50,29 @@ def test_a_level_that_is_taken_back_is_told_by_a_broker_and_ends_the_producer() 
 
 
 def test_below_the_level_nothing_is_sent_and_the_output_is_aborted() -> None:
-    trace, _ = played("kip-1289-corner-9", "as-written")
+    trace, _ = played("kip-1289-corner-9-abort", "as-written")
     sent = [e for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     assert not any(isinstance(event.message, TxnShareAcknowledge) for event in sent)
+    assert any(isinstance(e.message, EndTxn) and not e.message.committed for e in sent)
     assert committed_outputs(trace.world) == {}
     assert not trace.world.logs["output-A-0"].open
+
+
+@pytest.mark.parametrize("under", ["as-written", "repaired"])
+def test_the_loop_of_the_text_throws_the_refusal_again_and_leaves_its_transaction_open(
+    under: str,
+) -> None:
+    trace, _ = played("kip-1289-corner-9", under)
+    sent = [e for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
+    assert not any(isinstance(event.message, TxnShareAcknowledge | EndTxn) for event in sent)
+    ended = next(n for n in nodes(trace) if n.world.applications["app-1"].ended)
+    why = ended.world.applications["app-1"].ended
+    assert why.startswith("sendShareAcknowledgementsToTransaction() threw UnsupportedVersion")
+    assert ended.world.logs["output-A-0"].open
+    # Nobody but the coordinator's timer ends it.
+    assert not trace.world.logs["output-A-0"].open
+    actions = [n.action for n in nodes(trace)]
+    assert sum(isinstance(action, TimeOutTransaction) for action in actions) == 1
 
 
 @pytest.mark.parametrize(

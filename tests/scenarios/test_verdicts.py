@@ -98,6 +98,8 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-small-level-taken": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-rollout": (FINE, STUCK, FINE, *[IMPOSSIBLE] * 4),
     "kip-1289-corner-9": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+    "kip-1289-corner-9-abort": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),
+    "kip-1289-small-explicit": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-small-downgrade": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-threads-poll-on": (FINE, STUCK, FINE, LOST, LOST, LOST, LOST),
     "kip-1289-two-members": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),

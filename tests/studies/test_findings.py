@@ -60,6 +60,7 @@ STEPS = {
     "X24": 41,
     "X25": 46,
     "X26": 29,
+    "X27": 33,
 }
 # What is not a search that breaks something: how often the word comes, and what for.
 SEEN_AFTER = {
@@ -76,6 +77,7 @@ SEEN_AFTER = {
     "X16": 36,
     "X17": 41,
     "X19": 43,
+    "X28": 20,
 }
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
@@ -110,9 +112,9 @@ def test_every_searched_finding_is_pinned() -> None:
     assert {f.name for f in SEARCHED} == {*STEPS, *HARMLESS}
 
 
-def test_the_review_has_45_findings_from_a_to_s_and_from_x1_to_x26() -> None:
+def test_the_findings_of_the_review_are_numbered_without_a_gap() -> None:
     letters = [chr(c) for c in range(ord("A"), ord("S") + 1)]
-    assert [f.name for f in FINDINGS] == [*letters, *(f"X{n}" for n in range(1, 27))]
+    assert [f.name for f in FINDINGS] == [*letters, *(f"X{n}" for n in range(1, 29))]
 
 
 @pytest.mark.parametrize(

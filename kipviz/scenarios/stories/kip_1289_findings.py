@@ -95,7 +95,7 @@ REJECT_LOOP: tuple[Line, ...] = (
     Line("producer.beginTransaction();", Call.BEGIN_TRANSACTION, on_error=5),
     REJECTED,
     Line("producer.commitTransaction();", Call.COMMIT_TRANSACTION, then=1, on_error=5),
-    Line(programs.SHARE_CATCH, Call.ABORT_TRANSACTION, then=1),
+    programs.SHARE_CATCH.but(then=1),
 )
 
 REJECT_TWICE: tuple[Line, ...] = (

@@ -149,7 +149,7 @@ DEAD_LETTER_LOOP: tuple[Line, ...] = (
     ),
     Line(programs.SHARE_STAGE, Call.SEND_SHARE_ACKNOWLEDGEMENTS, on_error=6),
     Line("producer.commitTransaction();", Call.COMMIT_TRANSACTION, then=1, on_error=6),
-    Line(programs.SHARE_CATCH, Call.ABORT_TRANSACTION, then=1),
+    programs.SHARE_CATCH.but(then=1),
 )
 DEAD_LETTER = Scenario(
     "kip-1289-atomic-dead-letter",

@@ -167,7 +167,7 @@ BINARY_DOWNGRADE = Scenario(
 )
 
 # Corner case 9: who is told that it is not supported aborts what was sent; here it gives up after that.
-GIVES_UP = (*programs.SHARE_LOOP[:-1], programs.SHARE_LOOP[-1].but(then=-1))
+GIVES_UP = (*programs.SHARE_LOOP[:-1], programs.ABORT_OF_CASE_9)
 LEVEL_TAKEN = Scenario(
     "kip-1289-small-level-taken",
     "A rolling upgrade to a level that is finalized already",

@@ -7,6 +7,7 @@ dead-letter queues have; here it is 3.
 
 from __future__ import annotations
 
+from kipviz.scenarios import programs
 from kipviz.scenarios.material import (
     BROUGHT_TO_END,
     SAW_DELIVERED_TWICE,
@@ -20,15 +21,20 @@ from kipviz.scenarios.stories.beats import BEGIN, COMMIT, NEXT_ROUND, STAGE
 from kipviz.scenarios.stories.kip_1289_findings import SMALL_TOGETHER
 from kipviz.scenarios.stories.setting import PLAYGROUND, share_app, share_spec
 
-ROLLOUT_SPEC = share_spec(share_app(max_records=1), values=("a",)).but(
+# An application that meets a cluster without the level has to live on, so its loop has the one catch
+# block of corner case 9: the pseudo code's first one would end it.
+OF_CASE_9 = share_app(max_records=1, program=programs.SHARE_LOOP_OF_CASE_9)
+ROLLOUT_SPEC = share_spec(OF_CASE_9, values=("a",)).but(
     share_rollout=2, budget=PLAYGROUND.but(upgrade=2)
 )
+# The loop of the pseudo code, with both catch blocks.
+OF_THE_TEXT = ROLLOUT_SPEC.but(applications=(share_app(max_records=1),))
 LEVEL_3, LEVEL_2 = "share.version 3 is finalized", "share.version 2 is finalized"
 
 THROWS = Beat(
     "sendShareAcknowledgementsToTransaction() throws",
-    "No connection has told the producer of the level, so UnsupportedVersionException comes at once "
-    "and nothing is sent. The KIP's pseudo code ends the process here, its case 9 aborts.",
+    "No connection has told the producer of the level. The call throws UnsupportedVersionException "
+    "and sends nothing. This loop has the one catch block of corner case 9, which aborts.",
     ("app-1 goes on",),
 )
 ABORTS = Beat(
@@ -94,9 +100,46 @@ ROLLOUT = Scenario(
 MIXED = Scenario(
     "kip-1289-corner-9",
     "Corner case 9: a cluster whose brokers do not all have it",
-    "The level is not finalized while some brokers lack the request: the call throws, and the "
-    "application aborts what it has sent.",
-    "KIP-1289, Corner cases, 9",
+    "The level is not finalized while some brokers lack the request. The call throws, the pseudo code "
+    "ends the process, and the transaction of its output stays open.",
+    "KIP-1289, Corner cases, 9; Pseudo code, 'throw fatal'",
+    OF_THE_TEXT,
+    (
+        *BEGIN,
+        Beat(
+            "sendShareAcknowledgementsToTransaction() throws",
+            "No connection has told the producer of the level. The call throws "
+            "UnsupportedVersionException and sends nothing. The first catch block throws it again.",
+            ("app-1 goes on",),
+        ),
+        Beat(
+            "transaction.timeout.ms is over",
+            "Corner case 9 says that the user must abort. The loop of the same text does not, so the output "
+            "holds the last stable offset until Broker 1 aborts the transaction.",
+            ("my-txn times out", "quiet"),
+        ),
+    ),
+    ("app-1", "B1", "B3", "B5"),
+    ("as-written", "repaired"),
+    watch=(
+        Watch(
+            4, "Is a byte of the staging on any wire? And what of the output that went before it?"
+        ),
+        Watch(
+            5,
+            "The program has ended. Which of its lines would have aborted, and what holds the LSO now?",
+        ),
+    ),
+    checkpoints=(SAW_LSO, BROUGHT_TO_END),
+)
+
+# The same with the loop that the corner case has in mind.
+MIXED_ABORTS = Scenario(
+    "kip-1289-corner-9-abort",
+    "Corner case 9, with a loop that aborts",
+    "The loop has one catch block for every KafkaException, as corner case 9 wants it and the pseudo "
+    "code does not. The application aborts what it has sent.",
+    "KIP-1289, Corner cases, 9, Recovery",
     ROLLOUT_SPEC,
     (*BEGIN, THROWS, ABORTS),
     ("app-1", "B1", "B3", "B5"),
@@ -105,7 +148,7 @@ MIXED = Scenario(
         Watch(
             4, "Is a byte of the staging on any wire? And what of the output that went before it?"
         ),
-        Watch(5, "The pseudo code of the KIP would end the process here. What holds the LSO then?"),
+        Watch(5, "Which catch block of the pseudo code would have ended the process here?"),
     ),
     checkpoints=(SAW_LSO, BROUGHT_TO_END),
 )
@@ -116,7 +159,7 @@ DOWNGRADE = Scenario(
     "The level is lowered between the staging and the marker. The KIP has the brokers refuse that; "
     "the controller, which decides, has no share-partition to look at.",
     "KIP-1289, Downgrade",
-    ROLLOUT_SPEC.but(share_rollout=3, placements=SMALL_TOGETHER.spec.placements),
+    OF_THE_TEXT.but(share_rollout=3, placements=SMALL_TOGETHER.spec.placements),
     (
         *BEGIN,
         *STAGE,
@@ -146,4 +189,4 @@ DOWNGRADE = Scenario(
     checkpoints=(SAW_STAGED, BROUGHT_TO_END),
 )
 
-STORIES: tuple[Scenario, ...] = (ROLLOUT, MIXED, DOWNGRADE)
+STORIES: tuple[Scenario, ...] = (ROLLOUT, MIXED, MIXED_ABORTS, DOWNGRADE)
