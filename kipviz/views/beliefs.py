@@ -26,7 +26,7 @@ from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.cards import CardHead
-from kipviz.views.exceptions import thrown
+from kipviz.views.exceptions import exception_of
 from kipviz.views.facts import Card, short_name
 from kipviz.views.words import summary
 
@@ -149,8 +149,9 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
     else:
         rows.append(_position(app, world))
     rows.append(_answers(heard, app, world))
-    if app.manager.error or heard.error is not Errors.NONE:
-        rows.append(_exception(app, heard, known))
+    exception = exception_of(app, heard.request, heard.error)
+    if exception is not None:
+        rows.append(Row("exception", exception.words, _coordinator_words(known)))
     return tuple(rows)
 
 
@@ -351,16 +352,6 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
         words = "Given, but not heard yet."
         return Row("answers", client, f"on the wire: {', '.join(flying)}", DIFFERS, words)
     return Row("answers", client, "none on the wire")
-
-
-def _exception(app: Application, heard: Heard, known: TransactionMetadata | str) -> Row:
-    if app.manager.error:
-        request, _, name = app.manager.error.partition(": ")
-        named = name in Errors.__members__
-        client = thrown(request, Errors[name]).words if named else app.manager.error
-    else:
-        client = thrown(heard.request, heard.error).words
-    return Row("exception", client, _coordinator_words(known))
 
 
 # -- words ---------------------------------------------------------------------------------------

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking import runs
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_errors import ends_the_transaction
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
 from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import quiet
 from kipviz.views.beliefs import Beliefs, Heard, Row, beliefs, hear
-from kipviz.views.exceptions import class_of, thrown
+from kipviz.views.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
 from tests.scenarios.story import after
 
 COMMIT = "kip-1289-share-commit"
@@ -223,3 +224,54 @@ def test_who_holds_records_of_several_partitions_has_a_row_for_each() -> None:
     rows = {row.topic: row for row in beliefs(spec, world, Heard())}
     assert rows["records of src-1"].client == "200 staged"
     assert rows["records of pay-0"].broker == "300 TX_PENDING"
+
+
+def test_what_is_left_to_do_follows_from_the_state_of_the_client_in_every_story():
+    """The same error code is asked again, or ends the transaction, or the producer, or neither."""
+    kinds = set()
+    for story in (each for each in LIBRARY if each.beats):
+        chosen = design(story.designs[0])
+        trace, _ = story.play(chosen)
+        spec = story.model(chosen).spec
+        made = Beliefs(spec)
+        for number in trace.line:
+            node = trace.node(number)
+            made.observe(node.world, node.events)
+            for member in spec.members:
+                app = node.world.applications[member.name]
+                if not app.alive:
+                    continue
+                row = made.snapshot(node.world)[f"beliefs:{member.name}"].get("exception")
+                in_error = {p.state for p in app.clients if isinstance(p, Producer) and p.error}
+                if row is None:
+                    assert not in_error, (story.name, number)
+                    continue
+                words = row["client"]
+                kinds.add(words.partition(", ")[0].rpartition(": ")[2])
+                where = (story.name, number, words, in_error)
+                if ADVICE[ENDS] in words:
+                    assert ProducerState.FATAL_ERROR in in_error, where
+                if ADVICE[ABORTS] in words:
+                    assert ProducerState.ABORTABLE_ERROR in in_error, where
+                if ADVICE[RETRIES] in words:
+                    assert not in_error, where
+                if app.manager.state is ProducerState.FATAL_ERROR:
+                    assert ADVICE[ENDS] in words, where
+                if app.manager.state is ProducerState.ABORTABLE_ERROR:
+                    assert ADVICE[ABORTS] in words, where
+    assert kinds == set(ADVICE)
+
+
+def test_a_batch_whose_time_is_over_leaves_a_transaction_to_abort():
+    """delivery.timeout.ms is over: the client does not ask again."""
+    words = set()
+    trace, _ = scenario("kip-98-in-flight-given-up").play(design("kafka"))
+    made = Beliefs(scenario("kip-98-in-flight-given-up").model(design("kafka")).spec)
+    for number in trace.line:
+        node = trace.node(number)
+        made.observe(node.world, node.events)
+        app = node.world.applications["app-1"]
+        if app.producer.state is ProducerState.ABORTABLE_ERROR:
+            assert app.producer.error == "Produce: REQUEST_TIMED_OUT"
+            words.add(made.snapshot(node.world)["beliefs:app-1"]["exception"]["client"])
+    assert words == {"TransactionAbortableException: abortable, abort the transaction and go on"}
