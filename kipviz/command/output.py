@@ -75,6 +75,11 @@ class Progress:
         self.say(f"{states:,} states, depth {depth}")
         return True
 
+    def findings(self, finding: str, states: int, depth: int) -> bool:
+        """Say which finding is computed, and how far its search is; it shall go on."""
+        self.say(f"finding {finding}: {states:,} states, depth {depth}")
+        return True
+
     def designs(self, design: str, states: int, depth: int) -> bool:
         """Say how far the search of a design is; it shall go on."""
         self.say(f"{design}: {states:,} states, depth {depth}")
@@ -126,15 +131,21 @@ def was_cut_short() -> bool:
     return _CUT_SHORT.get()
 
 
-def gathered(path: str | None, make: Callable[[GoingOn], Iterable[T]]) -> list[T]:
+def gathered(
+    path: str | None,
+    make: Callable[[GoingOn], Iterable[T]],
+    told: Callable[[Progress], Callable[..., object]] = lambda progress: progress.states,
+) -> list[T]:
     """Gather what is judged one by one, for a page that is written whole or not at all.
+
+    `told` is what the progress is told with: of states alone, or of which finding they are.
 
     Raises:
         Refused: if the page could not be written, or would be written over by what was interrupted.
     """
     check_place(path)
     found = []
-    with Progress() as progress, until_interrupted(progress.states) as go_on:
+    with Progress() as progress, until_interrupted(told(progress)) as go_on:
         for each in make(go_on):
             if go_on.stopped:
                 break

@@ -22,11 +22,13 @@ TIMES = (
     ("work", "an application's work on a batch before it commits"),
 )
 FINDINGS, CORNERS = "findings", "corners"
-HEAD = """# The findings of our review of KIP-1289, each shown alone
+HEAD = """# The findings of our reviews, each shown alone
 
-Made by `kipviz study findings --into FINDINGS.md`; a test makes it again. The KIP is a draft; what
-is the matter with it is our inference, and the run decides. Each design is the repaired one with
-what is named as the text has it.
+Made by `kipviz study findings --into FINDINGS.md`; a test makes it again. Each finding is a statement
+of a proposal that contradicts another one of the same text, another proposal, or Kafka as released.
+What the text says is told in our words, with its place. What is the matter with it is our inference,
+and the run decides. A finding's name stays with it and is never given to another one: A to S and X1
+onwards for KIP-1289, the number of the KIP and a letter for the others.
 
 """
 
@@ -37,10 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "study",
         nargs="?",
         metavar="STUDY",
-        help="B1, B2, …, or `findings` or `corners` for those of KIP-1289; a list if left out",
+        help="B1, B2, …, `findings` of a KIP, or `corners` of KIP-1289; a list if left out",
     )
     parser.add_argument(
-        "--into", metavar="FILE", help="write the findings as a page, such as FINDINGS.md"
+        "--kip",
+        metavar="KIP",
+        help="with `findings`: 1289, 1310, 1319, 447 or all; 1289 if left out",
+    )
+    parser.add_argument(
+        "--into",
+        metavar="FILE",
+        help="with `findings`: write a page such as FINDINGS.md, of every KIP if --kip is left out",
     )
     add_json(parser)
     stated = parser.add_argument_group(
@@ -67,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("--into writes the page of `kipviz study findings`, and of no other study")
     if given and arguments.study in (None, FINDINGS, CORNERS):
         raise Refused(f"--{_first(given)} is for a study with a table of times, such as cost")
+    if arguments.kip is not None and arguments.study != FINDINGS:
+        raise Refused("--kip belongs to `kipviz study findings`, and to no other study")
     if arguments.study == FINDINGS:
         return _findings(arguments)
     if arguments.study == CORNERS:
@@ -74,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.study is None:
         listed = [{"name": s.name, "question": s.question, "source": s.source} for s in STUDIES]
         lines = [f"{s.name:<10} {s.question}" for s in STUDIES]
-        lines += ["", f"{FINDINGS:<10} What is the matter with KIP-1289, each finding shown alone"]
+        lines += ["", f"{FINDINGS:<10} What contradicts what in KIP-1289; --kip names another text"]
         lines += [f"{CORNERS:<10} What KIP-1289 claims of its corner cases, and what happens"]
         answer({"studies": listed}, lines, as_json=arguments.json)
         return 0
@@ -97,15 +108,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _findings(arguments: argparse.Namespace) -> int:
-    """Show every finding of the review; the status is 0, because a finding is no failure."""
-    from kipviz.studies.findings import shown_all
-    from kipviz.studies.kip_1289_findings import FINDINGS as ALL
-    from kipviz.views.review import findings_page, link_of
+    """Show the findings of reviews; the status is 0, because a finding is no failure."""
+    from kipviz.studies import reviews
+    from kipviz.views.review import link_of, reviews_page
 
-    told = gathered(arguments.into, lambda go_on: shown_all(ALL, go_on))
+    everything = arguments.into is not None
+    asked = arguments.kip or (reviews.ALL if everything else reviews.DEFAULT)
+    try:
+        chosen = reviews.reviews_of(asked)
+    except LookupError as none:
+        raise Refused(str(none)) from None
+    told = gathered(
+        arguments.into,
+        lambda go_on: reviews.shown_of(chosen, go_on),
+        lambda progress: progress.findings,
+    )
     document = {
         "findings": [
             {
+                "kip": review.kip,
                 "finding": each.finding.name,
                 "says": each.finding.says,
                 "clause": each.finding.clause,
@@ -119,13 +140,15 @@ def _findings(arguments: argparse.Namespace) -> int:
                 "reason": each.reason,
                 "link": link_of(each.run) if each.run is not None else "",
             }
-            for each in told
+            for review, each in told
         ]
     }
-    page = findings_page(told)
+    page = reviews_page(told)
     if arguments.into is not None:
         write_whole(arguments.into, HEAD + page)
-    answer(document, page.splitlines(), as_json=arguments.json)
+    others = [str(r.kip) for r in reviews.REVIEWS if r not in chosen]
+    hint = f"Other reviews: --kip {', --kip '.join(others)}, or --kip all." if others else ""
+    answer(document, [*page.splitlines(), *(["", hint] if hint else [])], as_json=arguments.json)
     return 0
 
 

@@ -1,6 +1,6 @@
-"""The findings of our review of KIP-1289, each shown alone: a run, a count, or why there is none.
+"""How a finding of a review is shown alone: by a run, by a count, or by why there is none.
 
-A finding that a design can have is searched for: the repaired design with what the text says, the
+A finding that a design can have is searched for: a design with what the text says, and the
 shortest run that breaks a promise. One that every design has is looked for in a story. One that is
 about numbers is counted. What is about the words alone, or needs what the model does not have,
 says so. Nothing here says how it comes out: `shown` computes that.
@@ -9,6 +9,7 @@ says so. Nothing here says how it comes out: `shown` computes that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,24 +21,32 @@ from kipviz.checking.found import Bounds, Counterexample, Explored
 from kipviz.checking.runs import Run
 from kipviz.checking.verdicts import property_named
 from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Outcome
 from kipviz.core.values import Value
-from kipviz.designs.catalogue import REPAIRED
+from kipviz.designs.catalogue import KAFKA, REPAIRED
 from kipviz.designs.catalogue import design as design_named
-from kipviz.properties.verdict import Property
+from kipviz.properties.verdict import BROKEN, Property
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.looks import Look
+
+# What is told while findings are computed: the finding, and how far its search is.
+FindingTold = Callable[[str, int, int], bool]
 
 SMALL = "kip-1289-small"
 LIVE = "nothing pending for ever"
 BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
+BREAKS_PLAYED = "breaks in the story"
+# A design that differs in more than this is told by its name.
+NAMED_MAX = 7
 SEEN, COUNTED, TEXT, NEEDS = "seen", "counted", "text only", "not in the model"
 
 
 class Finding(Value, frozen=True):
     """One finding: what the text says, what is the matter, and how it is to be shown.
 
-    `promise` is searched for in `scenario` under `design` with `faults`; `look` is looked for in
-    the story itself; `counting` gives a sentence with figures. `because` says why there is no run:
+    `promise` is searched for in `scenario` under `design` with `faults`, or with `played` only along
+    the story itself; `look` is looked for in the story; `counting` gives a sentence with figures.
+    `against` names the texts that contradict each other. `because` says why there is no run:
     it is about the text alone, or, with `needs`, about what the model does not have.
     """
 
@@ -53,15 +62,19 @@ class Finding(Value, frozen=True):
     counting: Callable[[], str] | None = None
     because: str = ""
     needs: bool = False
+    against: str = ""
+    played: bool = False
 
     @property
     def slots(self) -> str:
-        """What of the repaired design is as the text has it, in words."""
+        """What of the repaired design, or of Kafka as released, is as the text has it, in words."""
         if not self.design:
             return ""
         chosen = design_named(self.design)
-        differs = [f"{slot}={mine}" for slot, mine, _ in chosen.differs_from(REPAIRED)]
-        return ", ".join((*differs, *(f"{name}={level}" for name, level in chosen.levels)))
+        base = REPAIRED if chosen.stages_shares else KAFKA
+        differs = [f"{slot}={mine}" for slot, mine, _ in chosen.differs_from(base)]
+        differs += [f"{name}={level}" for name, level in chosen.levels]
+        return ", ".join(differs) if len(differs) <= NAMED_MAX else f"all of {chosen.name}"
 
 
 class Shown(msgspec.Struct, frozen=True, eq=False):
@@ -90,6 +103,8 @@ def shown(
     progress: ProgressTold | None = None,
 ) -> Shown:
     """Compute what a finding comes to."""
+    if finding.promise and finding.played:
+        return _played(finding)
     if finding.promise:
         return _searched(finding, bounds, progress)
     if finding.look is not None:
@@ -99,10 +114,15 @@ def shown(
     return Shown(finding, NEEDS if finding.needs else TEXT, finding.because)
 
 
-def shown_all(findings: Iterable[Finding], progress: ProgressTold | None = None) -> Iterator[Shown]:
-    """Compute findings one by one; a caller may stop between two of them."""
+def shown_all(findings: Iterable[Finding], progress: FindingTold | None = None) -> Iterator[Shown]:
+    """Compute findings one by one; `progress` hears of each one and of its search, and may stop."""
     for finding in findings:
-        yield shown(finding, progress=progress)
+        if progress is None:
+            yield shown(finding)
+        elif progress(finding.name, 0, 0):
+            yield shown(finding, progress=partial(progress, finding.name))
+        else:
+            return
 
 
 def first_break(
@@ -136,11 +156,28 @@ def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -
 def _seen(finding: Finding, look: Look) -> Shown:
     """Play the story up to the first moment that is looked for."""
     run = runs.play(finding.scenario, finding.design)
-    trace, actions = run.trace, []
-    for step, number in enumerate(trace.line):
-        node: Any = trace.node(number)
-        actions += [node.action] if step else []
+    for step, number in enumerate(run.trace.line):
+        node: Any = run.trace.node(number)
         if look(node.world, node.events):
-            told = runs.follow(run.scenario, run.design, run.budget, tuple(actions))
-            return Shown(finding, SEEN, finding.matter, told)
+            return Shown(finding, SEEN, finding.matter, _up_to(run, step))
     return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} does not come to it")
+
+
+def _played(finding: Finding) -> Shown:
+    """Play the story up to the first moment at which its promise is broken."""
+    run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
+    state = prop.initial(run.trace.node(0).world)
+    for step, number in enumerate(run.trace.line):
+        node: Any = run.trace.node(number)
+        if step:
+            state = prop.observe(state, node.action, Outcome(node.world, node.events))
+        found = prop.finding(state)
+        if found.status == BROKEN:
+            return Shown(finding, BREAKS_PLAYED, found.reason, _up_to(run, step))
+    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} keeps it")
+
+
+def _up_to(run: Run, step: int) -> Run:
+    """Return the run that ends at a step of another one."""
+    actions = tuple(run.trace.node(number).action for number in run.trace.line[1 : step + 1])
+    return runs.follow(run.scenario, run.design, run.budget, actions)

@@ -15,6 +15,11 @@ from kipviz.studies.findings import LIVE, Finding
 TOGETHER = "kip-1289-small-together"
 ABORTING = "kip-1289-small-abort"
 
+ABOUT = (
+    "The text is a draft (state: Voting). Each design is the repaired one, with what is named as the "
+    "text has it."
+)
+
 FINDINGS: tuple[Finding, ...] = (
     Finding(
         "A",
@@ -432,16 +437,3 @@ FINDINGS: tuple[Finding, ...] = (
         look=looks.ended_with_its_output_open,
     ),
 )
-
-
-def finding(name: str) -> Finding:
-    """Give a finding by its name, such as "X4".
-
-    Raises:
-        LookupError: if there is none; the message lists what there is.
-    """
-    for known in FINDINGS:
-        if known.name.lower() == str(name).strip().lower():
-            return known
-    allowed = ", ".join(known.name for known in FINDINGS)
-    raise LookupError(f"there is no finding {name!r}; the findings are {allowed}")

@@ -20,6 +20,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.claims import Entry
 from kipviz.studies.corners import Told
 from kipviz.studies.findings import Shown
+from kipviz.studies.reviews import Review
 from kipviz.studies.study import Answer
 from kipviz.views.markdown import plain, table_row
 
@@ -90,21 +91,35 @@ def ledger(entries: Iterable[Entry]) -> str:
 
 
 def findings_page(all_shown: Iterable[Shown]) -> str:
-    """Give the findings of a review as one table: what the text says, and the run that shows it."""
-    rows = [
-        (
-            shown.finding.name,
-            f"{shown.finding.says} ({shown.finding.clause})",
-            shown.finding.slots,
-            _where(shown),
-            shown.words,
-            shown.reason,
-            link_of(shown.run) if shown.run is not None else "",
-        )
-        for shown in all_shown
-    ]
-    heads = ("finding", "the text", "as the text has it", "where", "verdict", "what", "the run")
-    return "\n\n".join((table(heads, rows), plain(HONEST), HOW_TO_OPEN)) + "\n"
+    """Give findings as one table: what the text says, and the run that shows it."""
+    return "\n\n".join((_findings_table(all_shown), plain(HONEST), HOW_TO_OPEN)) + "\n"
+
+
+def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
+    """Give the findings of several proposals, with a section and a table for each of them."""
+    parts = []
+    for review, pairs in groupby(all_shown, key=lambda pair: pair[0]):
+        rows = [shown for _, shown in pairs]
+        head = f"## {review.title}: {len(rows)} {'findings' if len(rows) > 1 else 'finding'}"
+        parts += [head, plain(review.about), _findings_table(rows)]
+    return "\n\n".join((*parts, plain(HONEST), HOW_TO_OPEN)) + "\n"
+
+
+def _findings_table(all_shown: Iterable[Shown]) -> str:
+    found = tuple(all_shown)
+    columns = {
+        "finding": [each.finding.name for each in found],
+        "the text": [f"{each.finding.says} ({each.finding.clause})" for each in found],
+        "against": [each.finding.against for each in found],
+        "what is the matter": [each.finding.matter for each in found],
+        "as the text has it": [each.finding.slots for each in found],
+        "where": [_where(each) for each in found],
+        "verdict": [each.words for each in found],
+        "what": [each.reason if each.reason != each.finding.matter else "" for each in found],
+        "the run": [link_of(each.run) if each.run is not None else "" for each in found],
+    }
+    kept = {head: cells for head, cells in columns.items() if any(cells)}
+    return table(tuple(kept), tuple(zip(*kept.values(), strict=True)))
 
 
 def corners_page(all_told: Iterable[Told]) -> str:

@@ -1,4 +1,4 @@
-"""The review of KIP-1289 in a notebook: its findings and its corner cases, as tables that open runs."""
+"""Reviews in a notebook: the findings of a KIP, and KIP-1289's corner cases, as tables that open runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kipviz.core.given import several
 from kipviz.studies import corners as corner_cases
 from kipviz.studies.corners import Told
 from kipviz.studies.findings import Shown, shown
-from kipviz.studies.kip_1289_findings import FINDINGS, finding
+from kipviz.studies.reviews import DEFAULT, finding, reviews_of
 from kipviz.views.review import corners_page, findings_page
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.markdown_page import MarkdownPage
@@ -61,13 +61,19 @@ class Corners(MarkdownPage):
         return self._page
 
 
-def findings(*names: str) -> Findings:
-    """Show findings of the review of KIP-1289, each alone; all of them take a minute or two.
+def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
+    """Show findings of a review, each alone; without names all findings of `kip`, in a few minutes.
+
+    Args:
+        names: findings of any KIP, such as "A", "X1" or "1310-A".
+        kip: 1289, 1310, 1319, 447 or "all"; not used if findings are named.
 
     Raises:
-        LookupError: if there is none of that name; the message lists what there is.
+        LookupError: if there is no such finding or no such review; the message says what there is.
     """
-    chosen = tuple(finding(name) for name in names) or FINDINGS
+    chosen = tuple(finding(name) for name in names) or tuple(
+        known for review in reviews_of(kip) for known in review.findings
+    )
     return Findings(tuple(shown(each) for each in chosen))
 
 

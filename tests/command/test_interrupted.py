@@ -74,11 +74,20 @@ def test_a_ledger_that_is_interrupted_tells_what_was_judged(kipviz, interrupting
     assert all(entry["complete"] for entry in entries)
 
 
-@pytest.mark.parametrize("words", [("ledger",), ("study", "findings")])
-def test_a_page_is_not_written_over_by_half_of_it(words, refused, interrupting, tmp_path):
+def test_findings_that_are_interrupted_are_those_that_were_computed(kipviz, interrupting):
+    interrupting("findings", 4)
+    done = kipviz("study", "findings", "--kip", "1310", "--json")
+    assert done.status == 130
+    assert [each["finding"] for each in done.document["findings"]] == ["1310-A", "1310-B", "1310-C"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"), [(("ledger",), "states"), (("study", "findings"), "findings")]
+)
+def test_a_page_is_not_written_over_by_half_of_it(words, told, refused, interrupting, tmp_path):
     page = tmp_path / "PAGE.md"
     page.write_text("whole")
-    interrupting("states", 2)
+    interrupting(told, 2)
     said = refused(*words, "--into", str(page))
     assert "interrupted before everything was judged" in said
     assert page.read_text() == "whole"

@@ -140,19 +140,56 @@ def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
     assert saved["next_poll=accept_all"]["every_interleaving"] == "not searched"
 
 
-def test_the_findings_of_the_review_are_written_as_a_page(kipviz, tmp_path, monkeypatch):
-    from kipviz.studies import kip_1289_findings as rows
+@pytest.fixture
+def few_findings(monkeypatch):
+    """Let each review have its first finding alone, and that of KIP-1289 three that are quick."""
+    from kipviz.studies import reviews
 
-    monkeypatch.setattr(rows, "FINDINGS", tuple(map(rows.finding, ("A", "N", "X1"))))
+    first = [review.but(findings=review.findings[:1]) for review in reviews.REVIEWS]
+    first[0] = first[0].but(findings=tuple(map(reviews.finding, ("A", "N", "X1"))))
+    monkeypatch.setattr(reviews, "REVIEWS", tuple(first))
+
+
+def test_the_findings_of_every_review_are_written_as_a_page(kipviz, tmp_path, few_findings):
     page = tmp_path / "FINDINGS.md"
     done = kipviz("study", "findings", "--into", str(page), "--json")
     assert done.status == 0
     told = {each["finding"]: each for each in done.document["findings"]}
+    assert list(told) == ["A", "N", "X1", "1310-A", "1319-A", "447-A"]
+    assert [each["kip"] for each in told.values()] == [1289, 1289, 1289, 1310, 1319, 447]
     assert (told["A"]["slots"], told["A"]["verdict"]) == ("participant=nowhere", "breaks")
     assert told["N"]["verdict"] == "counted"
     text = page.read_text()
-    assert text.startswith("# The findings of our review of KIP-1289, each shown alone")
+    assert text.startswith("# The findings of our reviews, each shown alone")
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == [
+        "## KIP-1289: 3 findings",
+        "## KIP-1310: 1 finding",
+        "## KIP-1319: 1 finding",
+        "## KIP-447: 1 finding",
+    ]
     assert told["X1"]["link"] in text
+
+
+def test_the_findings_of_one_kip_are_shown_with_a_hint_at_the_others(kipviz, few_findings):
+    of_1289 = kipviz("study", "findings").out
+    assert "## KIP-1289: 3 findings" in of_1289
+    assert of_1289.endswith("Other reviews: --kip 1310, --kip 1319, --kip 447, or --kip all.\n")
+    of_1310 = kipviz("study", "findings", "--kip", "KIP-1310").out
+    assert "## KIP-1310: 1 finding" in of_1310
+    assert "KIP-1289:" not in of_1310
+    of_all = kipviz("study", "findings", "--kip", "all").out
+    assert of_all.count("\n## KIP-") == 3
+    assert "Other reviews" not in of_all
+
+
+def test_a_kip_without_a_review_is_answered_with_those_that_have_one(kipviz):
+    done = kipviz("study", "findings", "--kip", "1390")
+    assert done.status == 2
+    assert done.err == (
+        "kipviz: there is no review of KIP '1390'; allowed are 1289, 1310, 1319, 447 and all\n"
+    )
+    assert "--kip belongs to `kipviz study findings`" in kipviz("study", "B1", "--kip", "447").err
 
 
 def test_no_other_study_is_written_as_a_page(kipviz, tmp_path):
