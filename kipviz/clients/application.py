@@ -93,6 +93,21 @@ class Call(StrEnum):
     SUBMIT = "executor.submit"
     GET = "future.get"
 
+    @property
+    def role(self) -> Call:
+        """The call of KafkaProducer that does the same in a transaction; the call itself if none does."""
+        return ROLES.get(self, self)
+
+
+# TransactionSession (KIP-1310, draft) has other names for what a producer does, and lets a share consumer
+# send its own acknowledgements. resumeTransaction() is Flink's, by reflection.
+ROLES = {
+    Call.INITIALIZE: Call.INIT_TRANSACTIONS,
+    Call.RESUME: Call.RESUME_TRANSACTION,
+    Call.ADD_SHARE_ACKS: Call.SEND_SHARE_ACKNOWLEDGEMENTS,
+    Call.ACKNOWLEDGE_TRANSACTIONALLY: Call.SEND_SHARE_ACKNOWLEDGEMENTS,
+}
+
 
 class Line(Value, frozen=True, cache_hash=True):
     """One line of a program: its text, its call, and where to go on.

@@ -33,14 +33,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Play both, hold them together by their big steps, and tell."""
     from kipviz.checking import runs
     from kipviz.command import telling
-    from kipviz.widgets.alignment import differences, in_step, marks
+    from kipviz.widgets.alignment import differences, in_step, marks, renamed
     from kipviz.widgets.line import line_of
 
     with telling.refusing():
         both = [runs.play(*side) for side in _sides(arguments)]
     left, right = (line_of(telling.payload_of(one), [], 0) for one in both)
     pairs, bigs = in_step(left, right)
-    apart = differences(left, right, pairs, marks(left, right, pairs))
+    what = marks(left, right, pairs)
+    apart = differences(left, right, pairs, what)
     judged = [runs.judge(one) for one in both]
     rows = [
         {
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         "bigs": [{"number": n, **big} for n, big in enumerate(bigs, 1)],
         "difference": apart[0] if apart else None,
         "differences": apart,
+        "renamed": renamed(left, right, pairs, what),
     }
     lines = _lines(both, judged, document) if not arguments.json else ()
     answer(document, lines, as_json=arguments.json)
@@ -90,6 +92,7 @@ def _lines(
     both: list[Run], judged: list[tuple[Judgement, ...]], document: dict[str, Any]
 ) -> Iterator[str]:
     from kipviz.command.telling import verdict_lines
+    from kipviz.widgets.alignment import first_words, names_words
 
     first = document["difference"]
     rows = document["steps"]
@@ -106,7 +109,10 @@ def _lines(
         sign = ">" if first is not None and first["at"] == at else " "
         yield f"  {sign}{at:>4}  {_half(row['left'])} | {_half(row['right'])}"
     yield ""
-    yield f"first difference at {first['at']}: {first['sentence']}" if first else "no difference"
+    other_names = names_words(document["renamed"])
+    if other_names:
+        yield f"the same under another name: {other_names}"
+    yield first_words(document["differences"], document["renamed"])
     for side, one, found in zip(("left", "right"), both, judged, strict=True):
         yield from (f"{side}: {line}" for line in verdict_lines(one, found))
 

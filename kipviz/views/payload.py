@@ -40,6 +40,7 @@ from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.machines import drawing
 from kipviz.views.moments import clause
+from kipviz.views.roles import by_role
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
     TONE_OF_RECORD,
@@ -147,7 +148,12 @@ class Telling:
             "pick": pick_of(self._model, before, action),
             "causes": self._causes.of(before, action),
         }
-        return step | ({"accident": True} if is_accident(action) else {})
+        role = by_role(before, action, words)
+        return (
+            step
+            | ({"accident": True} if is_accident(action) else {})
+            | ({"role": list(role)} if role is not None else {})
+        )
 
     def _messages(self, k: int, events: Any) -> None:
         for event in events:

@@ -2,12 +2,13 @@
 
 Runs that tell the same flow are held together by its big steps. Within one, and in runs without
 big steps, a step belongs to the step of the same name on the other side; where only one side acts
-the other one waits, so that neither runs ahead unseen.
+the other one waits, so that neither runs ahead unseen. A call that has another name on the other side,
+such as initialize() of a session for initTransactions(), is the same step with a note, and no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from typing import Any
@@ -16,9 +17,9 @@ from kipviz.widgets.line import Line
 
 Pairs = list[list[int]]
 
-# What a pair of steps is, one letter each: the same on both sides, another thing on each side,
-# or one side alone.
-SAME, OTHERWISE, LEFT, RIGHT = "=", "!", "<", ">"
+# What a pair of steps is, one letter each: the same on both sides, the same under another name, another
+# thing on each side, or one side alone.
+SAME, RENAMED, OTHERWISE, LEFT, RIGHT = "=", "~", "!", "<", ">"
 ALONE = {LEFT: "left", RIGHT: "right"}
 
 # Names are matched within pieces of this many steps: matching costs the square of them.
@@ -73,7 +74,8 @@ def differences(
     found: list[dict[str, Any]] = []
     told: dict[str, tuple[str, str]] = {}
     before = SAME
-    for at, (pair, kind) in enumerate(zip(pairs, what, strict=True)):
+    for at, (pair, mark) in enumerate(zip(pairs, what, strict=True)):
+        kind = SAME if mark == RENAMED else mark
         apart = _verdicts_apart(left, right, pair)
         news = {name: states for name, states in apart.items() if told.get(name) != states}
         told = apart
@@ -92,9 +94,43 @@ def differences(
     return found
 
 
+def renamed(
+    left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str
+) -> list[dict[str, Any]]:
+    """Give the steps that are the same under another name, each pair of names once: ``{"at", "left", "right"}``."""
+    found: dict[tuple[str, str], int] = {}
+    for at, ((one, other), mark) in enumerate(zip(pairs, what, strict=True)):
+        names = str(left.steps[one]["title"]), str(right.steps[other]["title"])
+        if mark == RENAMED and names[0] != names[1]:
+            found.setdefault(names, at)
+    return [{"at": at, "left": one, "right": other} for (one, other), at in found.items()]
+
+
+def first_words(found: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> str:
+    """Say where two runs first differ, or that they do not, or in names only."""
+    if found:
+        return f"first difference at {found[0]['at']}: {found[0]['sentence']}"
+    return "no difference but in names" if names else "no difference"
+
+
+def names_words(names: Sequence[Mapping[str, Any]]) -> str:
+    """Say which calls have another name on the other side; the messages that follow are counted."""
+    calls = [f"{one['left']} ≈ {one['right']}" for one in names if one["left"].endswith("()")]
+    others = sum(not one["left"].endswith("()") for one in names)
+    return ", ".join([*calls, *([f"and in {others} more steps"] if others else [])])
+
+
 def _both(left: Line, right: Line, pair: Sequence[int]) -> str:
-    same = left.steps[pair[0]]["sentence"] == right.steps[pair[1]]["sentence"]
-    return SAME if same else OTHERWISE
+    one, other = left.steps[pair[0]], right.steps[pair[1]]
+    if one["sentence"] == other["sentence"]:
+        return SAME
+    return RENAMED if _by_role(one)[1] == _by_role(other)[1] else OTHERWISE
+
+
+def _by_role(step: Mapping[str, Any]) -> tuple[str, str]:
+    """Give a step's title and sentence by the role of its call."""
+    title, sentence = step.get("role") or (step["title"], step["sentence"])
+    return str(title), str(sentence)
 
 
 def _sentence(left: Line, right: Line, pair: Sequence[int], kind: str) -> str:
@@ -128,7 +164,7 @@ def _go_on(pairs: Pairs, left: Line, right: Line, ends: tuple[int, int]) -> None
     one, other = pairs[-1]
     here = range(one + 1, ends[0] + 1), range(other + 1, ends[1] + 1)
     names = [
-        [str(line.steps[k]["title"]) for k in steps]
+        [_by_role(line.steps[k])[0] for k in steps]
         for line, steps in zip((left, right), here, strict=True)
     ]
     for a, b in _matched(*names):

@@ -10,7 +10,7 @@ import traitlets
 
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
-from kipviz.widgets.alignment import differences, in_step, marks
+from kipviz.widgets.alignment import differences, first_words, in_step, marks, renamed
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.line import line_of
 from kipviz.widgets.stepper import FRONT, with_words
@@ -85,6 +85,11 @@ class Compare(WithCursor):
             self.payload = self._held_together((left, right))
             self.__dict__.pop("_fingerprint", None)
 
+    @property
+    def renamed(self) -> list[dict[str, Any]]:
+        """The steps that are the same under another name: where they are, and both names."""
+        return renamed(self._left, self._right, self.payload["pairs"], self.payload["marks"])
+
     @cached_property
     def _fingerprint(self) -> str:
         return payloads.fingerprint(self.payload)
@@ -131,11 +136,7 @@ class Compare(WithCursor):
         left, right = self.payload["pairs"][self._place]
         where = f"step {self._place} of {self.last_step}"
         found = self.payload["differences"]
-        first = (
-            f"first difference at {found[0]['at']}: {found[0]['sentence']}"
-            if found
-            else "no difference"
-        )
+        first = first_words(found, self.renamed)
         sides = (
             f"{self.payload['left']['design']['name']}: {twin.verdict_words(self._left, left)}",
             f"{self.payload['right']['design']['name']}: {twin.verdict_words(self._right, right)}",

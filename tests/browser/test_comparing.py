@@ -150,3 +150,18 @@ def test_python_opens_the_two_views_and_hears_that_they_were_closed(show):
     assert page.locator(".kv-beliefs-table").is_visible()
     press(page, "Escape")
     assert page.evaluate("() => window.model.get('tool')") == ""
+
+
+def test_a_call_under_another_name_has_a_note_and_is_no_difference(show):
+    pair = kipviz.compare("kip-1310-share-producer", "kip-1310-share-session").payload
+    page = show(pair)
+    page.evaluate("(step) => window.model.set('step', step)", 1)
+    page.wait_for_timeout(300)
+    assert page.locator(".kv-differs").all_inner_texts() == ["≈ other name", "≈ other name"]
+    assert page.locator(".kv-row-apart").count() == 0
+    assert page.locator(".kv-say").inner_text() == (
+        "Left: app-1 calls initTransactions(). Right: app-1 calls initialize()."
+    )
+    press(page, "1")
+    assert step_of(page) == pair["differences"][0]["at"]
+    assert page.locator(".kv-differs").first.inner_text() == "◇ differs here"

@@ -9,6 +9,7 @@ import pytest
 
 import kipviz
 from kipviz.checking.task import Task
+from kipviz.clients.application import Call
 from kipviz.widgets import Compare, Stepper
 from kipviz.widgets.alignment import differences, in_step, marks
 from kipviz.widgets.line import Line, line_of
@@ -209,3 +210,48 @@ def test_the_table_of_verdicts_has_a_row_per_property_with_reasons():
     assert rows[0]["property"] == "atomic"
     assert rows[0]["left"] == "✓ holds"
     assert "made it AVAILABLE" in rows[0]["right"]
+
+
+# -- a producer and a session --------------------------------------------------------------------
+
+# Each use case of KIP-1310 in both designs, and the first difference that is more than a name.
+PAIRS = {
+    "produce": "",
+    "streams": "",
+    "source": "",
+    "sink": "",
+    "share": "Left: The network thread of app-1/producer puts TxnShareAcknowledge on the wire. Right: The "
+    "network thread of app-1/consumer puts TxnShareAcknowledge on the wire.",
+    "flink": "Left: Broker 1 takes EndTxn from the producer of app-2. my-txn is PREPARE_COMMIT, producer id 9, "
+    "epoch 0. From here it can only commit. Right: Broker 1 takes EndTxn from the session of app-2. my-txn is "
+    "PREPARE_COMMIT, producer id 9, epoch 1. From here it can only commit.",
+    "two-phase": "Only right: app-1 calls resume().",
+}
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_a_producer_and_a_session_differ_first_in_more_than_the_name_of_a_call(case: str) -> None:
+    both = kipviz.compare(f"kip-1310-{case}-producer", f"kip-1310-{case}-session")
+    found = both.payload["differences"]
+    assert (found[0]["sentence"] if found else "") == PAIRS[case]
+    assert ("no difference but in names" in repr(both)) == (not found)
+
+
+def test_the_other_name_of_a_call_is_a_note_and_no_difference() -> None:
+    both = kipviz.compare("kip-1310-share-producer", "kip-1310-share-session")
+    assert both.payload["marks"][1] == "~"
+    assert both.renamed[0] == {"at": 1, "left": "initTransactions()", "right": "initialize()"}
+    names = [(one["left"], one["right"]) for one in both.renamed]
+    assert ("sendShareAcknowledgementsToTransaction()", "acknowledgeTransactionally()") in names
+    assert ("producer sends EndTxn", "session sends EndTxn") in names
+
+
+def test_every_call_has_a_role_and_a_producers_call_is_its_own() -> None:
+    others = {call.value: call.role.value for call in Call if call.role is not call}
+    assert others == {
+        "initialize": "initTransactions",
+        "resume": "resumeTransaction",
+        "addShareAcksToTransaction": "sendShareAcknowledgementsToTransaction",
+        "acknowledgeTransactionally": "sendShareAcknowledgementsToTransaction",
+    }
+    assert all(call.role.role is call.role for call in Call)

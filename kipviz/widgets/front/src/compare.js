@@ -60,7 +60,7 @@ class Side {
     this.verdicts.update(line, step);
     const big = line.bigs[line.bigAt[step]];
     text(this.words, grain === "big" && big?.say && line.endsBig(step) ? big.say : line.steps[step].sentence);
-    show(this.mark, Boolean(differs));
+    show(this.mark, differs !== "");
     text(this.mark, differs);
     this.overview.layout(line, Math.max(this.frame.wide / 2 - 34, 200), [line]);
     this.overview.update(step);
@@ -90,7 +90,7 @@ class Side {
   }
 
   go(step) {
-    this.frame.goSide(this.which, step);
+    this.frame.goSide(this.number, step);
   }
 
   focus() {
@@ -192,8 +192,8 @@ export class Compare extends Frame {
     const found = this.differenceHere();
     const lanes = [lanesOf(this.payload.left, this.allLanes), lanesOf(this.payload.right, this.allLanes)];
     this.align(lanes);
-    this.left.draw(left, grain, found && this.wordFor(0), lanes[0], this.rows(0));
-    this.right.draw(right, grain, found && this.wordFor(1), lanes[1], this.rows(1));
+    this.left.draw(left, grain, this.wordFor(0, found), lanes[0], this.rows(0));
+    this.right.draw(right, grain, this.wordFor(1, found), lanes[1], this.rows(1));
     this.left.cards.compareWith(this.right.cards);
     this.right.cards.compareWith(this.left.cards);
     this.left.verdicts.compareWith(this.right.verdicts);
@@ -240,28 +240,35 @@ export class Compare extends Frame {
   }
 
   acts(at, side) {
-    return at === 0 || this.pairs[at][side] !== this.pairs[at - 1][side];
+    return !at || this.pairs[at][side] !== this.pairs[at - 1][side];
   }
 
   rows(side) {
     const rows = [];
     for (let at = Math.max(0, this.at - MARKED_ROWS); at <= this.at; at++) {
       const mark = this.payload.marks[at];
-      if (mark !== "=") rows.push({ at, mark, top: this.tops[at], bottom: this.tops[at + 1], waits: !this.acts(at, side) });
+      if ("!<>".includes(mark)) rows.push({ at, mark, top: this.tops[at], bottom: this.tops[at + 1], waits: !this.acts(at, side) });
     }
     return rows;
   }
 
   /** The difference at the cursor; after a big step, the first one in it. */
   differenceHere() {
-    const from = this.grain === "big" && this.endsBig(this.at) ? this.payload.bigs[this.bigOf(this.at)].from : this.at;
+    const from = this.afterBig() ? this.payload.bigs[this.bigOf(this.at)].from : this.at;
     return this.differences.find((one) => one.at <= this.at && from < one.to);
   }
 
-  wordFor(side) {
-    if (this.grain === "big" && this.endsBig(this.at)) return "◇ differs in this step";
+  /** Whether a big step was taken whole. */
+  afterBig() {
+    return this.grain === "big" && this.endsBig(this.at);
+  }
+
+  wordFor(side, found) {
+    const mark = this.payload.marks[this.at];
+    if (!found) return mark === "~" ? "≈ other name" : "";
+    if (this.afterBig()) return "◇ differs in this step";
     if (!this.acts(this.at, side)) return "◇ waits";
-    return this.payload.marks[this.at] === "!" ? "◇ differs here" : this.payload.marks[this.at] === "=" ? "◇ verdicts differ" : "◇ only here";
+    return mark === "!" ? "◇ differs here" : "<>".includes(mark) ? "◇ only here" : "◇ verdicts differ";
   }
 
   say(big, left, right, found) {
@@ -269,7 +276,7 @@ export class Compare extends Frame {
     const one = this.left.line.steps[left];
     const other = this.right.line.steps[right];
     const mark = this.payload.marks[this.at];
-    const both = { "=": one.sentence, "<": `Only left: ${one.sentence}`, ">": `Only right: ${other.sentence}`, "!": `Left: ${one.sentence} Right: ${other.sentence}` }[mark];
+    const both = { "=": one.sentence, "<": `Only left: ${one.sentence}`, ">": `Only right: ${other.sentence}` }[mark] ?? `Left: ${one.sentence} Right: ${other.sentence}`;
     const words = found && (found.at === this.at || this.grain === "big") ? found.sentence : both;
     text(sentence.context, this.payload.bigs[big] ? `${big + 1} · ${this.payload.bigs[big].title}` : "");
     text(sentence.words, words);
@@ -322,8 +329,7 @@ export class Compare extends Frame {
     if (found) this.go(found.at, "small");
   }
 
-  goSide(which, step) {
-    const side = which === "left" ? 0 : 1;
+  goSide(side, step) {
     const found = this.pairs.findIndex((pair) => pair[side] >= step);
     this.go(found < 0 ? this.last : found, "small");
   }
@@ -337,9 +343,10 @@ export class Compare extends Frame {
   }
 
   playStops() {
-    const step = (side, k) => side.line.steps[k];
-    const [left, right] = this.pairs[this.at];
-    return [step(this.left, left), step(this.right, right)].some((one) => one.kind === "fault" || one.tone === "broken");
+    return [this.left, this.right].some(({ line }, n) => {
+      const { kind, tone } = line.steps[this.pairs[this.at][n]];
+      return kind === "fault" || tone === "broken";
+    });
   }
 
   heardStep() {
