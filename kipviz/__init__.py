@@ -5,6 +5,7 @@ What a notebook needs, each in one call:
     kipviz.list_scenarios(), kipviz.list_designs()         what there is
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
+    kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    three and more, in columns
     kipviz.costs("kip-1310-share-producer", "kip-1310-share-session")
     kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")

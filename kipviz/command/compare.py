@@ -1,4 +1,4 @@
-"""`kipviz compare`: one story under two designs, or two stories, side by side."""
+"""`kipviz compare`: one story under two designs and more, or two stories, side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kipviz.command.arguments import add_json
+from kipviz.command.arguments import add_json, names
 from kipviz.command.output import answer
 from kipviz.command.refused import Refused
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kipviz.checking.runs import Judgement, Run
     from kipviz.widgets.line import Line
 
-HELP = "play one story under two designs, or two stories, and show where they part"
+HELP = "play one story under two or more designs, or two stories, and show where they part"
 Pair = tuple[int, int]
 
 
@@ -26,11 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--left", metavar="DESIGN", help="default: what the story was written for")
     parser.add_argument("--right", metavar="DESIGN", help="the same for the right side")
+    parser.add_argument(
+        "--designs",
+        type=names,
+        metavar="A,B,C",
+        help="three and more designs in columns, each held against the first one",
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play both, hold them together by their big steps, and tell."""
+    if arguments.designs is not None and _in_columns(arguments):
+        return 0
     from kipviz.checking import runs
     from kipviz.command import telling
     from kipviz.widgets.alignment import differences, in_step, marks, renamed
@@ -68,6 +76,37 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _in_columns(arguments: argparse.Namespace) -> bool:
+    """Answer in columns; two designs are the two sides instead, and that is False.
+
+    Raises:
+        Refused: if it is one design, or sides are named, too.
+    """
+    designs: tuple[str, ...] = arguments.designs
+    if any((arguments.left, arguments.right, arguments.to)):
+        raise Refused(
+            "--designs names all designs of one story: leave out --left, --right and --to"
+        )
+    if len(designs) < 2:
+        raise Refused(
+            f"--designs takes two designs or more, with commas between them, not {designs[0]!r}"
+        )
+    if len(designs) == 2:
+        arguments.left, arguments.right = designs
+        return False
+    from kipviz.command import telling
+    from kipviz.widgets.columns import BadColumns
+    from kipviz.widgets.side_by_side import columns
+
+    with telling.refusing():
+        try:
+            found = columns(arguments.scenario, designs)
+        except BadColumns as wrong:
+            raise Refused(str(wrong)) from None
+    answer(found.document(), found.text().splitlines(), as_json=arguments.json)
+    return True
+
+
 def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
     """Give (story, design) of both sides.
 
@@ -96,11 +135,11 @@ def _lines(
 
     first = document["difference"]
     rows = document["steps"]
-    names = list(rows[0]["left"]["verdicts"])
+    asked = list(rows[0]["left"]["verdicts"])
     yield " | ".join(dict.fromkeys(one.scenario.title for one in both))
     yield f"left:  design {both[0].design.name} ({both[0].design.status})"
     yield f"right: design {both[1].design.name} ({both[1].design.status})"
-    yield f"verdicts: {', '.join(names)}"
+    yield f"verdicts: {', '.join(asked)}"
     yield ""
     begins = {big["from"]: big for big in document["bigs"]}
     for at, row in enumerate(rows):

@@ -20,7 +20,7 @@ Pairs = list[list[int]]
 # What a pair of steps is, one letter each: the same on both sides, the same under another name, another
 # thing on each side, or one side alone.
 SAME, RENAMED, OTHERWISE, LEFT, RIGHT = "=", "~", "!", "<", ">"
-ALONE = {LEFT: "left", RIGHT: "right"}
+SIDES = ("left", "right")
 
 # Names are matched within pieces of this many steps: matching costs the square of them.
 PIECE = 600
@@ -64,9 +64,15 @@ def marks(left: Line, right: Line, pairs: Sequence[Sequence[int]]) -> str:
 
 
 def differences(
-    left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str
+    left: Line,
+    right: Line,
+    pairs: Sequence[Sequence[int]],
+    what: str,
+    names: tuple[str, str] = SIDES,
 ) -> list[dict[str, Any]]:
     """Give the places at which the runs part, in order: ``{"at", "to", "sentence"}``.
+
+    `names` are what the sentences call the two sides.
 
     Neighbouring pairs of one kind are one place. A verdict that comes to differ is a place of its
     own, even in the middle of another one.
@@ -80,7 +86,9 @@ def differences(
         news = {name: states for name, states in apart.items() if told.get(name) != states}
         told = apart
         if kind != SAME and (kind != before or news):
-            found.append({"at": at, "to": at + 1, "sentence": _sentence(left, right, pair, kind)})
+            found.append(
+                {"at": at, "to": at + 1, "sentence": _sentence(left, right, pair, kind, names)}
+            )
         elif kind != SAME:
             found[-1]["to"] = at + 1
         if news:
@@ -120,24 +128,33 @@ def names_words(names: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join([*calls, *([f"and in {others} more steps"] if others else [])])
 
 
-def _both(left: Line, right: Line, pair: Sequence[int]) -> str:
-    one, other = left.steps[pair[0]], right.steps[pair[1]]
+def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Say whether two steps are the same, the same under another name, or another thing each."""
     if one["sentence"] == other["sentence"]:
         return SAME
-    return RENAMED if _by_role(one)[1] == _by_role(other)[1] else OTHERWISE
+    return RENAMED if by_role(one)[1] == by_role(other)[1] else OTHERWISE
 
 
-def _by_role(step: Mapping[str, Any]) -> tuple[str, str]:
+def _both(left: Line, right: Line, pair: Sequence[int]) -> str:
+    return same(left.steps[pair[0]], right.steps[pair[1]])
+
+
+def by_role(step: Mapping[str, Any]) -> tuple[str, str]:
     """Give a step's title and sentence by the role of its call."""
     title, sentence = step.get("role") or (step["title"], step["sentence"])
     return str(title), str(sentence)
 
 
-def _sentence(left: Line, right: Line, pair: Sequence[int], kind: str) -> str:
+def _sentence(
+    left: Line, right: Line, pair: Sequence[int], kind: str, names: tuple[str, str]
+) -> str:
     one, other = left.steps[pair[0]]["sentence"], right.steps[pair[1]]["sentence"]
-    if kind in ALONE:
-        return f"Only {ALONE[kind]}: {one if kind == LEFT else other}"
-    return f"Left: {one} Right: {other}"
+    if kind == LEFT:
+        return f"Only {names[0]}: {one}"
+    if kind == RIGHT:
+        return f"Only {names[1]}: {other}"
+    heads = ("Left", "Right") if names == SIDES else names
+    return f"{heads[0]}: {one} {heads[1]}: {other}"
 
 
 def _verdicts_apart(left: Line, right: Line, pair: Sequence[int]) -> dict[str, tuple[str, str]]:
@@ -164,7 +181,7 @@ def _go_on(pairs: Pairs, left: Line, right: Line, ends: tuple[int, int]) -> None
     one, other = pairs[-1]
     here = range(one + 1, ends[0] + 1), range(other + 1, ends[1] + 1)
     names = [
-        [_by_role(line.steps[k])[0] for k in steps]
+        [by_role(line.steps[k])[0] for k in steps]
         for line, steps in zip((left, right), here, strict=True)
     ]
     for a, b in _matched(*names):

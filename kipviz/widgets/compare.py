@@ -104,8 +104,8 @@ class Compare(WithCursor):
         return [
             {
                 "property": name,
-                "left": _verdict_words(left.get(name)),
-                "right": _verdict_words(right.get(name)),
+                "left": verdict_words(left.get(name)),
+                "right": verdict_words(right.get(name)),
             }
             for name in dict.fromkeys((*left, *right))
         ]
@@ -152,7 +152,8 @@ class Compare(WithCursor):
         return with_words(bundle, "\n".join(rows))
 
 
-def _verdict_words(verdict: Mapping[str, Any] | None) -> str:
+def verdict_words(verdict: Mapping[str, Any] | None) -> str:
+    """Say what a property comes to, with its sign and reason."""
     if verdict is None:
         return "not asked"
     words = f"{twin.SIGNS[verdict['state']]} {verdict['state']}"

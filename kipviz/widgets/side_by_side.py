@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, overload
 
 from kipviz.checking import runs
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
 from kipviz.scenarios.library import LIBRARY
+from kipviz.widgets.columns import BadColumns, Columns
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
 from kipviz.widgets.stepper import Stepper
@@ -19,15 +20,30 @@ from kipviz.widgets.stepper import Stepper
 OneRun: TypeAlias = Stepper | Run | Task | Verdict | str | os.PathLike[str]
 
 
+@overload
 def compare(
     what: OneRun,
     left: OneRun | int,
     right: str | int | None = None,
     *,
     names: tuple[str, str] | None = None,
-) -> Compare:
-    """Show two runs side by side, stepped together.
+) -> Compare: ...
 
+
+@overload
+def compare(what: str, left: str, right: str, third: str, /, *more: str) -> Columns: ...
+
+
+def compare(
+    what: OneRun,
+    left: OneRun | int,
+    right: str | int | None = None,
+    *more: str,
+    names: tuple[str, str] | None = None,
+) -> Compare | Columns:
+    """Show two runs side by side, stepped together; or a scenario under three and more designs, in columns.
+
+        compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    in columns
         compare("kip-1289-lock-expiry", "repaired", "finding-D")    a scenario under two designs
         compare(stepper, "main", "B5 crashes")                      two branches, by name or number
         compare(one, other)                                         any two runs
@@ -37,6 +53,7 @@ def compare(
         what: a scenario's name or a stepper, if three are given; else the run on the left.
         left: what is on the left; else the run on the right.
         right: what is on the right.
+        more: further designs; all are held against the first one.
         names: what to call the two sides, if not by their designs, branches or seeds.
 
     A run is a stepper, a `Run`, a campaign's task or verdict, or the path of a trace file.
@@ -45,6 +62,8 @@ def compare(
         ValueError: if a word names nothing, or a design makes a part of the story impossible.
         TraceFileError: if a file cannot be read.
     """
+    if more:
+        return columns(_word(what), [_word(each) for each in (left, right, *more)])
     if right is None:
         one, other = _stepper(what), _stepper(left)
         lines = (one.branch, other.branch)
@@ -57,6 +76,20 @@ def compare(
     sides = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
     called = names or _names((one, other), lines)
     return Compare(sides[0], sides[1], lines=lines, names=called)
+
+
+def columns(scenario: str, designs: Sequence[str]) -> Columns:
+    """Play a scenario under several designs, and put them in columns.
+
+    Raises:
+        ValueError: if a word names nothing, a design is named twice, or makes a part of the story impossible.
+    """
+    played = [runs.play(scenario, each) for each in designs]
+    found = [run.design.name for run in played]
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise BadColumns(f"the design {twice} is named twice; name each once")
+    return Columns([stepper_of(run).payload for run in played], found)
 
 
 def two_views(run: OneRun, design: str | None = None) -> Stepper:
@@ -97,7 +130,9 @@ def _stepper(run: Any) -> Stepper:
 def _word(what: Any) -> str:
     if isinstance(what, str):
         return what
-    raise ValueError(f"{what!r} is no name: with three of them, give a scenario and two designs")
+    raise ValueError(
+        f"{what!r} is no name: with three or more of them, give a scenario and designs"
+    )
 
 
 def _branch(stepper: Stepper, wanted: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 import pytest
 
@@ -11,6 +12,8 @@ from kipviz.widgets.page import page as exported
 from tests.browser.bare_page import step_of
 
 pytestmark = pytest.mark.browser
+
+PICTURES = os.environ.get("KIPVIZ_PICTURES")
 
 TOPS = """() => [...document.querySelectorAll('.kv-side')].map((side) =>
   [...side.querySelectorAll('.kv-note')].map((note) =>
@@ -165,3 +168,42 @@ def test_a_call_under_another_name_has_a_note_and_is_no_difference(show):
     press(page, "1")
     assert step_of(page) == pair["differences"][0]["at"]
     assert page.locator(".kv-differs").first.inner_text() == "◇ differs here"
+
+
+COLUMNS = """
+import kipviz
+kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D", "finding-I", "finding-X1")
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_five_designs_stand_in_columns_in_a_notebook_and_scroll_inside_their_table(
+    open_notebook, scheme: str
+) -> None:
+    notebook = open_notebook(COLUMNS.strip(), width=1280, height=800, scheme=scheme)
+    notebook.run_all()
+    assert notebook.errors() == []
+    page = notebook.page
+    columns = page.locator(".kv-columns")
+    columns.wait_for()
+    heads = columns.locator("details[open] table").first.locator("thead th").all_inner_texts()
+    assert heads == ["", "repaired", "as-written", "finding-D", "finding-I", "finding-X1"]
+    assert page.evaluate(
+        "() => [...document.querySelectorAll('.jp-OutputArea-output')]"
+        ".every(e => e.scrollWidth <= e.clientWidth + 1)"
+    ), "only the table scrolls"
+    table = columns.locator("details[open] .kv-scroll").first
+    assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert table.evaluate("e => e.scrollLeft") > 0
+    row = columns.locator("tr", has=page.locator("th", has_text="22")).first
+    assert "◇ differs" in row.inner_text()
+    opened = columns.locator("details[open]").count()
+    columns.locator("details:not([open]) summary").first.focus()
+    page.keyboard.press("Enter")
+    assert columns.locator("details[open]").count() == opened + 1
+    if PICTURES:
+        columns.locator("details[open]").nth(1).scroll_into_view_if_needed()
+        page.screenshot(path=f"{PICTURES}/columns-{scheme}.png")

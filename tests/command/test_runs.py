@@ -286,3 +286,43 @@ def test_two_stories_of_a_pair_stand_side_by_side_beat_for_beat(kipviz):
     assert told["difference"]["at"] == 21
     assert told["renamed"][0] == {"at": 1, "left": "initTransactions()", "right": "initialize()"}
     assert told["left"]["holds"] is told["right"]["holds"] is True
+
+
+def test_three_designs_stand_in_columns_against_the_first_one(kipviz):
+    words = ("compare", "kip-1289-lock-expiry", "--designs", "repaired,as-written,finding-D")
+    told = kipviz(*words, "--json").document
+    assert [each["design"] for each in told["designs"]] == ["repaired", "as-written", "finding-D"]
+    firsts = {each["design"]: each["difference"]["at"] for each in told["differences"]}
+    assert firsts == {"as-written": 22, "finding-D": 33}
+    cells = told["steps"][22]["cells"]
+    assert [cell["is"] for cell in cells] == ["same", "differs", "same"]
+    done = kipviz(*words)
+    assert done.status == 0
+    assert "as-written: first difference from repaired at 22: " in done.out
+
+
+def test_two_designs_are_the_two_sides(kipviz):
+    words = ("compare", "kip-1289-lock-expiry")
+    named = kipviz(*words, "--designs", "repaired,finding-D", "--json").document
+    assert named == kipviz(*words, "--left", "repaired", "--right", "finding-D", "--json").document
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("--designs", "repaired"),
+            "--designs takes two designs or more, with commas between them",
+        ),
+        (
+            ("--designs", "repaired,kafka", "--left", "repaired"),
+            "--designs names all designs of one story",
+        ),
+        (("--designs", "repaired,finding-D,repaired"), "the design repaired is named twice"),
+        (("--designs", "repaired,finding-D,xx"), "there is no design 'xx'"),
+    ],
+)
+def test_columns_that_cannot_be_are_bad_input(kipviz, words, sentence):
+    done = kipviz("compare", "kip-1289-lock-expiry", *words)
+    assert done.status == 2
+    assert done.err.startswith(f"kipviz: {sentence}")
