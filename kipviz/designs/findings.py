@@ -188,4 +188,10 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "Kafka's consumer wants acknowledge() for every record before the next poll(), and throws.",
         {"explicit_mode": "only_acknowledge_does"},
     ),
+    (
+        "finding-X32",
+        "repaired, but a lock that runs out gives the record to its member",
+        "Corner case 6 by the letter: TX_PENDING reverts to ACQUIRED, and no timer is left.",
+        {"lock_expiry": "back_to_acquired"},
+    ),
 )

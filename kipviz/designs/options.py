@@ -86,6 +86,11 @@ def back_to_available(record: InFlight) -> InFlight | None:
     return record.unstaged(RecordState.AVAILABLE)
 
 
+def back_to_acquired(record: InFlight) -> InFlight | None:
+    """Its member holds the record again, under a lock that is over and has no timer left."""
+    return record.unstaged(RecordState.ACQUIRED, member_id=record.member_id)
+
+
 def noticed_by_nobody(record: InFlight) -> InFlight | None:
     """The timer finds it not ACQUIRED and does nothing; it fires once, and then there is none."""
     return record.but(lock=-1)
@@ -298,6 +303,12 @@ SLOTS: tuple[Slot, ...] = (
         (
             Option("pinned_until_marker", pinned_until_marker, OURS, "KIP-1289 draft code"),
             Option("back_to_available", back_to_available, DRAFT, "KIP-1289 corner case 6"),
+            Option(
+                "back_to_acquired",
+                back_to_acquired,
+                DRAFT,
+                "KIP-1289 corner case 6 by the letter, 'reverts to ACQUIRED'",
+            ),
             Option(
                 "noticed_by_nobody",
                 noticed_by_nobody,

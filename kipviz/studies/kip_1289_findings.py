@@ -9,7 +9,7 @@ it says so is a fact, what is the matter with it is our reading, and the run is 
 
 from __future__ import annotations
 
-from kipviz.studies import looks, tallies
+from kipviz.studies import alerts, looks, tallies
 from kipviz.studies.findings import LIVE, Finding
 
 TOGETHER = "kip-1289-small-together"
@@ -435,5 +435,106 @@ FINDINGS: tuple[Finding, ...] = (
         "repaired",
         "kip-1289-corner-9",
         look=looks.ended_with_its_output_open,
+    ),
+    Finding(
+        "X29",
+        "Primary alert: TxnPendingRecordsCount > 0 sustained for > 60s.",
+        "Metrics, against corner case 6 and group.share.record.lock.duration.ms",
+        "The lock of 30 s ends TX_PENDING first: no abandoned batch ever raises the alert.",
+        "finding-D",
+        counting=alerts.never_raised,
+    ),
+    Finding(
+        "X30",
+        "TxnPendingLockExpiredCount: any non-zero is an abandoned transaction or a missing marker.",
+        "Metrics, against Existing RPCs NOT changed, WriteTxnMarkers",
+        "No honest marker fits (I), so the lock ends every commit, and each raises the critical alert.",
+        "as-written",
+        counting=alerts.raised_by_a_commit,
+    ),
+    Finding(
+        "X31",
+        "The call throws ProducerFencedException, GroupAuthorizationException, InvalidProducerEpochException.",
+        "javadoc @throws, against 'Threading: Returns immediately after enqueuing'",
+        "It has returned before a broker sees the request: commitTransaction() throws what it declares.",
+        "repaired",
+        "kip-1289-corner-3",
+        look=looks.thrown_by_the_commit,
+    ),
+    Finding(
+        "X32",
+        "A lock that runs out makes TX_PENDING ACQUIRED, and so re-acquirable.",
+        "Corner case 6, 'reverts to ACQUIRED'",
+        "What is ACQUIRED cannot be acquired, and its only timer has just fired: nothing frees it.",
+        "finding-X32",
+        faults="expire_lock=1",
+        promise="a lock can end",
+    ),
+    Finding(
+        "X33",
+        "RENEW is one of the states of a record.",
+        "Background: Share Groups, Current State Machine",
+        "It is a type of acknowledgement; the state machine that the text extends has no such state.",
+        counting=tallies.renew_as_a_state,
+    ),
+    Finding(
+        "X34",
+        "Applications call sendShareAcknowledgementsToTransaction(), or sendShareAcksToTransaction().",
+        "Public Interfaces and Pseudo code, against corner cases 8 and 10",
+        "One method has two names; the second one is in no interface.",
+        because="the names stand in the text alone",
+    ),
+    Finding(
+        "X35",
+        "send() makes the client's TransactionManager send AddPartitionsToTxn.",
+        "Flow - Regular Consumer Group; Flow - Share Group; against 'Only TV 2 supporting'",
+        "Under transaction version 2 no client sends it: the leader enlists its partition itself.",
+        "as-written",
+        counting=tallies.enlisted_by,
+    ),
+    Finding(
+        "X36",
+        "TransactionPartitionsCount is an existing metric of the TransactionCoordinator.",
+        "Metrics, 'Reused'",
+        "Kafka has no metric of this name: seven are new.",
+        because="a name that Kafka 4.4.0 does not have",
+    ),
+    Finding(
+        "X37",
+        "The acknowledgements are sent to the consumer-coordinator.",
+        "javadoc, against Flow - Share Group, 'Broker 5 (the SharePartition leader)'",
+        "Only the share-partition leader has the records; the group's coordinator has none.",
+        "as-written",
+        counting=tallies.addressee,
+    ),
+    Finding(
+        "X38",
+        "RELEASE, RENEW and GAP are refused with INVALID_RECORD_STATE.",
+        "javadoc; corner case 10",
+        "A lost lock has the same error: the loop aborts and repeats a call that never succeeds.",
+        "repaired",
+        "kip-1289-corner-10",
+        look=looks.staging_refused,
+    ),
+    Finding(
+        "X39",
+        "A late marker of a stale staging is filtered out because its epoch does not match.",
+        "Corner cases 6 and 13, 'epoch mismatch'",
+        "The record is not TX_PENDING any more, and its state decides; case 13 says both.",
+        because="two reasons for one outcome: the epoch is never compared for a record that is not staged",
+    ),
+    Finding(
+        "X40",
+        "STALE_MEMBER_EPOCH and UNKNOWN_MEMBER_ID are errors of the whole answer.",
+        "TxnShareAcknowledgeResponse, against corner case 8, 'current SharePartition owner'",
+        "A share-partition has an owner for each record, and one request names several partitions.",
+        because="the text has one error for what it compares once for each share-partition",
+    ),
+    Finding(
+        "X41",
+        "The corner cases are 1 to 14, with 'commit 8 on the branch', and alternatives are rejected.",
+        "Corner cases; Rejected Alternatives",
+        "There is no case 4, no branch is linked where it is cited, and no alternative is named.",
+        because="what is missing in the text",
     ),
 )

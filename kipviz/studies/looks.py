@@ -170,6 +170,16 @@ def ended_with_its_output_open(world: World, events: Sequence[Event]) -> bool:
     )
 
 
+def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
+    """Say whether commitTransaction() has just thrown what a staging was answered."""
+    return any(
+        isinstance(event, CallReturned)
+        and event.call == "commitTransaction"
+        and event.raised.startswith("TxnShareAcknowledge: ")
+        for event in events
+    )
+
+
 def _completed(world: World) -> set[int]:
     """Give the producer ids whose transactions are complete at their coordinators."""
     return {

@@ -17,10 +17,15 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TransactionMoved
-from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
 from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
+from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play
@@ -28,6 +33,8 @@ from kipviz.scenarios.stories.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=25_000)
+# What enlists a partition in a transaction.
+ENLISTING = ("AddPartitionsToTxn", "AddOffsetsToTxn")
 # What the field is called in Kafka's schemas, older and newer ones.
 INSTANCE_ID = frozenset({"GroupInstanceId", "InstanceId"})
 
@@ -171,6 +178,47 @@ def write_on_a_group() -> str:
     return "a cluster with such an ACL is taken"
 
 
+def enlisted_by() -> str:
+    """Say who sends AddPartitionsToTxn and AddOffsetsToTxn in the two flows that the text sets side by side."""
+    told = []
+    for name, design in (
+        ("kip-1289-share-commit", "as-written"),
+        ("kip-1289-group-commit", "kafka"),
+    ):
+        trace, _ = scenario(name).play(design_named(design))
+        sent = [event for event in _events(trace) if isinstance(event, MessageSent)]
+        adding = [event for event in sent if type(event.message).__name__ in ENLISTING]
+        clients = sum(event.source.startswith("app-") for event in adding)
+        others = len(adding) - clients
+        told.append(f"{name}: {clients} from the client, {others} from brokers")
+    return f"{' and '.join(ENLISTING)} under transaction version 2: {'; '.join(told)}"
+
+
+def addressee() -> str:
+    """Say which broker a staging goes to, and which one coordinates the group."""
+    trace, _ = scenario("kip-1289-share-commit").play(design_named("as-written"))
+    image = trace.world.image
+    (asked,) = {
+        event.broker
+        for event in _events(trace)
+        if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledge)
+    }
+    leads = [name for name in image.leaders if image.leader_of(name) == asked]
+    return (
+        f"in kip-1289-share-commit the request goes to Broker {asked}, which leads "
+        f"{', '.join(sorted(leads))}; no coordinator of the group is asked"
+    )
+
+
+def renew_as_a_state() -> str:
+    """Say whether RENEW is a state of a record or a type of an acknowledgement, in Kafka's enums."""
+    states = ", ".join(state.name for state in RecordState if state is not RecordState.TX_PENDING)
+    return (
+        f"RecordState has {states}; RENEW is AcknowledgeType {AcknowledgeType.RENEW.value}, and a "
+        "record that is renewed stays ACQUIRED"
+    )
+
+
 def static_members() -> str:
     """Say which requests of a group's members can name a group instance id, by their schemas."""
     asking = [kind.schema for kind in KINDS.values() if kind.schema.name.endswith("Request")]
@@ -203,6 +251,11 @@ def keys_on_the_wire() -> str:
         f"answer's key is in no byte, and both have {', '.join(map(str, keys))} here. In Kafka's trunk 93 "
         "is StreamsGroupTopologyDescriptionUpdate and 94 is UnregisterController"
     )
+
+
+def _events(trace: Trace) -> Iterator[Any]:
+    for number in trace.line:
+        yield from trace.node(number).events
 
 
 def _names(fields: tuple[Field, ...]) -> Iterator[str]:

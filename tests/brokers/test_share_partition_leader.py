@@ -753,6 +753,22 @@ def test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_i
     assert place.states(0, 2) == [TXP] * 3
 
 
+def test_a_lock_that_gives_a_staged_record_to_its_member_leaves_no_timer():
+    """Finding X32, corner case 6 by the letter: ACQUIRED, and nobody can acquire it, ever."""
+    place = held("finding-X32", last=2)
+    lock = place.share.records[0].lock
+    place.stage("M1", said(0, 2))
+    place.coordinator()
+    assert place.states(0, 2) == [TXP] * 3
+    place.expire(lock)
+    assert place.states(0, 2) == [ACQ] * 3
+    records = [place.share.records[offset] for offset in range(3)]
+    told = {(each.member_id, each.lock, each.staged_producer_id) for each in records}
+    assert told == {("M1", -1, -1)}
+    assert spl.why_no_lock_expiry(place.role, KEY, lock, place.on) is not None
+    assert place.fetch("M2", 3) is None
+
+
 def test_a_vote_that_could_not_be_made_durable_gives_the_record_back_to_the_member():
     place = held()
     place.stage("M1", said(0, 0))

@@ -221,7 +221,7 @@ def test_an_unknown_option_is_answered_with_the_options_of_its_slot(ask: object)
         ask()
     assert str(wrong.value) == (
         "slot lock_expiry has no option 'never'; it has pinned_until_marker, back_to_available, "
-        "noticed_by_nobody"
+        "back_to_acquired, noticed_by_nobody"
     )
 
 

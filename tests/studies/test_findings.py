@@ -61,6 +61,7 @@ STEPS = {
     "X25": 46,
     "X26": 29,
     "X27": 33,
+    "X32": 22,
 }
 # What is not a search that breaks something: how often the word comes, and what for.
 SEEN_AFTER = {
@@ -78,6 +79,8 @@ SEEN_AFTER = {
     "X17": 41,
     "X19": 43,
     "X28": 20,
+    "X31": 38,
+    "X38": 22,
 }
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
@@ -114,7 +117,7 @@ def test_every_searched_finding_is_pinned() -> None:
 
 def test_the_findings_of_the_review_are_numbered_without_a_gap() -> None:
     letters = [chr(c) for c in range(ord("A"), ord("S") + 1)]
-    assert [f.name for f in FINDINGS] == [*letters, *(f"X{n}" for n in range(1, 29))]
+    assert [f.name for f in FINDINGS] == [*letters, *(f"X{n}" for n in range(1, 42))]
 
 
 @pytest.mark.parametrize(
@@ -234,9 +237,26 @@ def test_a_finding_about_the_words_says_so() -> None:
     assert (told.verdict, told.run) == (TEXT, None)
 
 
-def test_one_finding_alone_is_about_words_and_nothing_else() -> None:
+def test_what_is_about_words_and_nothing_else() -> None:
     text = [f.name for f in FINDINGS if not (f.promise or f.look or f.counting)]
-    assert text == ["X22"]
+    assert text == ["X22", "X34", "X36", "X39", "X40", "X41"]
+
+
+def test_no_client_enlists_a_partition_under_transaction_version_2() -> None:
+    told = shown(finding("X35"))
+    assert told.verdict == COUNTED
+    assert "kip-1289-share-commit: 0 from the client, 2 from brokers" in told.reason
+    assert "kip-1289-group-commit: 0 from the client, 2 from brokers" in told.reason
+
+
+def test_a_staging_goes_to_the_leader_of_the_source_and_to_no_coordinator_of_the_group() -> None:
+    assert "goes to Broker 5, which leads" in shown(finding("X37")).reason
+
+
+def test_renew_is_a_type_and_no_state() -> None:
+    told = shown(finding("X33")).reason
+    assert "RENEW is AcknowledgeType 4" in told
+    assert "RENEW" not in told.partition(";")[0]
 
 
 def test_no_request_of_a_share_groups_member_can_name_an_instance_id() -> None:

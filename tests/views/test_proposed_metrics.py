@@ -11,9 +11,10 @@ from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play
 from kipviz.scenarios.stories.beats import BEGIN, STAGE
+from kipviz.studies import alerts
 from kipviz.views import proposed_metrics as pm
 from kipviz.views.cards import Cards
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import committed_outputs, nodes, played
 
 
 def along(trace: Trace, *, timed: bool = False) -> list[pm.ProposedMetrics]:
@@ -111,6 +112,41 @@ def test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out(
         "1, 0.000 a second",  # two are over: it is forgotten
         "1, 0.000 a second",
     ]
+
+
+@pytest.mark.parametrize(
+    ("under", "lock_ms", "longest_ms", "raised"),
+    [
+        ("repaired", 30_000, 70_000, True),
+        ("finding-D", 30_000, 30_000, False),
+        ("finding-D", 60_000, 60_000, False),
+        ("as-written", 30_000, 30_000, False),
+    ],
+)
+def test_where_a_lock_ends_a_staging_the_alert_is_never_raised(
+    under: str, lock_ms: int, longest_ms: int, raised: bool
+) -> None:
+    """Finding X29: an abandoned batch, each timer as late as it may be."""
+    trace = alerts.undisturbed(under, commits=False, lock_ms=lock_ms)
+    seen = along(trace, timed=True)
+    assert max(metrics.pending_ms for metrics in seen) == longest_ms
+    assert any(metrics.alert for metrics in seen) is raised
+    gauge = alerts.watched(under, commits=False, lock_ms=lock_ms)
+    assert (gauge.pending_ms, gauge.staged) == (longest_ms, 1)
+
+
+@pytest.mark.parametrize(
+    ("under", "expired"),
+    [("as-written", 1), ("as-written+marker_epoch=greater", 0), ("repaired", 0)],
+)
+def test_as_written_every_commit_raises_the_critical_counter(under: str, expired: int) -> None:
+    """Finding X30: nothing is abandoned and no marker is missing. The cause is the epoch alone (I)."""
+    trace = alerts.undisturbed(under, commits=True)
+    metrics = along(trace, timed=True)[-1]
+    assert metrics.counts[pm.EXPIRED] == expired
+    assert metrics.card[pm.EXPIRED]["tone"] == ("broken" if expired else "calm")
+    assert committed_outputs(trace.world) == {"src-0@100": 1}
+    assert alerts.watched(under, commits=True).expired == expired
 
 
 def test_the_card_is_there_where_acknowledgements_are_staged_and_nowhere_else() -> None:
