@@ -119,8 +119,9 @@ def acquired(timed: Timed) -> int:
     return timed.at_us(step)
 
 
-def test_a_lock_runs_out_when_its_duration_is_over_and_not_before() -> None:
-    found = after_abort(AS_WRITTEN, ODD, to=OTHER_MEMBER)
+@pytest.mark.parametrize("handling_ms", [0.1, 0.3, 0.7, 1.0])
+def test_a_lock_runs_out_when_its_duration_is_over_and_not_before(handling_ms: float) -> None:
+    found = after_abort(AS_WRITTEN, ODD.but(handling_ms=handling_ms), to=OTHER_MEMBER)
     step = found.timed.first(lambda m, _: isinstance(m.action, ExpireLock))
     assert step is not None
     assert found.timed.at_us(step) - acquired(found.timed) == 30_000_000
