@@ -150,7 +150,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 5",
-            "Duplicate WriteTxnMarkers: what is claimed, and what happens in each reading.",
+            "Duplicate WriteTxnMarkers: the record is resolved once, or never, for its marker's epoch (finding I).",
             MODELLED,
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-corner-5",
@@ -244,7 +244,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 12",
-            "Leader change of the state partition: what is claimed, and what happens in each reading.",
+            "Leader change of the state partition: the lock reverts the record, and its committed output is made again.",
             MODELLED,
             handler="brokers.share_coordinator.on_loaded",
             scenario="kip-1289-corner-12",

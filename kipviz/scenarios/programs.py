@@ -15,7 +15,8 @@ FAIL = Line("throw new KafkaException(); // producer.abortTransaction();", C.ABO
 
 SHARE_POLL = "records = shareConsumer.poll(Duration.ofSeconds(5));"
 SHARE_STAGE = (
-    "producer.sendShareAcknowledgementsToTransaction(acks, shareConsumer.shareGroupMetadata());"
+    "producer.sendShareAcknowledgementsToTransaction("
+    "toBatches(acks), shareConsumer.shareGroupMetadata());"
 )
 # Both catch blocks of KIP-1289's pseudo code, and the one block that its corner case 9 asks for.
 SHARE_CATCH = Line(
@@ -46,8 +47,18 @@ def _loop(at: int, poll: str, stage: str, call: Call, catch: Line) -> tuple[Line
     )
 
 
+# The statements of KIP-1289's pseudo code, one line each; the inner loop over the records is one, too.
+_OF_THE_TEXT = {
+    C.POLL: f"{SHARE_POLL} if (records.isEmpty()) continue;",
+    C.SEND: 'for (record : records) { producer.send(new ProducerRecord<>("destination-topic", '
+    "process(record))); acks.add(record.offset(), AcknowledgeType.ACCEPT); }",
+    C.COMMIT_TRANSACTION: "producer.commitTransaction(); // BLOCKS",
+}
+
+
 def _share_loop(at: int) -> tuple[Line, ...]:
-    return _loop(at, SHARE_POLL, SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, SHARE_CATCH)
+    lines = _loop(at, SHARE_POLL, SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, SHARE_CATCH)
+    return tuple(line.but(text=_OF_THE_TEXT.get(line.call, line.text)) for line in lines)
 
 
 def _group_loop(at: int) -> tuple[Line, ...]:
@@ -68,7 +79,8 @@ SNAPSHOT_LOOP: tuple[Line, ...] = (
     Line("metadata = shareConsumer.shareGroupMetadata();", C.SHARE_GROUP_METADATA, on_error=7),
     SHARE_LOOP[3].but(on_error=7),
     SHARE_LOOP[4].but(
-        text="producer.sendShareAcknowledgementsToTransaction(acks, metadata);", on_error=7
+        text="producer.sendShareAcknowledgementsToTransaction(toBatches(acks), metadata);",
+        on_error=7,
     ),
     *(line.but(on_error=7) if line.on_error >= 0 else line for line in SHARE_LOOP[5:]),
 )

@@ -257,9 +257,9 @@ CORNERS: tuple[Corner, ...] = (
     Corner(
         12,
         "Leader change of the state partition",
-        "TX_PENDING may be lost, the record is not: at least once.",
+        "TX_PENDING is lost with the leader, the lock reverts the record, and it is delivered again.",
         "kip-1289-corner-12",
-        nothing_lost,
+        delivered_again,
     ),
     Corner(
         13,

@@ -85,7 +85,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-database-too-early": (FINE, FINE, FINE, *[IMPOSSIBLE] * 4),
     "kip-1289-small-database": (FINE,) * 7,
     "kip-1289-small-database-together": (FINE,) * 7,
-    "kip-1289-corner-12": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
+    "kip-1289-corner-12": (FINE, STUCK, FINE, LOST, LOST, LOST, FINE),
     "kip-1289-corner-13": (FINE, STUCK, FINE, FINE, FINE, FINE, FINE),
     "kip-1289-corner-14": (FINE, FINE, FINE, FINE, LATE, FINE, FINE),
     "kip-1289-mirroring": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),

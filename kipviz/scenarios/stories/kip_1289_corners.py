@@ -91,10 +91,12 @@ def _case(number: int, title: str, sentence: str, **changes: object) -> Scenario
     return story.but(**changes)
 
 
-def _saying(*verdicts: tuple[int, AcknowledgeType]) -> tuple[Line, ...]:
-    """Give the loop of the KIP in which the staging says other things of the records."""
+def _saying(verdict: AcknowledgeType) -> tuple[Line, ...]:
+    """Return the loop of the KIP with another acknowledge type for every record."""
     return tuple(
-        line.but(verdicts=verdicts) if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS else line
+        line.but(verdicts=((-1, verdict),))
+        if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
+        else line.but(text=line.text.replace(AcknowledgeType.ACCEPT.name, verdict.name))
         for line in programs.SHARE_LOOP
     )
 
@@ -291,7 +293,7 @@ BAD_TYPE = _case(
     "an acknowledge type that has no place in a transaction",
     "The application releases a record inside its transaction.",
     spec=share_spec(
-        share_app(max_records=1, program=_saying((-1, AcknowledgeType.RELEASE))), values=("a",)
+        share_app(max_records=1, program=_saying(AcknowledgeType.RELEASE)), values=("a",)
     ),
     beats=(
         *BEGIN,
@@ -383,6 +385,12 @@ MOVED = _case(
             (f"{STATE_BY_KEY} moves to B3", f"{STATE_BY_GROUP} moves to B7", "quiet"),
         ),
         COMMIT_ALL,
+        Beat(
+            "The lock runs out",
+            "'Lock-timeout reverts records', says the text. It does where the record is still TX_PENDING and "
+            "the design lets the lock run.",
+            ("maybe the lock of src-0@100 runs out", "quiet"),
+        ),
         POLL_AGAIN,
     ),
     watch=(
