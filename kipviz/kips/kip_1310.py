@@ -1,7 +1,8 @@
-"""KIP-1310: general transaction session. Every section of its page, and every row of its test plan."""
+"""KIP-1310: general transaction session. Every section of its page; `kip_1310_plan` has its test plan."""
 
 from __future__ import annotations
 
+from kipviz.kips.kip_1310_plan import TEST_PLAN
 from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 SESSION = "clients.transaction_session"
@@ -15,6 +16,10 @@ TESTS = "clients/test_transaction_session.py"
 THREADS = "clients/test_workers.py"
 PRODUCERS = "clients/test_session_producers.py"
 SHARE = "kip-1310-share-session"
+FINDINGS = (
+    "studies/test_review_findings.py::"
+    "test_a_finding_comes_out_as_pinned_and_its_link_opens_where_it_shows"
+)
 
 API = (
     Row(
@@ -51,7 +56,7 @@ API = (
         f"{SESSION}.complete",
         "kip-1310-complete",
         f"{TESTS}::test_a_session_completes_what_it_prepared_as_the_state_says",
-        note="what prepareTransaction() needs, transaction.two.phase.commit.enable, is not in 2.2",
+        note="what prepareTransaction() needs, transaction.two.phase.commit.enable, is not in 2.2 (finding 1310-L)",
         page=SECOND_PAGE,
     ),
     Row(
@@ -61,7 +66,7 @@ API = (
         "scenarios.session_two_phase.INITIALIZES",
         "kip-1310-small-initialize",
         "scenarios/test_session_two_phase.py::test_which_recovery_of_a_session_survives_a_crash_at_every_point",
-        note="with keepPreparedTxn (not on the page) it holds: kip-1310-small-keeps",
+        note="with keepPreparedTxn (not on the page) it holds: kip-1310-small-keeps (finding 1310-J)",
         page=SECOND_PAGE,
     ),
     Row(
@@ -120,6 +125,15 @@ API = (
         test="cluster/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
         note="bootstrap.servers, security.* and client.id are checked, and say nothing to the model",
         page=SECOND_PAGE,
+    ),
+    Row(
+        "2.2 prepareTransaction() with the configurations of the page",
+        "Without transaction.two.phase.commit.enable it throws, after the database has voted.",
+        MODELLED,
+        f"{BINDING}.why_not_now",
+        "kip-1310-unlisted-setting",
+        FINDINGS,
+        note="finding 1310-L",
     ),
     Row(
         "2.3 KafkaProducer(configs, session)",
@@ -254,6 +268,15 @@ USE_CASES = (
         f"{SESSION}.resume",
     ),
     *_pair("4.4 Kafka Connect source", "Records and source offsets in one transaction.", "source"),
+    Row(
+        "4.4 maybeBeginTransaction()",
+        "The page's method begins without asking whether a transaction is open, and the second call throws.",
+        MODELLED,
+        f"{BINDING}.why_not_now",
+        "kip-1310-begins-twice",
+        FINDINGS,
+        note="finding 1310-AG",
+    ),
     *_pair(
         "4.6 Kafka Connect sink with share groups",
         "Put out and acknowledge in one session; abort when something throws.",
@@ -267,7 +290,7 @@ ARCHITECTURE = (
         "4.3; 10. Rejected Alternatives",
         "The page goes from 4.2 to 4.4, and names no alternative that was rejected.",
         OPEN,
-        note="there is no text: nothing in it can be run",
+        note="there is no text: nothing in it can be run (finding 1310-AJ)",
     ),
     Row(
         "3.1 Before and After",
@@ -319,7 +342,7 @@ ARCHITECTURE = (
         MODELLED,
         "brokers.authorizer.needs_of",
         test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
-        note="the table lacks AddOffsetsToTxn and TxnOffsetCommit, which 3.3 lets a session send",
+        note="the table lacks AddOffsetsToTxn and TxnOffsetCommit, which 3.3 lets a session send (findings 1310-G and T)",
         page=THIRD_PAGE,
         scenario="kip-1310-rights",
     ),
@@ -331,112 +354,6 @@ ARCHITECTURE = (
         test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
         page=THIRD_PAGE,
         scenario="kip-1310-share-session",
-    ),
-)
-CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
-# What a row of the test plan is about, where it is one function or class.
-HANDLERS = {
-    "Session Lifecycle": f"{SESSION}.next_request",
-    "Session Resume": f"{SESSION}.resume",
-    "Producer Fencing": f"{BINDING}.why_not_now",
-    "Backward Compatibility": "clients.producer.next_request",
-    "Epoch Fencing": "brokers.transaction_coordinator.on_init_producer_id",
-    "Resume and commit from different process": f"{SESSION}.resume",
-    "Legacy Producer": "clients.producer.next_request",
-}
-TEST_PLAN = (
-    *(
-        Row(
-            f"7 {name}",
-            says,
-            MODELLED,
-            HANDLERS.get(name, f"{BINDING}.bound_producers"),
-            f"kip-1310-{story}",
-            f"{file}::{test}",
-            page=THIRD_PAGE,
-        )
-        for name, says, story, file, test in (
-            (
-                "Session Lifecycle",
-                "The transitions of a session.",
-                "bound-calls",
-                CLIENT,
-                "test_session_lifecycle",
-            ),
-            (
-                "Session Resume",
-                "resume() starts IN_TRANSACTION.",
-                "flink-session",
-                CLIENT,
-                "test_session_resume",
-            ),
-            (
-                "Producer Fencing",
-                "Lifecycle calls of a bound producer throw.",
-                "bound-calls",
-                CLIENT,
-                "test_producer_fencing",
-            ),
-            (
-                "Backward Compatibility",
-                "A producer's methods work as today.",
-                "streams-producer",
-                PLAN,
-                "test_backward_compatibility",
-            ),
-            (
-                "Epoch Fencing",
-                "A new session fences the older one.",
-                "mixed",
-                PLAN,
-                "test_epoch_fencing",
-            ),
-            (
-                "Identity Accessors",
-                "The identity is right after initialize().",
-                "share-session",
-                CLIENT,
-                "test_identity_accessors",
-            ),
-            (
-                "Producer + external session E2E",
-                "Both together, to the end.",
-                "produce-session",
-                PLAN,
-                "test_producer_and_external_session_e2e",
-            ),
-            (
-                "Resume and commit from different process",
-                "Another process commits.",
-                "flink-session",
-                PLAN,
-                "test_resume_and_commit_from_different_process",
-            ),
-            (
-                "Legacy Producer",
-                "Nothing changes without a session.",
-                "streams-producer",
-                PLAN,
-                "test_legacy_producer",
-            ),
-            (
-                "Mixed Mode",
-                "Internal and external sessions on one cluster.",
-                "mixed",
-                PLAN,
-                "test_mixed_mode",
-            ),
-        )
-    ),
-    Row(
-        "7 Heartbeat Logic",
-        "The heartbeat thread follows transaction.session.timeout.ms.",
-        MODELLED,
-        f"{SESSION}.timers",
-        "kip-1310-heartbeat",
-        f"{CLIENT}::test_heartbeat_logic",
-        note="a third of the session time-out is the interval of KIP-1309: our inference",
-        page=PAGE,
     ),
 )
 STORIES, TWO_PHASE = (

@@ -101,7 +101,7 @@ KIP = Kip(
             handler="brokers.group_transactions.on_init_producer_id_of_group",
             scenario="kip-447-two-copies",
             test="brokers/test_group_transactions.py::test_the_next_coordinator_knows_the_generations_from_the_log",
-            note="key and value are our inference",
+            note="key and value are our inference; the request has no partitions in the text (finding 447-P)",
             page="27-kip-447-drafts",
         ),
         Row(

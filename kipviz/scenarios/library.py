@@ -83,6 +83,7 @@ from kipviz.scenarios.stories import (
     kip_1309_committer,
     kip_1309_rights,
     kip_1310,
+    kip_1310_claims,
     kip_1310_open,
     kip_1310_partitions,
     kip_1310_plan,
@@ -196,6 +197,7 @@ LIBRARY: tuple[Scenario, ...] = (
     *kip_1310_two_phase.STORIES,
     *kip_1310_threads.STORIES,
     *kip_1310_plan.STORIES,
+    *kip_1310_claims.STORIES,
 )
 
 

@@ -1,0 +1,117 @@
+"""KIP-1310, section 7: every row of its test plan."""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, Row
+
+SESSION = "clients.transaction_session"
+BINDING = "clients.binding"
+PAGE = "50-kip-1310"
+# Threads, and what a producer's constructor and accessor give.
+THIRD_PAGE = "52-kip-1310-threads"
+CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
+# What a row of the test plan is about, where it is one function or class.
+HANDLERS = {
+    "Session Lifecycle": f"{SESSION}.next_request",
+    "Session Resume": f"{SESSION}.resume",
+    "Producer Fencing": f"{BINDING}.why_not_now",
+    "Backward Compatibility": "clients.producer.next_request",
+    "Epoch Fencing": "brokers.transaction_coordinator.on_init_producer_id",
+    "Resume and commit from different process": f"{SESSION}.resume",
+    "Legacy Producer": "clients.producer.next_request",
+}
+TEST_PLAN = (
+    *(
+        Row(
+            f"7 {name}",
+            says,
+            MODELLED,
+            HANDLERS.get(name, f"{BINDING}.bound_producers"),
+            f"kip-1310-{story}",
+            f"{file}::{test}",
+            page=THIRD_PAGE,
+        )
+        for name, says, story, file, test in (
+            (
+                "Session Lifecycle",
+                "The transitions of a session.",
+                "bound-calls",
+                CLIENT,
+                "test_session_lifecycle",
+            ),
+            (
+                "Session Resume",
+                "resume() starts IN_TRANSACTION.",
+                "flink-session",
+                CLIENT,
+                "test_session_resume",
+            ),
+            (
+                "Producer Fencing",
+                "Lifecycle calls of a bound producer throw.",
+                "bound-calls",
+                CLIENT,
+                "test_producer_fencing",
+            ),
+            (
+                "Backward Compatibility",
+                "A producer's methods work as today.",
+                "streams-producer",
+                PLAN,
+                "test_backward_compatibility",
+            ),
+            (
+                "Epoch Fencing",
+                "A new session fences the older one.",
+                "mixed",
+                PLAN,
+                "test_epoch_fencing",
+            ),
+            (
+                "Identity Accessors",
+                "The identity is right after initialize().",
+                "share-session",
+                CLIENT,
+                "test_identity_accessors",
+            ),
+            (
+                "Producer + external session E2E",
+                "Both together, to the end.",
+                "produce-session",
+                PLAN,
+                "test_producer_and_external_session_e2e",
+            ),
+            (
+                "Resume and commit from different process",
+                "Another process commits.",
+                "flink-session",
+                PLAN,
+                "test_resume_and_commit_from_different_process",
+            ),
+            (
+                "Legacy Producer",
+                "Nothing changes without a session.",
+                "streams-producer",
+                PLAN,
+                "test_legacy_producer",
+            ),
+            (
+                "Mixed Mode",
+                "Internal and external sessions on one cluster.",
+                "mixed",
+                PLAN,
+                "test_mixed_mode",
+            ),
+        )
+    ),
+    Row(
+        "7 Heartbeat Logic",
+        "The heartbeat thread follows transaction.session.timeout.ms.",
+        MODELLED,
+        f"{SESSION}.timers",
+        "kip-1310-heartbeat",
+        f"{CLIENT}::test_heartbeat_logic",
+        note="a third of the session time-out is the interval of KIP-1309: our inference",
+        page=PAGE,
+    ),
+)
