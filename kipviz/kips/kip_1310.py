@@ -133,6 +133,7 @@ API = (
         f"{BINDING}.why_not_now",
         "kip-1310-unlisted-setting",
         FINDINGS,
+        page=THIRD_PAGE,
         note="finding 1310-L",
     ),
     Row(
@@ -275,6 +276,7 @@ USE_CASES = (
         f"{BINDING}.why_not_now",
         "kip-1310-begins-twice",
         FINDINGS,
+        page=THIRD_PAGE,
         note="finding 1310-AG",
     ),
     *_pair(
