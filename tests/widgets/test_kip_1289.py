@@ -26,7 +26,7 @@ def test_a_finding_without_a_run_does_not_open() -> None:
 
 def test_corner_cases_are_a_table_of_claims() -> None:
     told = kipviz.corners(["repaired"])
-    assert len(told.told) == len(CORNERS) == 16
+    assert len(told.told) == len(CORNERS) == 18
     assert "| 6 | Lock expiry while TX\\_PENDING |" in told._repr_markdown_()
     assert told._repr_markdown_().replace("<wbr>", "") == repr(told)
     with pytest.raises(ValueError, match=r"designs is a list of names, such as \['repaired'\]"):
