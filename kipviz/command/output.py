@@ -16,7 +16,7 @@ from kipviz.command.refused import Refused
 from kipviz.core import whole_file
 
 T = TypeVar("T")
-_SECONDS_BETWEEN = 2.0
+_SECONDS_BEFORE, _SECONDS_BETWEEN = 1.0, 2.0
 # Of one call: its status says it, whichever part of which subcommand it was.
 _CUT_SHORT = ContextVar("cut short", default=False)
 
@@ -50,7 +50,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._on_terminal = sys.stderr.isatty()
-        self._told_at = time.monotonic()
+        self._told_at = time.monotonic() - (_SECONDS_BETWEEN - _SECONDS_BEFORE)
         self._wide = 0
 
     def say(self, words: str, *, last: bool = False) -> None:
@@ -78,6 +78,11 @@ class Progress:
     def findings(self, finding: str, states: int, depth: int) -> bool:
         """Say which finding is computed, and how far its search is; it shall go on."""
         self.say(f"finding {finding}: {states:,} states, depth {depth}")
+        return True
+
+    def parts(self, part: str, done: int, there_are: int, words: str) -> bool:
+        """Say which part of a study is computed, how many are done, and how far it is; it shall go on."""
+        self.say(f"{done} of {there_are} done, {part}: {words}")
         return True
 
     def designs(self, design: str, states: int, depth: int) -> bool:

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         latencies = checked(Latencies(**given))
     except BadLatency as wrong:
         raise Refused(str(wrong)) from None
-    with Progress() as progress, until_interrupted(progress.states) as go_on:
+    with Progress() as progress, until_interrupted(progress.parts) as go_on:
         found = answered(chosen, progress=go_on, latencies=latencies)
     answer(_document(found), study_page(found).splitlines(), as_json=arguments.json)
     return 0

@@ -7,6 +7,7 @@ to crash, to start again, and everything to go on by itself. What is judged is t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from kipviz.checking.liveness import settle
@@ -22,6 +23,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 STORY = "kip-1289-share-commit"
 # How often what waits for a person is let go on after the crash: three transactions and more.
@@ -96,14 +98,21 @@ def judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
     return KEPT, pending.reason
 
 
-def table() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give, design by design, in how many of the runs what holds, and the first that breaks."""
-    rows = []
-    for name in ("repaired", "as-written", "as-written-available", "as-written-broadcast"):
-        crashes = tuple(sweep(name))
-        bad = [crash for crash in crashes if crash.outcome != KEPT]
-        first = f"B{bad[0].broker} before “{bad[0].before}”: {bad[0].reason}" if bad else ""
-        counts = [sum(c.outcome == o for c in crashes) for o in (KEPT, BROKEN_WORD, STUCK)]
-        rows.append((name, str(len(crashes)), *map(str, counts), first))
-    heads = ("design", "crashes", KEPT, BROKEN_WORD, STUCK, "the first")
-    return heads, tuple(rows)
+HEADS = ("design", "crashes", KEPT, BROKEN_WORD, STUCK, "the first")
+DESIGNS = ("repaired", "as-written", "as-written-available", "as-written-broadcast")
+
+
+def _crashed(name: str, tell: Tell) -> tuple[Row, ...]:
+    """Count in how many of a design's runs what holds, and give the first that breaks."""
+    crashes = []
+    for crash in sweep(name):
+        crashes.append(crash)
+        if not tell(f"{len(crashes)} crashes"):
+            raise StoppedEarly
+    bad = [crash for crash in crashes if crash.outcome != KEPT]
+    first = f"B{bad[0].broker} before “{bad[0].before}”: {bad[0].reason}" if bad else ""
+    counts = [sum(c.outcome == o for c in crashes) for o in (KEPT, BROKEN_WORD, STUCK)]
+    return ((name, str(len(crashes)), *map(str, counts), first),)
+
+
+PARTS = Parts(HEADS, tuple(Part(name, partial(_crashed, name)) for name in DESIGNS))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
+from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.outcomes import endings
 from kipviz.cluster.model import ClusterModel
@@ -17,6 +18,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 SMALL = "kip-1289-small"
@@ -72,23 +74,30 @@ def _staged(world: World) -> bool:
     )
 
 
-def attempts() -> Table:
-    """In how many endings a record is given up: one abort, one lock that runs out, two attempts."""
-    rows = []
-    for label, design in (
-        ("the delivery counts", "repaired"),
-        ("an abort gives it back", "repaired+abort_target=available_uncounted"),
-    ):
-        story, chosen = scenario(SMALL), design_named(design)
-        (app,) = story.spec.applications
-        spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))
-        spec, chosen = changed(spec, chosen, ("delivery_count_limit=2",))
-        model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1"))
-        found, explored = endings(model, BOUNDS)
-        lost = [e for e in found if any(not count for _, count in e.outputs)]
-        finals = sum(count for count, _ in found.values())
-        given_up = sum(found[ended][0] for ended in lost)
-        states = f"{explored.states:,}" + ("" if explored.complete else ", not complete")
-        rows.append((label, design, states, str(finals), str(given_up)))
-    heads = ("rival", "design", "states", "final states", "of them: the record is given up")
-    return heads, tuple(rows)
+def _given_up(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
+    """Count in how many endings a record is given up: one abort, one lock that runs out, two attempts."""
+    story, chosen = scenario(SMALL), design_named(design)
+    (app,) = story.spec.applications
+    spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))
+    spec, chosen = changed(spec, chosen, ("delivery_count_limit=2",))
+    model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1"))
+    found, explored = endings(model, BOUNDS, searching(tell))
+    if explored.stopped == CANCELLED:
+        raise StoppedEarly
+    lost = [e for e in found if any(not count for _, count in e.outputs)]
+    finals = sum(count for count, _ in found.values())
+    given_up = sum(found[ended][0] for ended in lost)
+    states = f"{explored.states:,}" + ("" if explored.complete else ", not complete")
+    return ((label, design, states, str(finals), str(given_up)),)
+
+
+ATTEMPTS = Parts(
+    ("rival", "design", "states", "final states", "of them: the record is given up"),
+    tuple(
+        Part(label, partial(_given_up, label, design))
+        for label, design in (
+            ("the delivery counts", "repaired"),
+            ("an abort gives it back", "repaired+abort_target=available_uncounted"),
+        )
+    ),
+)

@@ -8,6 +8,7 @@ goes on, once so that the application goes on wherever it can, with its messages
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from kipviz.cluster.actions import CrashBroker, CrashClient, Send, StartBroker, StartClient, Step
@@ -20,6 +21,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 from kipviz.studies.chaos import BROKEN_WORD, KEPT, STUCK, go_on, judged
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 APART, TOGETHER = "kip-1289-small-database", "kip-1289-small-database-together"
 PROMPT, HASTY = "messages first", "the application first"
@@ -83,15 +85,27 @@ def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
             yield Death(step, before, who, *judged(ended, model))
 
 
-def table() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give, rival by rival, in how many of the runs what holds, and the first that does not."""
-    rows = []
-    for words, design, story in RIVALS:
-        for schedule in (PROMPT, HASTY):
-            deaths = tuple(sweep(design, story, schedule))
-            bad = [death for death in deaths if death.outcome != KEPT]
-            first = f"{bad[0].who} before “{bad[0].before}”: {bad[0].reason}" if bad else ""
-            counts = [sum(d.outcome == o for d in deaths) for o in (KEPT, BROKEN_WORD, STUCK)]
-            rows.append((words, schedule, str(len(deaths)), *map(str, counts), first))
-    heads = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, "the first")
-    return heads, tuple(rows)
+HEADS = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, "the first")
+
+
+def _crashed(words: str, design: str, story: str, schedule: str, tell: Tell) -> tuple[Row, ...]:
+    """Count in how many of a rival's runs what holds, and give the first that does not."""
+    deaths = []
+    for death in sweep(design, story, schedule):
+        deaths.append(death)
+        if not tell(f"{len(deaths)} crashes"):
+            raise StoppedEarly
+    bad = [death for death in deaths if death.outcome != KEPT]
+    first = f"{bad[0].who} before “{bad[0].before}”: {bad[0].reason}" if bad else ""
+    counts = [sum(d.outcome == o for d in deaths) for o in (KEPT, BROKEN_WORD, STUCK)]
+    return ((words, schedule, str(len(deaths)), *map(str, counts), first),)
+
+
+PARTS = Parts(
+    HEADS,
+    tuple(
+        Part(f"{words}, {schedule}", partial(_crashed, words, design, story, schedule))
+        for words, design, story in RIVALS
+        for schedule in (PROMPT, HASTY)
+    ),
+)

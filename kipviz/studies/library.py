@@ -6,6 +6,8 @@ about that one thing. "As the text says it" quotes KIP-1289 as of 2026; "as Kafk
 
 from __future__ import annotations
 
+from functools import partial
+
 from kipviz.checking.task import Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
@@ -25,7 +27,7 @@ from kipviz.studies import (
 )
 from kipviz.studies.one_timeout import ONE_TIMEOUT
 from kipviz.studies.session_library import SESSION_STUDIES
-from kipviz.studies.study import Rival, Study
+from kipviz.studies.study import Part, Parts, Rival, Row, StoppedEarly, Study, Tell
 from kipviz.studies.time_limits import DELIVERIES, TIME_LIMITS
 from kipviz.studies.versions import VERSION_STUDIES
 
@@ -61,55 +63,63 @@ def _participants() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     return heads, tuple(rows)
 
 
-def _enlisting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """How many transactions get through when the enlistment is asked of the own broker."""
-    return _runs(
-        "kip-1289-share-commit",
-        "calm",
-        (
-            ("the coordinator, over the wire", "repaired"),
-            ("the own broker", "repaired+enlistment=own_broker"),
-        ),
-    )
-
-
-def _two_owners() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """How often a record has two committed outputs when its lock runs out while it is staged."""
-    return _runs(
-        "kip-1289-two-members",
-        "rough",
-        (
-            ("staged records cannot be acquired", "repaired"),
-            ("the lock runs on", "repaired+lock_expiry=back_to_available"),
-        ),
-    )
-
-
-def _repetitions() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """What becomes of repeated batches when nobody looks at sequences."""
-    return _runs(
-        "kip-1289-group-commit",
-        "hostile",
-        (
-            ("sequences are checked", "kafka"),
-            ("switched off", "kafka+sequence_check=sequences_are_ignored"),
-        ),
-        range(120),
-    )
+def _counts(label: str, task: tuple[str, str, str], seeds: range, tell: Tell) -> tuple[Row, ...]:
+    """Run a scenario, a design and a kind of faults with some seeds, and count what breaks."""
+    scenario, design, faults = task
+    verdicts = []
+    for seed in seeds:
+        verdicts.append(run(Task(scenario, design, faults, seed)))
+        if not tell(f"{len(verdicts)} of {len(seeds)} seeded runs"):
+            raise StoppedEarly
+    broken = [v for v in verdicts if v.status == "breaks"]
+    first = f"seed {broken[0].task.seed}: {broken[0].reason}" if broken else ""
+    committed = sum(v.transactions for v in verdicts)
+    return ((label, design, str(len(verdicts)), str(committed), str(len(broken)), first),)
 
 
 def _runs(
     scenario: str, faults: str, rivals: tuple[tuple[str, str], ...], seeds: range = SEEDS
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    rows = []
-    for label, design in rivals:
-        verdicts = [run(Task(scenario, design, faults, seed)) for seed in seeds]
-        broken = [v for v in verdicts if v.status == "breaks"]
-        first = f"seed {broken[0].task.seed}: {broken[0].reason}" if broken else ""
-        committed = sum(v.transactions for v in verdicts)
-        rows.append((label, design, str(len(verdicts)), str(committed), str(len(broken)), first))
+) -> Parts:
     heads = ("rival", "design", "seeded runs", "committed transactions", "broken runs", "the first")
-    return heads, tuple(rows)
+    return Parts(
+        heads,
+        tuple(
+            Part(label, partial(_counts, label, (scenario, design, faults), seeds))
+            for label, design in rivals
+        ),
+    )
+
+
+# How many transactions get through when the enlistment is asked of the own broker.
+ENLISTING = _runs(
+    "kip-1289-share-commit",
+    "calm",
+    (
+        ("the coordinator, over the wire", "repaired"),
+        ("the own broker", "repaired+enlistment=own_broker"),
+    ),
+)
+
+# How often a record has two committed outputs when its lock runs out while it is staged.
+TWO_OWNERS = _runs(
+    "kip-1289-two-members",
+    "rough",
+    (
+        ("staged records cannot be acquired", "repaired"),
+        ("the lock runs on", "repaired+lock_expiry=back_to_available"),
+    ),
+)
+
+# What becomes of repeated batches when nobody looks at sequences.
+REPETITIONS = _runs(
+    "kip-1289-group-commit",
+    "hostile",
+    (
+        ("sequences are checked", "kafka"),
+        ("switched off", "kafka+sequence_check=sequences_are_ignored"),
+    ),
+    range(120),
+)
 
 
 def _slot(label: str, **choices: str) -> Rival:
@@ -187,7 +197,7 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 'Flow', txnCoordinator.handleAddPartitionsToTransaction; AddPartitionsToTxnManager",
         "On its own broker the share-partition leader seldom finds the coordinator of the "
         "transaction, and then no staging succeeds.",
-        counting=_enlisting,
+        parts=ENLISTING,
     ),
     Study(
         "B6",
@@ -235,6 +245,10 @@ STUDIES: tuple[Study, ...] = (
         (
             _slot("the record is free again (the text)", lock_expiry="back_to_available"),
             _slot("it waits for the transaction's end"),
+            _slot(
+                "its timer passes it by and is not set again (Kafka's timer)",
+                lock_expiry="noticed_by_nobody",
+            ),
         ),
     ),
     Study(
@@ -277,7 +291,7 @@ STUDIES: tuple[Study, ...] = (
         "transaction is aborted, one lock may run out, and a record may be delivered twice. Its "
         "own figure is what an abort costs: what is left when the abort gives the delivery back "
         "is the lock's and the release's doing.",
-        counting=counted.attempts,
+        parts=counted.ATTEMPTS,
     ),
     Study(
         "B23",
@@ -303,7 +317,7 @@ STUDIES: tuple[Study, ...] = (
         "Can two transactions acknowledge the same record?",
         "KIP-1289 corner case 6, 're-acquirable'",
         "If a staged record's lock runs out, another member acquires it and both outputs are committed.",
-        counting=_two_owners,
+        parts=TWO_OWNERS,
     ),
     Study(
         "B28",
@@ -343,7 +357,7 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 'Test Plan', chaos tests",
         "The commit flow is played, and at each of its steps from the staging to the end each broker "
         "crashes once, in a run of its own; then everything goes on by itself.",
-        counting=chaos.table,
+        parts=chaos.PARTS,
     ),
     Study(
         "share database",
@@ -352,7 +366,7 @@ STUDIES: tuple[Study, ...] = (
         "A loop that stages, prepares and lets its database decide is run to its end, and at each of its "
         "steps the application, or a broker, crashes once, in a run of its own. Also what it takes: a "
         "prepareTransaction() that waits for the vote, and a vote that outlives the process.",
-        counting=databases.table,
+        parts=databases.PARTS,
     ),
     Study(
         "rollout",
@@ -421,7 +435,7 @@ STUDIES: tuple[Study, ...] = (
         "What breaks first when a log does not look at sequences?",
         "KIP-98 'Idempotent Producer Guarantees'; ProducerAppendInfo.checkSequence",
         "A batch that is sent again after a broken connection is in the log twice.",
-        counting=_repetitions,
+        parts=REPETITIONS,
     ),
     ONE_TIMEOUT,
     TIME_LIMITS,

@@ -32,8 +32,8 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "What does one EndTxn tell somebody who recovers a transaction?",
         "KIP-1310 4.1; TransactionCoordinator.endTransaction; FLINK-31363",
         "Two truths or more share one answer in either version: a recovery that takes an error for "
-        "'it is over' cannot tell committed from aborted. The roll-over of an epoch is not in the "
-        "table.",
+        "'it is over' cannot tell committed from aborted. A commit that used up the last epoch of its "
+        "producer id is in the table, too: its successor has another producer id.",
         counting=sessions.one_end_txn,
     ),
     Study(

@@ -20,6 +20,11 @@ from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import EndTxnResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
+from kipviz.records.transaction_state import (
+    LAST_CLIENT_EPOCH,
+    TransactionRecord,
+    TransactionState,
+)
 from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
@@ -145,6 +150,14 @@ def _yes(said: bool) -> str:
 BEGUN = _by("app-1", *TURN, *TURN, "goes on", "goes on", "quiet")
 COMMITTED = (*BEGUN, *_by("app-1", "goes on", "quiet", "goes on"))
 WRITER_LOOP = (*programs.COPY,)
+LAST_BUT_ONE = TransactionRecord(
+    TRANSACTIONAL_ID,
+    5,
+    LAST_CLIENT_EPOCH - 1,
+    TransactionState.COMPLETE_COMMIT,
+    client_transaction_version=2,
+)
+ROLLED_OVER = "it is committed, and its epoch was the last one of its producer id"
 TRUTHS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("it is open", BEGUN),
     (
@@ -161,6 +174,7 @@ TRUTHS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "somebody has called InitProducerId since",
         (*BEGUN, "app-1 crashes", "app-1 starts", *_by("app-1", "goes on", "quiet", "goes on")),
     ),
+    (ROLLED_OVER, COMMITTED),
     ("nothing was ever written in it", _by("app-1", *TURN, *TURN, "goes on")),
 )
 
@@ -168,7 +182,8 @@ TRUTHS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def one_end_txn() -> Table:
     """What the coordinator answers to the first EndTxn(COMMIT) of a recovery, by truth."""
     found = [
-        (truth, *(_first_answer(steps, version) for version in (5, 4))) for truth, steps in TRUTHS
+        (truth, *(_first_answer(truth, steps, version) for version in (5, 4)))
+        for truth, steps in TRUTHS
     ]
     rows = []
     for truth, *said in found:
@@ -184,11 +199,24 @@ def one_end_txn() -> Table:
     return heads, tuple(rows)
 
 
-def _first_answer(steps: tuple[str, ...], version: int) -> str:
+def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
     story = scenario("kip-1310-flink-session" if version == 5 else "kip-1310-flink-producer")
     writer, committer = story.spec.applications
     writer = writer.but(program=WRITER_LOOP, max_records=1)
     spec = story.spec.but(applications=(writer, committer))
+    if truth == ROLLED_OVER:
+        # The checkpoint has the identity of the writer's only transaction, as the others have.
+        producer_id, epoch = LAST_BUT_ONE.producer_id, LAST_CLIENT_EPOCH
+        program = tuple(
+            line.but(
+                text=line.text.replace("9, 0", f"{producer_id}, {epoch}"),
+                target=line.target.replace("9 0", f"{producer_id} {epoch}"),
+            )
+            for line in committer.program
+        )
+        spec = spec.but(
+            applications=(writer, committer.but(program=program)), transactions=(LAST_BUT_ONE,)
+        )
     under = "repaired" if version == 5 else "kafka"
     ask = ("app-2 goes on", "app-2 goes on", "app-2/* sends EndTxn", "until EndTxn arrives at B1")
     held = ask if "WriteTxnMarkers" not in steps[-1] else (*ask[:3], "EndTxn arrives at B1")

@@ -6,17 +6,23 @@ differs in the answer is due to that. Whole designs may stand beside them as ext
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kipviz.checking.budgets import budget_of, budget_words
 from kipviz.checking.critical_path import Latencies, checked
-from kipviz.checking.explore import ProgressTold
+from kipviz.checking.explore import CANCELLED
 from kipviz.checking.found import Bounds
 from kipviz.checking.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
 from kipviz.core.values import Value
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+Row = tuple[str, ...]
+NOT_ASKED = "not asked"
 Counting = Callable[[], Table]
+# Hears how far a part of a study is, in words; when it says False the part ends.
+Tell = Callable[[str], bool]
+# Hears (the part, parts done, parts in all, how far the part is); when it says False the study ends.
+StudyProgress = Callable[[str, int, int, str], bool]
 # A table of times under stated assumptions.
 Timing = Callable[[Latencies], Table]
 
@@ -25,18 +31,52 @@ class Rival(Value, frozen=True):
     """One answer that somebody would give: what it is called, and the design that does so.
 
     `scenario` is another one than the study's, if what the rivals do is a program and no design.
+    `faults` is another fault budget than the study's, in words, and `properties` are others to ask.
     """
 
     label: str
     design: str
     scenario: str = ""
+    faults: str = ""
+    properties: tuple[str, ...] = ()
+
+
+class StoppedEarly(Exception):
+    """A part of a study was told to end: its rows would not be whole, so it has none."""
+
+
+class Part(Value, frozen=True):
+    """Some rows of a counted study: what they are about, and how they are computed.
+
+    `rows` raises StoppedEarly when its `Tell` says False.
+    """
+
+    label: str
+    rows: Callable[[Tell], tuple[Row, ...]]
+
+
+class Parts(Value, frozen=True):
+    """A counted study that takes long: its heads, and the parts that are computed one after the other."""
+
+    heads: tuple[str, ...]
+    each: tuple[Part, ...]
+
+
+def content(_words: str) -> bool:
+    """Let a part run to its end, whatever it tells."""
+    return True
+
+
+def searching(tell: Tell) -> Callable[[int, int], bool]:
+    """Return the progress of a search that tells its states and its depth."""
+    return lambda states, depth: tell(f"{states:,} states, depth {depth}")
 
 
 class Study(Value, frozen=True):
     """One question.
 
     `property` is what decides; a question of counts has `counting` instead, which gives the heads
-    and the rows of a table. `timing` gives a table of times for stated round trips and flushes, alone or
+    and the rows of a table, or `parts` if it takes long. `timing` gives a table of times for stated round trips and flushes, alone or
     beside the other one. `faults` is the fault budget of the search, in words.
     """
 
@@ -50,6 +90,7 @@ class Study(Value, frozen=True):
     rivals: tuple[Rival, ...] = ()
     counting: Counting | None = None
     timing: Timing | None = None
+    parts: Parts | None = None
 
 
 class Answer(Value, frozen=True):
@@ -73,10 +114,9 @@ class Answer(Value, frozen=True):
             return self.study.observable
         good, bad, open_ = [], [], []
         for rival, judged in zip(self.study.rivals, self.judged, strict=False):
-            cells = [judged.cell(name) for name in self.study.properties]
-            if any(cell.verdict == BREAKS for cell in cells):
+            if any(cell.verdict == BREAKS for cell in judged.cells):
                 bad.append(rival.label)
-            elif any(cell.verdict == SO_FAR for cell in cells):
+            elif any(cell.verdict == SO_FAR for cell in judged.cells):
                 open_.append(rival.label)
             else:
                 good.append(rival.label)
@@ -85,51 +125,106 @@ class Answer(Value, frozen=True):
             for names, what in ((good, "holds"), (bad, "breaks"), (open_, "not decided"))
             if names
         ]
-        faults = budget_words(self.judged[0].budget) or "no fault"
-        return f"{'. '.join(parts)}. (Every interleaving of {self.study.scenario}, {faults}.)"
+        return f"{'. '.join(parts)}. (Every interleaving of {self._searched()}.)"
+
+    def _searched(self) -> str:
+        """Say what was searched: scenario by scenario, under which faults."""
+        found = dict.fromkeys(
+            (row.scenario, budget_words(row.budget) or "no fault") for row in self.judged
+        )
+        budgets = dict.fromkeys(words for _, words in found)
+        if len(budgets) == 1:
+            return f"{self.study.scenario}, {next(iter(budgets))}"
+        return "; ".join(f"{scenario}, {words}" for scenario, words in found)
 
 
-def answer(
+def answers(
     study: Study,
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
-    progress: ProgressTold | None = None,
+    progress: StudyProgress | None = None,
     latencies: Latencies = Latencies(),  # noqa: B008
-) -> Answer:
-    """Compute the answer of a study; what is judged when `progress` says False is kept.
+) -> Iterator[Answer]:
+    """Yield the answer of a study as it grows: one more rival or part each time, the last one whole.
 
+    `progress` hears (the part, parts done, parts in all, how far the part is). When it says False, a
+    search is kept as far as it went, a count that is not whole is left out, and nothing follows.
     `latencies` are the stated times of a study that has a table of times.
 
     Raises:
         BadLatency: if a stated time cannot be.
     """
     times = None if study.timing is None else study.timing(checked(latencies))
-    if times is not None and study.counting is None and not study.rivals:
-        return Answer(study, *times, assumptions=latencies.words)
-    answered = _answer(study, bounds, progress)
-    return answered if times is None else answered.but(times=times, assumptions=latencies.words)
+    if times is not None and not (study.counting or study.parts or study.rivals):
+        yield Answer(study, *times, assumptions=latencies.words)
+        return
+    for found in _growing(study, bounds, progress):
+        yield found if times is None else found.but(times=times, assumptions=latencies.words)
 
 
-def _answer(study: Study, bounds: Bounds, progress: ProgressTold | None) -> Answer:
+def answer(
+    study: Study,
+    bounds: Bounds = Bounds(),  # noqa: B008
+    progress: StudyProgress | None = None,
+    latencies: Latencies = Latencies(),  # noqa: B008
+) -> Answer:
+    """Compute the whole answer of a study: the last one of `answers`, with the same arguments.
+
+    Raises:
+        BadLatency: if a stated time cannot be.
+    """
+    *_, last = answers(study, bounds, progress, latencies)
+    return last
+
+
+def _growing(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Iterator[Answer]:
     if study.counting is not None:
-        heads, rows = study.counting()
-        return Answer(study, heads, rows)
-    judged: list[Judged] = []
-    asked = tuple(property_named(name) for name in study.properties)
-    for rival in study.rivals:
-        budget = budget_of(study.faults)
+        yield Answer(study, *study.counting())
+    elif study.parts is not None:
+        yield from _counted(study, study.parts, progress)
+    else:
+        yield from _judged(study, bounds, progress)
+
+
+def _counted(study: Study, parts: Parts, progress: StudyProgress | None) -> Iterator[Answer]:
+    rows: tuple[Row, ...] = ()
+    yield Answer(study, parts.heads, rows)
+    for part, tell in zip(
+        parts.each, _telling([p.label for p in parts.each], progress), strict=True
+    ):
+        try:
+            if not tell("begins"):
+                return
+            rows += part.rows(tell)
+        except StoppedEarly:
+            return
+        yield Answer(study, parts.heads, rows)
+
+
+def _judged(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Iterator[Answer]:
+    judged: tuple[Judged, ...] = ()
+    rows: tuple[Row, ...] = ()
+    names = dict.fromkeys((*study.properties, *(p for r in study.rivals for p in r.properties)))
+    heads = ("rival", "design", *names, "searched")
+    telling = _telling([rival.label for rival in study.rivals], progress)
+    for rival, tell in zip(study.rivals, telling, strict=True):
+        budget = budget_of(rival.faults or study.faults)
         where = rival.scenario or study.scenario
-        row = judge(where, rival.design, budget, bounds, progress, asked)
-        judged.append(row)
-        if row.explored.stopped == "cancelled":
-            break
-    heads = ("rival", "design", *study.properties, "searched")
-    rows = tuple(
-        (
-            rival.label,
-            rival.design,
-            *(row.cell(name).words for name in study.properties),
-            f"{row.explored.states:,} states",
-        )
-        for rival, row in zip(study.rivals, judged, strict=False)
-    )
-    return Answer(study, heads, rows, tuple(judged))
+        asked = tuple(property_named(name) for name in rival.properties or study.properties)
+        row = judge(where, rival.design, budget, bounds, searching(tell), asked)
+        judged += (row,)
+        words = {cell.asked: cell.words for cell in row.cells}
+        verdicts = (words.get(name, NOT_ASKED) for name in names)
+        rows += ((rival.label, rival.design, *verdicts, f"{row.explored.states:,} states"),)
+        yield Answer(study, heads, rows, judged)
+        if row.explored.stopped == CANCELLED:
+            return
+
+
+def _telling(labels: list[str], progress: StudyProgress | None) -> Iterator[Tell]:
+    """Give what each part of a study is to tell."""
+    for done, label in enumerate(labels):
+
+        def tell(words: str, done: int = done, label: str = label) -> bool:
+            return progress is None or progress(label, done, len(labels), words)
+
+        yield tell

@@ -6,9 +6,11 @@ interleaving breaks a promise, and put beside what the rule of `checking.time_li
 
 from __future__ import annotations
 
+from functools import partial
+
 from kipviz.checking.axes import LIMIT, LOCK, TIMEOUT, Axis
 from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
+from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.landscape import LOOK_UP_MS, Question, landscape
 from kipviz.checking.time_limits import Limits
@@ -19,7 +21,7 @@ from kipviz.properties.expectations import AbortIsNoFailure
 from kipviz.scenarios import programs
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
-from kipviz.studies.study import Study
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PINNED, TAKES_BACK = "repaired", "finding-D"
 LABELS = {
@@ -39,23 +41,32 @@ class Shortest(Value, frozen=True):
     searches: int
 
 
-def verdict(design: str, lock: int, timeout: int, work: int) -> tuple[bool, bool]:
+def verdict(
+    design: str, lock: int, timeout: int, work: int, tell: Tell = content
+) -> tuple[bool, bool]:
     """Search one cell: whether every promise holds, and whether some run commits."""
     question = Question(
         designs=(design,), down=Axis(LOCK, (lock,)), across=Axis(TIMEOUT, (timeout,)), work_ms=work
     )
-    (spot,) = landscape(question)
+    (spot,) = landscape(
+        question,
+        progress=lambda _, states, depth: tell(
+            f"lock {ms(lock)}: {states:,} states, depth {depth}"
+        ),
+    )
+    if spot.explored.stopped == CANCELLED:
+        raise StoppedEarly
     assert spot.explored.complete, spot.explored.sentence
     return not spot.explored.counterexamples, spot.commits
 
 
-def shortest(design: str, timeout: int, work: int) -> Shortest:
+def shortest(design: str, timeout: int, work: int, tell: Tell = content) -> Shortest:
     """Find the shortest lock that holds by halving; the next shorter one was seen to break."""
-    holds, commits = verdict(design, STEP_MS, timeout, work)
+    holds, commits = verdict(design, STEP_MS, timeout, work, tell)
     low, high, searches = (0, 1, 1) if holds else (1, LONGEST_MS // STEP_MS, 1)
     while high - low > 1:
         middle = (low + high) // 2
-        holds, commits_here = verdict(design, middle * STEP_MS, timeout, work)
+        holds, commits_here = verdict(design, middle * STEP_MS, timeout, work, tell)
         searches += 1
         if holds:
             high, commits = middle, commits_here
@@ -74,19 +85,27 @@ def predicted(design: str, timeout: int, work: int) -> int:
     return (limits.held // STEP_MS + 1) * STEP_MS
 
 
-def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give the table: found beside asked for, a row for each pair of time-out and work."""
-    rows = []
-    for design in (TAKES_BACK, PINNED):
-        for timeout in TIMEOUTS:
-            for work in WORKS:
-                found, asked = shortest(design, timeout, work), predicted(design, timeout, work)
-                commits = "commits" if found.commits else "never commits"
-                same = "as the rule says" if found.lock == asked else f"the rule says {ms(asked)}"
-                row = (LABELS[design], ms(timeout), ms(work), commits, ms(found.lock), same)
-                rows.append((*row, str(found.searches)))
-    heads = ("design", "time-out", "work", "work gets done", "shortest lock", "rule", "searches")
-    return heads, tuple(rows)
+def _beside_the_rule(design: str, timeout: int, work: int, tell: Tell) -> tuple[Row, ...]:
+    """Give the shortest lock that was found beside the one that the rule asks for."""
+    found, asked = shortest(design, timeout, work, tell), predicted(design, timeout, work)
+    commits = "commits" if found.commits else "never commits"
+    same = "as the rule says" if found.lock == asked else f"the rule says {ms(asked)}"
+    row = (LABELS[design], ms(timeout), ms(work), commits, ms(found.lock), same)
+    return ((*row, str(found.searches)),)
+
+
+PARTS = Parts(
+    ("design", "time-out", "work", "work gets done", "shortest lock", "rule", "searches"),
+    tuple(
+        Part(
+            f"{LABELS[design]}, time-out {ms(timeout)}, work {ms(work)}",
+            partial(_beside_the_rule, design, timeout, work),
+        )
+        for design in (TAKES_BACK, PINNED)
+        for timeout in TIMEOUTS
+        for work in WORKS
+    ),
+)
 
 
 # Finding M: an abort leaves the record with its member until the lock runs out, which ends the delivery.
@@ -94,7 +113,7 @@ BURNS, GIVES_BACK = "finding-M", "repaired"
 ABORTS_AND_LIMITS = ((1, 2), (2, 2), (2, 3))
 
 
-def outlives(design: str, aborts: int, limit: int) -> bool:
+def outlives(design: str, aborts: int, limit: int, tell: Tell = content) -> bool:
     """Search whether a record outlives so many aborts in a row under a delivery limit.
 
     The application throws after it has staged, so many times, and then commits.
@@ -108,26 +127,39 @@ def outlives(design: str, aborts: int, limit: int) -> bool:
         story.spec.but(applications=apps), design_named(design), asked.settings(10_000, limit)
     )
     model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={aborts + 1}"))
-    found = Search(model, (AbortIsNoFailure(),)).run(Bounds(states_max=50_000))
+    found = Search(model, (AbortIsNoFailure(),)).run(Bounds(states_max=50_000), searching(tell))
+    if found.stopped == CANCELLED:
+        raise StoppedEarly
     assert found.complete, found.sentence
     return not found.counterexamples
 
 
-def outliving() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give the table: what becomes of a record after some aborts, by the delivery limit."""
-    labels = {
-        BURNS: "an abort uses a delivery up (the text)",
-        GIVES_BACK: "it gives it back (repaired)",
-    }
-    rows = []
-    for design in (BURNS, GIVES_BACK):
-        for aborts, limit in ABORTS_AND_LIMITS:
-            lives = outlives(design, aborts, limit)
-            what = "is delivered again" if lives else "is archived, though nobody failed"
-            asked = design == GIVES_BACK or Limits(deliveries=limit, aborts=aborts).outlives_aborts
-            same = "as the rule says" if asked == lives else "not as the rule says"
-            rows.append((labels[design], str(aborts), str(limit), what, same))
-    return ("design", "aborts in a row", "delivery limit", "the record", "rule"), tuple(rows)
+OUTLIVING = {
+    BURNS: "an abort uses a delivery up (the text)",
+    GIVES_BACK: "it gives it back (repaired)",
+}
+
+
+def _outlived(design: str, aborts: int, limit: int, tell: Tell) -> tuple[Row, ...]:
+    """Say what becomes of a record after some aborts under a delivery limit."""
+    lives = outlives(design, aborts, limit, tell)
+    what = "is delivered again" if lives else "is archived, though nobody failed"
+    asked = design == GIVES_BACK or Limits(deliveries=limit, aborts=aborts).outlives_aborts
+    same = "as the rule says" if asked == lives else "not as the rule says"
+    return ((OUTLIVING[design], str(aborts), str(limit), what, same),)
+
+
+OUTLIVING_PARTS = Parts(
+    ("design", "aborts in a row", "delivery limit", "the record", "rule"),
+    tuple(
+        Part(
+            f"{OUTLIVING[design]}, {aborts} aborts, limit {limit}",
+            partial(_outlived, design, aborts, limit),
+        )
+        for design in (BURNS, GIVES_BACK)
+        for aborts, limit in ABORTS_AND_LIMITS
+    ),
+)
 
 
 DELIVERIES = Study(
@@ -136,7 +168,7 @@ DELIVERIES = Study(
     "KIP-932 group.share.delivery.count.limit; KIP-1289 Test Plan; finding M",
     "Whether a record is archived because transactions aborted that nobody had failed in: every "
     "interleaving on a timed clock in which its locks may run out. The rule is delivery limit > aborts in a row.",
-    counting=outliving,
+    parts=OUTLIVING_PARTS,
 )
 
 
@@ -146,5 +178,5 @@ TIME_LIMITS = Study(
     "KIP-1289 corner cases 6 and 7 (no advice in the text); finding D",
     "The shortest lock under which no interleaving breaks a promise, in steps of 5 s, beside the rule "
     "lock > min(work, time-out + scan) + look-up, which kipviz check-timeouts applies.",
-    counting=counting,
+    parts=PARTS,
 )

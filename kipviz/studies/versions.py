@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.studies.study import Rival, Study
 
 LIVE = "nothing pending for ever"
+AGREE = ("stores agree", LIVE)
 SMALL = "kip-890-small"
 VERSIONS = (
     Rival("version 0, nothing verified", "kafka-tv0"),
@@ -58,13 +59,36 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "What if the version goes up, or down, in the middle of a transaction?",
         "KIP-890 'Upgrade'; TransactionManager.maybeUpdateTransactionV2Enabled",
         "Whether anything hangs or is committed unasked, whenever the level is changed and the client "
-        "hears of it. A prepared transaction of KIP-939 is not part of it.",
+        "hears of it. Then with a prepared transaction (KIP-939): the process crashes, the level "
+        "changes, and the next process asks to keep the transaction. keepPreparedTxn is refused below "
+        "version 2 (TransactionCoordinator.handleInitProducerId, pull request 21735).",
         SMALL,
         "upgrade=1,lose_connection=1",
         ("commits as asked", LIVE),
         (
             Rival("up from version 1, or down", "kafka-tv1"),
             Rival("down from version 2", "kafka"),
+            Rival(
+                "prepared, and the level stays at version 2",
+                "kip-939",
+                "kip-939-small",
+                "crash_client=1",
+                AGREE,
+            ),
+            Rival(
+                "prepared, and down from version 2",
+                "kip-939",
+                "kip-939-small",
+                "crash_client=1,upgrade=1",
+                AGREE,
+            ),
+            Rival(
+                "prepared, down to version 1 and up again",
+                "kip-939",
+                "kip-939-small",
+                "crash_client=1,upgrade=2",
+                AGREE[:1],
+            ),
         ),
     ),
 )

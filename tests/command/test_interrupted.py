@@ -61,10 +61,17 @@ def test_a_landscape_gives_the_cells_so_far(kipviz, interrupting):
 
 def test_a_study_gives_the_rivals_so_far(kipviz, interrupting):
     whole = kipviz("study", "B8", "--json").document["rows"]
-    interrupting("states", 2)
+    interrupting("parts", 2)
     cut = kipviz("study", "B8", "--json").document["rows"]
     assert 1 <= len(cut) <= len(whole)
     assert cut[-1] != whole[len(cut) - 1]
+
+
+def test_a_counted_study_gives_the_rows_so_far(kipviz, interrupting):
+    interrupting("parts", 60)
+    done = kipviz("study", "B5", "--json")
+    assert done.status == 130
+    assert [row[0] for row in done.document["rows"]] == ["the coordinator, over the wire"]
 
 
 def test_a_ledger_that_is_interrupted_tells_what_was_judged(kipviz, interrupting):

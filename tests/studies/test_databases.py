@@ -15,6 +15,8 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies import databases
 from kipviz.studies.databases import APART, HASTY, PROMPT, run
+from kipviz.studies.library import study
+from kipviz.studies.study import answer
 from tests.scenarios.story import committed_outputs, played, states_of
 
 FLUSHES = "repaired+prepare_waits=for_batches_alone"
@@ -34,7 +36,8 @@ def test_a_run_ends_with_the_record_in_all_three_places(schedule: str) -> None:
 @pytest.fixture(scope="module")
 def counted() -> dict[tuple[str, str], tuple[str, ...]]:
     """The table of the study, asked once: crashes, all agree, broken, pending, and the first that is not well."""
-    heads, rows = databases.table()
+    found = answer(study("share database"))
+    heads, rows = found.heads, found.rows
     assert all(len(row) == len(heads) for row in rows)
     found = {(row[0], row[1]): row[2:] for row in rows}
     assert list(found) == [(words, s) for words, _, _ in databases.RIVALS for s in (PROMPT, HASTY)]

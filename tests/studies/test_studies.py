@@ -9,7 +9,7 @@ from kipviz.checking.verdicts import ASKED_BY_NAME, EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study
-from kipviz.studies.study import Answer, Study, answer
+from kipviz.studies.study import Answer, Part, Parts, StoppedEarly, Study, Tell, answer, answers
 
 # What each rival comes to, property by property: the steps of the shortest break, or 0.
 ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -17,7 +17,7 @@ ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B2": ((0, 17), (0, 19), (0, 0)),
     "B4": ((0, 20), (0, 0)),
     "B7": ((32, 0, 0), (32, 0, 0), (0, 0, 0), (0, 0, 33), (0, 0, 0)),
-    "B8": ((31, 0), (0, 0)),
+    "B8": ((31, 0), (0, 0), (0, 0)),
     "B9": ((36,), (0,)),
     "B10": ((0, 0), (32, 0), (0, 0)),
     "B15": ((40, 0), (0, 0), (0, 0)),
@@ -30,17 +30,14 @@ ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B26": ((35,), (37,), (0,)),
     "B27": ((36,), (0,), (38,), (0,)),
     "late record": ((37,), (0,), (0,)),
-    "B34": ((0, 0), (0, 0)),
+    "B34": ((0, 0), (0, 0), (0, 0), (0, 19), (0,)),
     "B29": ((0,), (27,), (35,), (25,), (0,), (0,), (27,), (0,), (35,), (28,), (0,)),
 }
 QUICK = ("B1", "B2", "B8", "B15", "B26", "B17", "B18", "B19", "B29")
 
 
 def breaks(found: Answer) -> tuple[tuple[int, ...], ...]:
-    return tuple(
-        tuple(len(row.cell(name).actions) for name in found.study.properties)
-        for row in found.judged
-    )
+    return tuple(tuple(len(cell.actions) for cell in row.cells) for row in found.judged)
 
 
 def test_a_searched_study_has_a_pinned_answer() -> None:
@@ -119,16 +116,75 @@ def test_a_study_can_be_asked(asked: Study) -> None:
     assert set(asked.properties) <= names
     for rival in asked.rivals:
         where = rival.scenario or asked.scenario
-        scenario(where).model(design(rival.design), budget_of(asked.faults))
-    assert asked.counting is None or not asked.rivals
-    assert asked.counting is not None or asked.timing is not None or asked.rivals
-    assert len({(r.design, r.scenario) for r in asked.rivals}) == len(asked.rivals)
+        scenario(where).model(design(rival.design), budget_of(rival.faults or asked.faults))
+    ways = [asked.counting is not None, asked.parts is not None, bool(asked.rivals)]
+    assert sum(ways) == 1 or (asked.timing is not None and not any(ways))
+    assert len({(r.design, r.scenario, r.faults) for r in asked.rivals}) == len(asked.rivals)
 
 
 def test_a_study_that_is_stopped_keeps_what_was_judged() -> None:
     found = answer(study("B8"), progress=lambda *_: False)
     assert len(found.judged) == 1
     assert "not decided" in found.sentence
+
+
+def counting_to_two(tell: Tell) -> tuple[tuple[str, ...], ...]:
+    for number in (1, 2):
+        if not tell(f"{number} counted"):
+            raise StoppedEarly
+    return (("two",),)
+
+
+COUNTED = study("B3").but(
+    counting=None,
+    parts=Parts(("counted",), (Part("a", counting_to_two), Part("b", counting_to_two))),
+)
+
+
+def test_a_counted_study_grows_part_by_part() -> None:
+    assert [len(found.rows) for found in answers(COUNTED)] == [0, 1, 2]
+
+
+def test_a_counted_study_tells_the_part_and_how_many_are_done() -> None:
+    told: list[tuple[str, int, int, str]] = []
+    answer(COUNTED, progress=lambda *words: not told.append(words))
+    assert told[0] == ("a", 0, 2, "begins")
+    assert told[-1] == ("b", 1, 2, "2 counted")
+
+
+def test_a_counted_study_that_is_stopped_keeps_the_whole_parts_alone() -> None:
+    found = answer(
+        COUNTED, progress=lambda part, _done, _all, words: (part, words) != ("b", "2 counted")
+    )
+    assert found.rows == (("two",),)
+
+
+@pytest.mark.parametrize(
+    "name", ["B5", "B11", "B24", "chaos", "deliveries", "sequences", "timeouts"]
+)
+def test_a_long_study_ends_as_soon_as_it_is_told_to(name: str) -> None:
+    told: list[str] = []
+
+    def twice(*words: object) -> bool:
+        told.append(str(words))
+        return len(told) < 2
+
+    assert answer(study(name), progress=twice).rows == ()
+    assert len(told) == 2  # it was asked within its first part, and not only between two of them
+
+
+def test_a_version_that_goes_down_strands_a_prepared_transaction() -> None:
+    """B34: the crash alone is outlived, and so are version changes without a prepared transaction."""
+    asked = study("B34")
+    stays, down = (r for r in asked.rivals if r.faults and not r.faults.endswith("upgrade=2"))
+    found = answer(asked.but(rivals=(stays, down)))
+    live = [row.cell("nothing pending for ever") for row in found.judged]
+    assert [cell.verdict for cell in live] == ["holds", "breaks"]
+    assert "my-txn is ONGOING" in live[1].reason
+    words = [str(action) for action in live[1].actions]
+    assert any("UpgradeFeature" in w for w in words)
+    assert any("CrashClient" in w for w in words)
+    assert all(row.cell("stores agree").verdict == "holds" for row in found.judged)
 
 
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
