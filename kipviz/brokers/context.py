@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers.authorizer import Acl
+from kipviz.brokers.checks import Check
 from kipviz.brokers.partition_log import PartitionLog, append
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
@@ -170,7 +171,7 @@ class Effects(Value, frozen=True):
     `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
     `deletes` are logs of its own and the offsets up to which their records are deleted, `forgets`
     (partition, producer id) of producers that a log is to forget. `acls` are the ones that are to count from
-    now on, `creates` topics that are to be made.
+    now on, `creates` topics that are to be made. `checks` is what was compared, in order (see `checks`).
     """
 
     state: Any
@@ -185,6 +186,11 @@ class Effects(Value, frozen=True):
     forgets: tuple[tuple[str, int], ...] = ()
     acls: tuple[Acl, ...] | None = None
     creates: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    def after(self, checks: tuple[Check, ...]) -> Effects:
+        """Return the same with checks that were made before it was decided."""
+        return self.but(checks=(*checks, *self.checks)) if checks else self
 
 
 class Context(Value, frozen=True):
@@ -246,6 +252,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
     forgets: tuple[tuple[str, int], ...] = ()
     acls: tuple[Acl, ...] | None = None
     creates: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
     for part in parts:
         acls = acls if part.acls is None else part.acls
         given_up += part.given_up
@@ -258,6 +265,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         deletes += part.deletes
         forgets += part.forgets
         creates += part.creates
+        checks += part.checks
     return Effects(
         state,
         appends,
@@ -271,4 +279,5 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         forgets,
         acls,
         creates,
+        checks,
     )

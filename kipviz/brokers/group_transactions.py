@@ -11,8 +11,13 @@ NOT MODELLED: a producer that has a group and no transactional id (a later wordi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import producer_groups, transaction_coordinator, two_phase
+from kipviz.brokers.checks import Check, compare, error_of, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.replication import replicas_check
+from kipviz.brokers.transaction_checks import is_loaded
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
 from kipviz.messages.errors import Errors
@@ -36,10 +41,12 @@ def on_init_producer_id_of_group(
     CONCURRENT_TRANSACTIONS while something has to end first; ILLEGAL_GENERATION (our inference).
     Clause: KIP-447, first draft: "InitProducerId API", "Fencing zombie".
     """
-    error = _why_refused(me, request, on)
+    checks = _checks(me, request, on)
+    error = error_of(checks)
     if error is not Errors.NONE:
-        return Effects(me, replies=(Reply(reply_to, InitProducerIdResponse(error)),))
-    parts = [_seen(me, request, on)]
+        refused = InitProducerIdResponse(error)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    parts = [_seen(me, request, on).after(checks)]
     me = parts[0].state
     aborts, waits = on.rules.older_transaction()
     open_ones = tuple(_left_open(me, request))
@@ -50,26 +57,26 @@ def on_init_producer_id_of_group(
             parts.append(ended)
     if open_ones and waits:
         again = InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)
-        parts.append(Effects(me, replies=(Reply(reply_to, again),)))
+        names = tuple(known.transactional_id for known in open_ones)
+        left = Check("left open by older generations", None, names, Errors.CONCURRENT_TRANSACTIONS)
+        parts.append(Effects(me, replies=(Reply(reply_to, again),), checks=(left,)))
         return with_effects(me, *parts)
     given = transaction_coordinator.on_init_producer_id(me, request, reply_to, on.after(*parts))
     return with_effects(given.state, *parts, given)
 
 
-def _why_refused(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context) -> Errors:
-    gate = on.rules.group_metadata_gate(on.image.features.inter_broker_protocol)
-    if gate is not Errors.NONE:
-        return gate
-    limit = two_phase.why_refused(request, on)
-    if limit is not Errors.NONE:
-        return limit
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
-    newest = producer_groups.newest(me.assignments, request.group_id)
-    if on.rules.older_generation(request.generation, newest) is not Errors.NONE:
-        return Errors.ILLEGAL_GENERATION
-    enough = on.image.has_enough_replicas(me.shard)
-    return Errors.NONE if enough else Errors.COORDINATOR_NOT_AVAILABLE
+@in_order
+def _checks(
+    me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context
+) -> Iterator[Check]:
+    level = on.image.features.inter_broker_protocol
+    yield Check("inter.broker.protocol.version", None, level, on.rules.group_metadata_gate(level))
+    yield from two_phase.request_checks(request, on)
+    yield is_loaded(me.loading)
+    asked, newest = request.generation, producer_groups.newest(me.assignments, request.group_id)
+    served = on.rules.older_generation(asked, newest) is Errors.NONE
+    yield compare("generation", asked, newest, served, Errors.ILLEGAL_GENERATION)
+    yield replicas_check(me.shard, on)
 
 
 def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context) -> Effects:

@@ -7,9 +7,11 @@ The coordinator hears of a generation from producers only: the group coordinator
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, in_order
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.table import Table
-from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.records.transaction_state import GroupAssignmentRecord
 
@@ -23,12 +25,16 @@ def newest(assignments: Assignments, group_id: str) -> int:
     return max(seen, default=NEVER_SEEN)
 
 
-def why_over(assignments: Assignments, transactional_id: str, rules: BrokerRules) -> Errors:
-    """Say why a producer's request is refused: a newer generation of its group has been seen."""
+@in_order
+def generation_checks(
+    assignments: Assignments, transactional_id: str, rules: BrokerRules
+) -> Iterator[Check]:
+    """Check a producer's generation: no newer one of its group has been seen."""
     mine = assignments.get(transactional_id)
-    if mine is None:
-        return Errors.NONE
-    return rules.older_generation(mine.generation, newest(assignments, mine.group_id))
+    if mine is not None:
+        known = newest(assignments, mine.group_id)
+        error = rules.older_generation(mine.generation, known)
+        yield Check("generation", mine.generation, known, error)
 
 
 def before_in_its_partitions(

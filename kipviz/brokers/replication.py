@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import PartitionLog, check_marker
@@ -13,6 +14,28 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
 from kipviz.records.batches import ABORT, COMMIT, Batch
+
+
+def replicas_check(
+    partition: str, on: Context, otherwise: Errors = Errors.COORDINATOR_NOT_AVAILABLE
+) -> Check:
+    """Check that min.insync.replicas of a log are in sync: else nothing is appended to it."""
+    enough = on.image.has_enough_replicas(partition)
+    return compare("enough replicas", None, enough, enough, otherwise)
+
+
+def append_checks(partition: str, on: Context) -> tuple[Check, ...]:
+    """Give the check by which an append has failed: too few replicas, or they did not get it in time."""
+    check = replicas_check(partition, on)
+    if check.error is not Errors.NONE:
+        return (check,)
+    error = Errors.COORDINATOR_NOT_AVAILABLE
+    return (compare("replicated in time", None, False, False, error),)
+
+
+def moved_check(partition: str, on: Context, error: Errors) -> Check:
+    """Give the check by which a request that waits at a leader is refused: the partition has moved."""
+    return Check("leader", on.broker, on.image.leader_of(partition), error)
 
 
 class WaitingForReplicas(Value, frozen=True):

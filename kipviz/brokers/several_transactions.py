@@ -8,6 +8,7 @@ DURABILITY: none; the answers of single transactions stay with the request (`clu
 from __future__ import annotations
 
 from kipviz.brokers import gone_topics, transaction_coordinator
+from kipviz.brokers.checks import Check
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AskedOfOne
@@ -33,6 +34,7 @@ def on_add_partitions(
         return transaction_coordinator.on_add_partitions(me, request, reply_to, on)
     refused: list[Reply] = []
     calls: list[LocalCall] = []
+    checks: list[Check] = []
     for each in request.of_transactions:
         home = on.image.home_of_transactions(each.transactional_id)
         answer = _refusal(each, home, on)
@@ -40,7 +42,8 @@ def on_add_partitions(
             calls.append(LocalCall(transaction_coordinator.ROLE, home, AskedOfOne(reply_to, each)))
         else:
             refused.append(Reply(reply_to, answer))
-    return Effects(me, replies=tuple(refused), local=tuple(calls))
+            checks.append(_deciding(each, answer, home, on))
+    return Effects(me, replies=tuple(refused), local=tuple(calls), checks=tuple(checks))
 
 
 def _refusal(
@@ -50,3 +53,13 @@ def _refusal(
     if gone is not None or on.image.leader_of(home) == on.broker:
         return gone
     return with_error(request, Errors.NOT_COORDINATOR)
+
+
+def _deciding(
+    request: AddPartitionsToTxn, answer: AddPartitionsToTxnResponse, home: str, on: Context
+) -> Check:
+    """Give the check by which a transaction's question is refused before its coordinator gets it."""
+    if answer.error is Errors.NOT_COORDINATOR:
+        return Check("leader", on.broker, on.image.leader_of(home), answer.error)
+    lost = gone_topics.lost_partitions(request.partitions, on.image)
+    return Check("partitions there", request.partitions, lost, answer.error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers import two_phase
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata, spoken_in
@@ -97,11 +98,13 @@ def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context)
 
     Any broker does that, and nothing is logged: TransactionCoordinator.handleInitProducerId.
     """
-    if two_phase.is_half_an_identity(request):
-        refused = InitProducerIdResponse(Errors.INVALID_REQUEST)
-        return Effects(role, replies=(Reply(reply_to, refused),))
+    checks = two_phase.nameless_checks(request)
+    error = error_of(checks)
+    if error is not Errors.NONE:
+        refused = InitProducerIdResponse(error)
+        return Effects(role, replies=(Reply(reply_to, refused),), checks=checks)
     answer = InitProducerIdResponse(Errors.NONE, on.next_producer_id, 0)
-    return Effects(role, replies=(Reply(reply_to, answer),), new_producer_ids=1)
+    return Effects(role, replies=(Reply(reply_to, answer),), new_producer_ids=1, checks=checks)
 
 
 def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[str, ...]:

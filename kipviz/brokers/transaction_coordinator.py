@@ -17,8 +17,10 @@ NOT MODELLED: when the scan for transactions that took too long began: on a time
 
 from __future__ import annotations
 
-from kipviz.brokers import producer_groups, two_phase
+from kipviz.brokers import two_phase
+from kipviz.brokers.checks import Check, Checks, error_of
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.replication import append_checks, moved_check
 from kipviz.brokers.transaction_append import (
     APPENDS,
     NEEDS_NO_MARKER,
@@ -40,24 +42,26 @@ from kipviz.brokers.transaction_append import (
     unheard,
     unmarked,
 )
+from kipviz.brokers.transaction_checks import (
+    asking_checks,
+    ending_checks,
+    identity_checks,
+    init_producer_id_checks,
+    joining_checks,
+    spoken_checks,
+)
 from kipviz.brokers.transaction_metadata import (
     COMPLETED,
     PREPARED,
     TransactionMetadata,
-    add_partitions_error,
     completion_of,
     decision_of,
-    end_txn_error,
-    end_txn_error_below_5,
-    init_producer_id_error,
     is_end_txn_retry,
     joined,
     made_ready,
     metadata_of,
     next_identity,
     record_of,
-    spoken_in,
-    verify_error,
     why_not_timed_out,
 )
 from kipviz.core.table import Table
@@ -120,30 +124,29 @@ def on_init_producer_id(
         return nameless(me, request, reply_to, on)
     answer = answer_to(request)
 
-    def refuse(error: Errors) -> Effects:
-        told = answer(spoken_in(request.version, error, since=4))
-        return Effects(me, replies=(Reply(reply_to, told),))
+    def refuse(checks: Checks) -> Effects:
+        checks = spoken_checks(request.version, checks, since=4)
+        return Effects(me, replies=(Reply(reply_to, answer(error_of(checks))),), checks=checks)
 
-    error = two_phase.why_refused(request, on)
-    if error is not Errors.NONE:
-        return refuse(error)
-    if me.loading:
-        return refuse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
     name, fresh = request.transactional_id, on.next_producer_id
+    checks = asking_checks(me.loading, request, on)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
     known = me.transactions.get(name)
     new_producer_ids = 0
     if known is None:
         known, new_producer_ids = TransactionMetadata(name, fresh, -1, S.EMPTY), 1
-    error = init_producer_id_error(known, request)
-    if error is not Errors.NONE:
-        return refuse(error)
+    checks = (*checks, *init_producer_id_checks(known, request))
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
     if known.state is S.ONGOING and two_phase.keeps(request):
-        return _keep(me, known, reply_to, on)
+        return _keep(me, known, reply_to, on).after(checks)
     if known.state is S.ONGOING:
-        return _fence(me, known, "fence", reply_to, on, to=answer)
+        return _fence(me, known, "fence", reply_to, on, to=answer).after(checks)
+    checks = (*checks, *identity_checks(known, request))
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
     identity = next_identity(known, request, fresh)
-    if isinstance(identity, Errors):
-        return refuse(identity)
     record = record_of(
         known,
         S.EMPTY,
@@ -163,7 +166,8 @@ def on_init_producer_id(
         reply_to,
         two_phase=answer is InitProducerId2PcResponse,
     )
-    return _log(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
+    done = _log(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
+    return done.after(checks)
 
 
 def on_add_partitions(
@@ -172,17 +176,18 @@ def on_add_partitions(
     """Enlist partitions, so that the end of the transaction will reach them, or verify them.
 
     WHEN: a partition leader or coordinator is about to append the first batch of a transaction;
-    below version 4: a client is about to send one. CHECKS: `add_partitions_error`, or
-    `verify_error` if it only asks. DOES: logs ONGOING with the union; nothing when they are all in
+    below version 4: a client is about to send one. CHECKS: `joining_checks`. DOES: logs ONGOING with the union; nothing when they are all in
     it. ANSWERS: after replication.
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KIP-890 "Transaction version 2",
     TransactionCoordinator.handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
     """
     known = me.transactions.get(request.transactional_id)
-    check = verify_error if request.verify_only else add_partitions_error
-    error = _why_unserved(me, request, on) or check(known, request)
+    checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
+    error = error_of(checks)
     if error is not Errors.NONE or known is None or request.verify_only:
-        return Effects(me, replies=(Reply(reply_to, answer_add(error, request, known)),))
+        told = answer_add(error, request, known)
+        checks = spoken_checks(request.version, checks)
+        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     wait = PendingAppend(
         _next_offset(me, on),
         joined(known, request.partitions, 2 if request.version >= 4 else 0, on.now_ms),
@@ -191,7 +196,7 @@ def on_add_partitions(
         reply_to,
         request.partitions,
     )
-    return _join(me, known, wait, on)
+    return _join(me, known, wait, on).after(checks)
 
 
 def on_add_offsets(
@@ -203,10 +208,11 @@ def on_add_offsets(
     data. ANSWERS: after replication. Clause: KIP-98, KafkaApis.handleAddOffsetsToTxnRequest.
     """
     known = me.transactions.get(request.transactional_id)
-    error = _why_unserved(me, request, on) or add_partitions_error(known, request)
-    if error is not Errors.NONE or known is None:
-        error = spoken_in(request.version, error)
-        return Effects(me, replies=(Reply(reply_to, AddOffsetsToTxnResponse(error)),))
+    checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
+    if error_of(checks) is not Errors.NONE or known is None:
+        checks = spoken_checks(request.version, checks)
+        refused = AddOffsetsToTxnResponse(error_of(checks))
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         _next_offset(me, on),
@@ -215,7 +221,7 @@ def on_add_offsets(
         "offsets",
         reply_to,
     )
-    return _join(me, known, wait, on)
+    return _join(me, known, wait, on).after(checks)
 
 
 def on_end_txn(
@@ -223,30 +229,28 @@ def on_end_txn(
 ) -> Effects:
     """Decide a transaction.
 
-    WHEN: the producer commits or aborts. CHECKS: `end_txn_error`, in Kafka's order for version
-    5: a transition in progress, the producer id, the epoch, the state; `end_txn_error_below_5` for
-    older ones. DOES: logs PREPARE_COMMIT or PREPARE_ABORT, since version 5 with the next epoch.
+    WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version
+    5: a transition in progress, the producer id, the epoch, the state; another one for older versions. DOES: logs PREPARE_COMMIT or PREPARE_ABORT, since version 5 with the next epoch.
     ANSWERS: as soon as that is replicated, before any marker is written.
     Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
 
-    def answer(error: Errors, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
-        response = EndTxnResponse(spoken_in(request.version, error), producer_id, producer_epoch)
-        return Effects(me, replies=(Reply(reply_to, response),))
+    def answer(checks: Checks, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
+        checks = spoken_checks(request.version, checks)
+        response = EndTxnResponse(error_of(checks), producer_id, producer_epoch)
+        return Effects(me, replies=(Reply(reply_to, response),), checks=checks)
 
-    unserved = _why_unserved(me, request, on)
-    if unserved is not Errors.NONE:
-        return answer(unserved)
     known = me.transactions.get(request.transactional_id)
-    if known is None:
-        return answer(Errors.INVALID_PRODUCER_ID_MAPPING)
+    checks = ending_checks(me.loading, me.assignments, known, request, on.rules)
     bumps = request.version >= 5
-    error = end_txn_error(known, request) if bumps else end_txn_error_below_5(known, request)
-    if error is not Errors.NONE or (known.state in COMPLETED and not bumps):
-        return answer(error)
+    if error_of(checks) is not Errors.NONE or known is None:
+        return answer(checks)
+    if known.state in COMPLETED and not bumps:
+        return answer(checks)
     if known.state in COMPLETED and is_end_txn_retry(known, request):
-        return answer(Errors.NONE, known.producer_id, known.producer_epoch)
-    return _decide(me, known, "end", reply_to, on, committed=request.committed, bumps=bumps)
+        return answer(checks, known.producer_id, known.producer_epoch)
+    done = _decide(me, known, "end", reply_to, on, committed=request.committed, bumps=bumps)
+    return done.after(checks)
 
 
 def on_markers_answered(
@@ -406,7 +410,8 @@ def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
     for wait in me.waiting:
         known = me.transactions[wait.record.transactional_id]
         replies += refusals(wait, known, Errors.NOT_COORDINATOR)
-    return Effects(None, replies=tuple(replies))
+    checks = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),) if replies else ()
+    return Effects(None, replies=tuple(replies), checks=checks)
 
 
 # -- pieces ------------------------------------------------------------------------------------
@@ -414,17 +419,6 @@ def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
 
 def _with(me: TransactionCoordinator, metadata: TransactionMetadata) -> TransactionCoordinator:
     return me.but(transactions=me.transactions.set(metadata.transactional_id, metadata))
-
-
-def _why_unserved(
-    me: TransactionCoordinator, request: AddPartitionsToTxn | AddOffsetsToTxn | EndTxn, on: Context
-) -> Errors:
-    """Say why a request is not looked at: no name, the log is not read, or a generation that is over."""
-    if not request.transactional_id:
-        return Errors.INVALID_REQUEST
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
-    return producer_groups.why_over(me.assignments, request.transactional_id, on.rules)
 
 
 def _next_offset(me: TransactionCoordinator, on: Context) -> int:
@@ -483,7 +477,8 @@ def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) ->
     known = me.transactions[wait.record.transactional_id]
     if wait.answer != "complete":
         replies = refusals(wait, known, Errors.COORDINATOR_NOT_AVAILABLE)
-        return Effects(_with(me, after_failure(wait, known)), replies=replies)
+        checks = append_checks(me.shard, on) if replies else ()
+        return Effects(_with(me, after_failure(wait, known)), replies=replies, checks=checks)
     me = _with(me, known.but(pending_state=wait.record.state))
     if not on.image.has_enough_replicas(me.shard):
         return Effects(me)
@@ -565,7 +560,9 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
         known.partitions,
         known.kept_for,
     )
-    done = Effects(me, replies=answers_of(wait, known), events=(moved,))
+    open_yet = Check("state", None, before.state, Errors.CONCURRENT_TRANSACTIONS)
+    checks = (open_yet,) if wait.answer == "fence" and wait.reply_to is not None else ()
+    done = Effects(me, replies=answers_of(wait, known), events=(moved,), checks=checks)
     if known.state not in PREPARED:
         return done
     ready = made_ready(known, on.now_ms)

@@ -12,11 +12,14 @@ With an untimed clock the three intervals may be over at any moment.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import transaction_coordinator
+from kipviz.brokers.checks import Check, error_of, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.transaction_checks import is_loaded, owner_checks
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
-from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState
@@ -35,8 +38,9 @@ def on_txn_heartbeat(
     ANSWERS: NONE, or that the name belongs to somebody else.
     Clause: KIP-1309 TxnHeartbeat (draft; checks and errors are our inference, after EndTxn's).
     """
-    error = _why_refused(me, request)
-    return Effects(me, replies=(Reply(reply_to, TxnHeartbeatResponse(error)),))
+    checks = _checks(me, request)
+    told = TxnHeartbeatResponse(error_of(checks))
+    return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
@@ -66,15 +70,9 @@ def _is_watched(known: TransactionMetadata, on: Context) -> bool:
     return waiting and known.heartbeat_interval_ms > 0 and on.rules.liveness(two_phase)
 
 
-def _why_refused(me: TransactionCoordinator, request: TxnHeartbeat) -> Errors:
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
+@in_order
+def _checks(me: TransactionCoordinator, request: TxnHeartbeat) -> Iterator[Check]:
+    yield is_loaded(me.loading)
     known = me.transactions.get(request.transactional_id)
-    if known is None:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    owner = known.as_its_client_knows_it
-    if owner.producer_id != request.producer_id:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    if owner.producer_epoch != request.producer_epoch:
-        return Errors.PRODUCER_FENCED
-    return Errors.NONE
+    identity = (request.producer_id, request.producer_epoch)
+    yield from owner_checks(known, request.transactional_id, *identity)

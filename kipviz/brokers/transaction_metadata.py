@@ -12,8 +12,6 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
 )
@@ -179,110 +177,33 @@ def record_of(
     return record.but(**changes)
 
 
-def init_producer_id_error(known: TransactionMetadata, request: InitProducerId) -> Errors:
-    """Say why nobody can get an identity now: a transition in progress, or a stale caller."""
-    if known.pending_state is not None:
-        return Errors.CONCURRENT_TRANSACTIONS
-    if request.producer_id >= 0 and not _is_expected_producer(known, request):
-        return Errors.PRODUCER_FENCED
-    return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
-
-
 def next_identity(
     known: TransactionMetadata, request: InitProducerId, fresh_producer_id: int
-) -> Identity | Errors:
+) -> Identity:
     """Bump the epoch, recognise a retry, or rotate to a fresh producer id at the last epoch.
 
-    Whoever says its group gets another producer id every time (KIP-447, first draft).
-    Source: prepareProducerIdRotation and prepareIncrementProducerEpoch. An exhausted epoch with
-    another expected one is an IllegalStateException there, which the client sees as
-    UNKNOWN_SERVER_ERROR.
+    `identity_checks` have passed. Whoever says its group gets another producer id every time (KIP-447,
+    first draft). Source: prepareProducerIdRotation and prepareIncrementProducerEpoch.
     """
     if isinstance(request, InitProducerIdOfGroup):
         return Identity(fresh_producer_id, 0, -1, int(known.producer_id != fresh_producer_id))
     epoch, expected = known.producer_epoch, request.producer_epoch
     given = request.producer_id >= 0
     if known.is_exhausted:
-        if given and expected != epoch:
-            return Errors.UNKNOWN_SERVER_ERROR
         return Identity(fresh_producer_id, 0, epoch if given else -1, 1)
     if not given:
         return Identity(known.producer_id, epoch + 1, -1)
     if epoch in (-1, expected):
         return Identity(known.producer_id, epoch + 1, epoch)
-    if expected == known.last_producer_epoch:
-        return Identity(known.producer_id, epoch, expected)
-    return Errors.PRODUCER_FENCED
-
-
-def add_partitions_error(
-    known: TransactionMetadata | None, request: AddPartitionsToTxn | AddOffsetsToTxn
-) -> Errors:
-    """Say why partitions cannot join; the order is Kafka's.
-
-    A transition in progress comes before producer id and epoch, so that a rotation of the
-    producer id can finish. A kept transaction takes nothing in any more (KIP-939, draft; the error
-    is our inference).
-    """
-    if known is None:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    if known.pending_state is not None:
-        return Errors.CONCURRENT_TRANSACTIONS
-    kept, known = known.is_kept, known.as_its_client_knows_it
-    if known.producer_id != request.producer_id:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    if known.producer_epoch != request.producer_epoch:
-        return Errors.PRODUCER_FENCED
-    if kept:
-        return Errors.INVALID_TXN_STATE
-    return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
-
-
-def verify_error(known: TransactionMetadata | None, request: AddPartitionsToTxn) -> Errors:
-    """Say whether every partition is in the ongoing transaction; nothing changes (KIP-890 part 1).
-
-    A transition in progress is no reason to say no. Outside a transaction the set is empty, so that
-    every partition is TRANSACTION_ABORTABLE. The answer says which are in it all the same
-    (`transaction_append.answer_add`). Source: handleVerifyPartitionsInTransaction.
-    """
-    if known is None or known.producer_id != request.producer_id:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    if known.producer_epoch != request.producer_epoch:
-        return Errors.PRODUCER_FENCED
-    if known.state in PREPARED:
-        return Errors.CONCURRENT_TRANSACTIONS
-    added = set(request.partitions) <= set(known.partitions)
-    return Errors.NONE if added else Errors.TRANSACTION_ABORTABLE
-
-
-def end_txn_error_below_5(known: TransactionMetadata, request: EndTxn) -> Errors:
-    """Give the answer table of EndTxn up to version 4 (transaction versions 0 and 1).
-
-    The epoch does not change with the decision, so what is complete already is recognised by its
-    state alone. Source: TransactionCoordinator.endTransactionWithTV1. A kept transaction is ended by
-    whoever kept it last here, too: our inference, KIP-939 does not speak of older versions.
-    """
-    known = known.as_its_client_knows_it
-    if known.producer_id != request.producer_id:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    if known.producer_epoch != request.producer_epoch:
-        return Errors.PRODUCER_FENCED
-    if known.pending_state is not None:
-        return Errors.CONCURRENT_TRANSACTIONS
-    if known.state is S.ONGOING:
-        return Errors.NONE
-    same = request.committed == (known.state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
-    if known.state is S.EMPTY or not same:
-        return Errors.INVALID_TXN_STATE
-    return Errors.CONCURRENT_TRANSACTIONS if known.state in PREPARED else Errors.NONE
+    return Identity(known.producer_id, epoch, expected)
 
 
 def is_end_txn_retry(known: TransactionMetadata, request: EndTxn) -> bool:
     """Say whether a request carries the identity from before the decision that is stored."""
-    return known.producer_epoch == request.producer_epoch + 1 or _is_overflow_retry(known, request)
+    return known.producer_epoch == request.producer_epoch + 1 or is_overflow_retry(known, request)
 
 
-def _is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
+def is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
     """Say whether a request is from before the decision that rotated the producer id."""
     return (
         known.producer_epoch == 0
@@ -299,40 +220,6 @@ def spoken_in(version: int, error: Errors, since: int = 2) -> Errors:
     """
     older = version < since and error is Errors.PRODUCER_FENCED
     return Errors.INVALID_PRODUCER_EPOCH if older else error
-
-
-def end_txn_error(known: TransactionMetadata, request: EndTxn) -> Errors:
-    """Give the answer table of EndTxn version 5; NONE is "decide it" or "it is decided so".
-
-    Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted
-    is INVALID_TXN_STATE; KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by
-    the identity of whoever kept it last (KIP-939, draft).
-    """
-    if known.pending_state is not None:
-        return Errors.CONCURRENT_TRANSACTIONS
-    known = known.as_its_client_knows_it
-    retry = is_end_txn_retry(known, request)
-    rotated = _is_overflow_retry(known, request)
-    if known.producer_id != request.producer_id and not rotated:
-        return Errors.INVALID_PRODUCER_ID_MAPPING
-    current = request.producer_epoch == known.producer_epoch
-    state, commit = known.state, request.committed
-    if state is S.ONGOING:
-        return Errors.NONE if current else Errors.PRODUCER_FENCED
-    if state is S.EMPTY:
-        if not current:
-            return Errors.PRODUCER_FENCED
-        return Errors.INVALID_TXN_STATE if commit else Errors.NONE
-    same = commit == (state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
-    if state in PREPARED:
-        if not retry or rotated:
-            return Errors.PRODUCER_FENCED
-        return Errors.CONCURRENT_TRANSACTIONS if same else Errors.INVALID_TXN_STATE
-    if retry:
-        return Errors.NONE if same else Errors.INVALID_TXN_STATE
-    if not current:
-        return Errors.PRODUCER_FENCED
-    return Errors.INVALID_TXN_STATE if commit else Errors.NONE
 
 
 def decision_of(
@@ -395,10 +282,3 @@ def completion_of(known: TransactionMetadata) -> TransactionRecord:
     )
     kept = known.next_producer_epoch >= 0
     return record.but(previous_producer_id=known.previous_producer_id) if kept else record
-
-
-def _is_expected_producer(known: TransactionMetadata, request: InitProducerId) -> bool:
-    if known.producer_epoch == -1 or request.producer_id == known.producer_id:
-        return True
-    exhausted = request.producer_epoch >= LAST_CLIENT_EPOCH
-    return request.producer_id == known.previous_producer_id and exhausted

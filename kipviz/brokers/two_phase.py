@@ -13,6 +13,9 @@ in `next_producer_id` and `next_producer_epoch` until the transaction is complet
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.brokers.context import Context
 from kipviz.brokers.transaction_metadata import TransactionMetadata, record_of
 from kipviz.core.values import Value
@@ -40,29 +43,51 @@ def is_half_an_identity(request: InitProducerId) -> bool:
     return (request.producer_id == -1) != (request.producer_epoch == -1)
 
 
-def why_refused(request: InitProducerId, on: Context) -> Errors:
-    """Say why a two-phase request is refused before anything is looked up.
+def _is_whole(request: InitProducerId) -> Check:
+    """Check that a request has both a producer id and an epoch, or neither of them."""
+    half = is_half_an_identity(request)
+    return compare(
+        "producer id and epoch", None, request.producer_epoch, not half, Errors.INVALID_REQUEST
+    )
+
+
+@in_order
+def nameless_checks(request: InitProducerId) -> Iterator[Check]:
+    """Give the checks of a producer without a transactional id."""
+    yield _is_whole(request)
+
+
+@in_order
+def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
+    """Check an InitProducerId before anything is looked up.
 
     Order and answers are those of Kafka 4.4.0: the form of the request, the broker's setting, then keepPreparedTxn,
     which a design either serves for every identity or for none, and here only under transaction
     version 2, which tells the next identity when a transaction ends (our inference: KIP-939 does not
     speak of older versions). A request without Enable2Pc has a time limit to keep.
     """
-    if is_half_an_identity(request) or not request.transactional_id:
-        return Errors.INVALID_REQUEST
+    yield _is_whole(request)
+    name, settings = request.transactional_id, on.settings
+    yield compare("transactional id", name, None, bool(name), Errors.INVALID_REQUEST)
     if isinstance(request, InitProducerId2Pc):
-        if request.enable_2pc and not on.settings.two_phase_commit_enable:
-            return Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        served = on.rules.keep_prepared(0, 0, 1)
-        if request.keep_prepared_txn and isinstance(served, Errors):
-            return served
-        if request.keep_prepared_txn and on.image.features.transaction_version < 2:
-            return Errors.UNSUPPORTED_VERSION
         if request.enable_2pc:
-            return Errors.NONE
-    if not 0 < request.transaction_timeout_ms <= on.settings.transaction_max_timeout_ms:
-        return Errors.INVALID_TRANSACTION_TIMEOUT
-    return Errors.NONE
+            allowed = settings.two_phase_commit_enable
+            error = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            yield compare("two-phase commit allowed", True, allowed, allowed, error)
+        keeps, served = request.keep_prepared_txn, on.rules.keep_prepared(0, 0, 1)
+        error = served if keeps and isinstance(served, Errors) else Errors.NONE
+        yield Check("keepPreparedTxn", keeps, not isinstance(served, Errors), error)
+        if keeps:
+            version = on.image.features.transaction_version
+            enough = version >= 2
+            yield compare("transaction version", 2, version, enough, Errors.UNSUPPORTED_VERSION)
+        if request.heartbeat_interval_ms:
+            yield looked_at("heartbeat interval", request.heartbeat_interval_ms)
+        if request.enable_2pc:
+            return
+    asked, most = request.transaction_timeout_ms, settings.transaction_max_timeout_ms
+    fits = 0 < asked <= most
+    yield compare("transaction.timeout.ms", asked, most, fits, Errors.INVALID_TRANSACTION_TIMEOUT)
 
 
 def limits_of(request: InitProducerId) -> dict[str, int]:

@@ -291,7 +291,7 @@ class ClusterModel:
             left = getattr(world.budget, field) - 1
             turn.budget = world.budget.but(**{field: left})
         DO[type(action)](turn, action)
-        return Outcome(turn.world(), tuple(turn.events))
+        return Outcome(turn.world(), tuple(turn.events), tuple(turn.checks))
 
     # -- pieces --------------------------------------------------------------------------------
 

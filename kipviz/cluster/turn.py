@@ -8,13 +8,11 @@ it never outlives the step.
 from __future__ import annotations
 
 from kipviz.brokers import (
-    gone_topics,
-    offset_topics,
     several_groups,
     share_calls,
     share_fetching,
 )
-from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
+from kipviz.brokers.checks import Checked
 from kipviz.brokers.context import (
     NOBODY,
     Context,
@@ -39,7 +37,7 @@ from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster import deadlines, dispatch, partly, refusals
+from kipviz.cluster import admission, deadlines, dispatch, partly, refusals
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.clock import passed
 from kipviz.cluster.operating import ordered
@@ -75,8 +73,6 @@ from kipviz.messages.events import (
     TopicRemade,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.releases import knows
-from kipviz.messages.several_groups import names_several
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
 
@@ -104,6 +100,7 @@ class Turn:
         self._deadlines = world.deadlines
         self.now_ms = world.now_ms
         self.events: list[Event] = []
+        self.checks: list[Checked] = []
         self._broker_rules = broker_rules
         self.client_rules = client_rules
         self.spec = spec
@@ -169,6 +166,8 @@ class Turn:
             effects = share_fetching.gathered(effects, self.context(key[0]))
         if effects.state is not None:
             self.roles = self.roles.set(key, effects.state)
+        if effects.checks:
+            self.checks.append(Checked(*key, effects.checks))
         self.next_producer_id += effects.new_producer_ids
         self.events += effects.events
         for partition, batch in effects.appends:
@@ -288,44 +287,36 @@ class Turn:
         message = envelope.message
         self.events.append(MessageDelivered(source, broker, "request", message))
         reply_to = ReplyTo(source, broker, connection.incarnation)
-        if not knows(self.image.release_of(broker), message):
-            refused = refusals.refused(message, Errors.UNSUPPORTED_VERSION)
-            self._reply(Reply(reply_to, refused))
-            return
-        asks = self.image.acls is not None and not names_several(message)
-        if asks and not self._is_broker(host_of(source)):
-            nameless = gone_topics.nameless(message, self.image, self._broker_rules)
-            error = refusal(self.image.acls, source, message, nameless)
-            if error is not Errors.NONE:
-                self._reply(Reply(reply_to, self._refusal(source, message, error)))
-                return
-            message = self._admitted(source, broker, envelope, nameless)
-        gone = refusals.gone(message, self.image)
-        if gone is not None:
-            self._reply(Reply(reply_to, gone))
-            return
+        entry = admission.admitted(
+            message,
+            source,
+            broker,
+            self.image,
+            self._broker_rules,
+            privileged=self._is_broker(host_of(source)),
+        )
+        checks = entry.checks
+        if entry.kept_out:
+            connection = self.connections[source, broker]
+            served = connection.but(serving=envelope.but(refused=entry.kept_out))
+            self.connections = self.connections.set((source, broker), served)
+        message, refused = entry.message, entry.refusal
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
-        if role is None:
-            alone = offset_topics.answer_alone(message, self.image, self._broker_rules)
-            self._reply(Reply(reply_to, alone or refusals.not_here(message)))
+        if refused is None and role is None:
+            refused, here = admission.unserved(message, key, self.image, self._broker_rules)
+            checks += here
+        if refused is not None:
+            self.checks.append(Checked(*key, checks))
+            self._reply(Reply(reply_to, refused))
             return
+        if checks:
+            self.checks.append(Checked(*key, checks))
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
 
     def _is_broker(self, host: str) -> bool:
         """Say whether a host is a broker's: brokers are super users."""
         return any(host == broker_host(broker) for broker in self.spec.brokers)
-
-    def _refusal(self, source: str, message: Message, error: Errors) -> Message:
-        """Give the answer to a request without a right, and what of it was not even tried."""
-        answer = refusals.refused(message, error)
-        if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
-            return answer
-        good = not_attempted(self.image.acls, source, message)
-        if not good:
-            return answer
-        lost = gone_topics.lost_partitions(good, self.image)
-        return answer.but(not_attempted=tuple(p for p in good if p not in lost), unknown=lost)
 
     def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
         """Let a client have the error of a request that the broker's ApiVersions does not name.
@@ -337,18 +328,6 @@ class Turn:
         name = host_of(source)
         app = dispatch.client_response(self.applications[name], source, answer)
         self.applications = self.applications.set(name, binding.settle(app, self.client_rules))
-
-    def _admitted(
-        self, source: str, broker: int, envelope: Envelope, nameless: tuple[str, ...]
-    ) -> Message:
-        """Give what of a request is served, and note on the connection which topics are refused."""
-        topics = kept_out(self.image.acls, source, envelope.message, nameless)
-        if not topics:
-            return envelope.message
-        connection = self.connections[source, broker]
-        served = connection.but(serving=envelope.but(refused=topics))
-        self.connections = self.connections.set((source, broker), served)
-        return partly.without(envelope.message, topics)
 
     def deliver_response(self, source: str, broker: int) -> None:
         """Let whoever asked have the answer."""

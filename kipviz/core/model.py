@@ -27,10 +27,15 @@ class Event(Value, frozen=True, tag=True, tag_field="class"):
 
 
 class Outcome(Value, frozen=True):
-    """What a step gives: the new world, and what happened on the way, in order."""
+    """What a step gives: the new world, and what happened on the way, in order.
+
+    `checks` is what a model compared to decide the step, for whoever explains it. No property may look at
+    it: a trace does not keep it.
+    """
 
     world: Any
     events: tuple[Event, ...] = ()
+    checks: tuple[Value, ...] = ()
 
 
 class NotEnabled(Exception):

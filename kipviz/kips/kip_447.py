@@ -80,7 +80,7 @@ KIP = Kip(
             "First draft: Fencing zombie",
             "Once a newer generation was seen, older ones are refused; they may initialise again.",
             MODELLED,
-            handler="brokers.producer_groups.why_over",
+            handler="brokers.producer_groups.generation_checks",
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_an_older_generation_is_refused_whatever_it_asks",
             page="27-kip-447-drafts",

@@ -74,15 +74,15 @@ from kipviz.cluster.world import Connection, World, broker_host, host_of, role_k
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.transactions import AddPartitionsToTxn
-from kipviz.views import due, membership, share_guards
+from kipviz.views import checks, due, membership, share_guards
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
-from kipviz.views.coordinator_guards import OF_COORDINATOR, of_coordinator
+from kipviz.views.coordinator_guards import OF_COORDINATOR, asked_for
 from kipviz.views.cut_words import guards_of_cut, guards_of_heal
 from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
-from kipviz.views.several_guards import of_produce, of_transactions, opened, waiting_for
+from kipviz.views.several_guards import of_produce, opened, waiting_for
 from kipviz.views.traffic import towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -119,7 +119,13 @@ def _clause(before: World, action: ClusterAction) -> Clause:
 
 
 def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
-    """Give the names and values that a step looks at, in the order in which its rule does."""
+    """Return the names and values that a step looks at, then the checks that its handlers made, in order."""
+    made = checks.rows(checks.checks_of(model, world, action))
+    return (*_looked_at(model, world, action), *made)
+
+
+def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
+    """Return what a step looks at besides the checks of its handlers."""
     match action:
         case Step(name, thread):
             known = world.applications.get(name)
@@ -231,7 +237,6 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
     if message is None:
         return
     if isinstance(message, AddPartitionsToTxn) and message.further:
-        yield from of_transactions(world, action.broker, message, model.spec.settings)
         return
     role = world.roles.get(dispatch.role_for(message, action.broker, world.image))
     yield from _leaders(world, action.broker, message)
@@ -241,7 +246,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         yield "coordinator", "still reads its log"
     match type(message).__name__:
         case name if name in OF_COORDINATOR:
-            yield from of_coordinator(role, message, model.spec.settings)
+            yield from asked_for(message)
         case name if name in OF_ADMINS:
             yield from asked(world, role, message)
         case "WriteTxnMarkers":

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers import transaction_coordinator
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.world import World
-from kipviz.messages.transactions import AddPartitionsToTxn
-from kipviz.views.coordinator_guards import of_coordinator
 from kipviz.views.facts import listed, short_name
 from kipviz.views.membership import both, enlisted, epoch_in
 
@@ -61,18 +57,3 @@ def waiting_for(role: Any, message: Any) -> Iterator[Guard]:
                     "marker meanwhile",
                     "none" if waiting.guarded else "yes: the answer is too old",
                 )
-
-
-def of_transactions(
-    world: World, broker: int, request: AddPartitionsToTxn, settings: BrokerSettings
-) -> Iterator[Guard]:
-    """Give what the coordinators on a broker compare a question about several transactions with."""
-    for each in request.of_transactions:
-        name = each.transactional_id
-        home = world.image.home_of_transactions(name)
-        role = world.roles.get((broker, transaction_coordinator.ROLE, home))
-        if role is None:
-            yield name, "is not coordinated here: refused"
-            continue
-        for about, words in of_coordinator(role, each, settings):
-            yield f"{about}, {name}", words

@@ -6,11 +6,13 @@ import pytest
 
 from kipviz.brokers import partition_leader as pl
 from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Context, ReplyTo
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.transaction_checks import end_txn_checks_below_5
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import TransactionMetadata, end_txn_error_below_5
+from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.features import Features
@@ -225,14 +227,16 @@ def test_the_answers_of_end_txn_up_to_version_4(state, commit, abort):
     known = TransactionMetadata("t", 9, 5, S[state])
     for committed, answer in ((True, commit), (False, abort)):
         asked = EndTxn("t", 9, 5, committed, 4)
-        assert end_txn_error_below_5(known, asked) is Errors[answer]
+        assert error_of(end_txn_checks_below_5(known, asked)) is Errors[answer]
         other = EndTxn("t", 8, 5, committed, 4)
-        assert end_txn_error_below_5(known, other) is Errors.INVALID_PRODUCER_ID_MAPPING
+        assert error_of(end_txn_checks_below_5(known, other)) is Errors.INVALID_PRODUCER_ID_MAPPING
         stale = EndTxn("t", 9, 4, committed, 4)
-        assert end_txn_error_below_5(known, stale) is Errors.PRODUCER_FENCED
+        assert error_of(end_txn_checks_below_5(known, stale)) is Errors.PRODUCER_FENCED
         busy = known.but(pending_state=S.PREPARE_ABORT)
-        assert end_txn_error_below_5(busy, asked) is Errors.CONCURRENT_TRANSACTIONS
-        assert end_txn_error_below_5(busy, stale) is Errors.PRODUCER_FENCED, "the epoch is first"
+        assert error_of(end_txn_checks_below_5(busy, asked)) is Errors.CONCURRENT_TRANSACTIONS
+        assert error_of(end_txn_checks_below_5(busy, stale)) is Errors.PRODUCER_FENCED, (
+            "the epoch is first"
+        )
 
 
 @pytest.fixture

@@ -6,14 +6,18 @@ from itertools import product
 
 import pytest
 
+from kipviz.brokers.checks import error_of
+from kipviz.brokers.transaction_checks import (
+    add_partitions_checks,
+    end_txn_checks,
+    identity_checks,
+    init_producer_id_checks,
+)
 from kipviz.brokers.transaction_metadata import (
     Identity,
     TransactionMetadata,
-    add_partitions_error,
     completion_of,
     decision_of,
-    end_txn_error,
-    init_producer_id_error,
     is_end_txn_retry,
     metadata_of,
     next_identity,
@@ -54,8 +58,13 @@ CELLS = [
 ]
 
 
+def identity_or_error(known, request):
+    """What InitProducerId gives: the next identity, or why not."""
+    return error_of(identity_checks(known, request)) or next_identity(known, request, FRESH)
+
+
 def outcome(known, request):
-    error = end_txn_error(known, request)
+    error = error_of(end_txn_checks(known, request))
     if error is not Errors.NONE:
         return str(int(error))
     return "same" if is_end_txn_retry(known, request) else "decide"
@@ -74,13 +83,13 @@ def test_end_txn_answers_as_the_table_says(state, distance, committed, cell):
 def test_a_transition_in_progress_comes_before_every_other_check(state, distance, committed, cell):
     """Anomaly KAFKA-18464: an abort right after a commit must wait, not fence itself."""
     busy = metadata(state, pending_state=S.COMPLETE_COMMIT)
-    assert end_txn_error(busy, EndTxn("t", 99, E + distance, committed)).value == 51
+    assert error_of(end_txn_checks(busy, EndTxn("t", 99, E + distance, committed))).value == 51
 
 
 @pytest.mark.parametrize("state", [s for s in S if s not in (S.DEAD, S.PREPARE_EPOCH_FENCE)])
 @pytest.mark.parametrize("committed", [True, False])
 def test_another_producer_id_is_refused_before_the_epoch_is_looked_at(state, committed):
-    assert end_txn_error(metadata(state), EndTxn("t", 99, 1, committed)).value == 49
+    assert error_of(end_txn_checks(metadata(state), EndTxn("t", 99, 1, committed))).value == 49
 
 
 ROTATED = {
@@ -105,7 +114,10 @@ def test_a_retry_over_a_rotated_producer_id_is_recognised(state, committed):
 def test_a_naive_reading_of_one_below_would_report_a_commit_that_was_an_abort():
     """Anomaly 10.8; Kafka 4.4.0 answers 48, recorded; KAFKA-20785 makes it 90."""
     timed_out = metadata(S.COMPLETE_ABORT)
-    assert end_txn_error(timed_out, EndTxn("t", PID, E - 1, True)) is Errors.INVALID_TXN_STATE
+    assert (
+        error_of(end_txn_checks(timed_out, EndTxn("t", PID, E - 1, True)))
+        is Errors.INVALID_TXN_STATE
+    )
 
 
 # -- InitProducerId -----------------------------------------------------------------------------
@@ -138,7 +150,7 @@ def test_the_next_identity_follows_from_the_stored_epoch_and_the_expected_one(
 ):
     known = metadata(epoch=epoch, last_producer_epoch=last)
     request = init() if expected is None else init(PID, expected)
-    assert next_identity(known, request, FRESH) == found
+    assert identity_or_error(known, request) == found
 
 
 def test_a_repeated_init_producer_id_gives_the_same_epoch_both_times():
@@ -155,7 +167,7 @@ def test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectati
     """TCT.testInitProducerIdStaleCurrentEpochProvided."""
     first = next_identity(metadata(epoch=10), init(), FRESH)
     taken = metadata(epoch=first.producer_epoch, last_producer_epoch=first.last_producer_epoch)
-    assert next_identity(taken, init(PID, 10), FRESH) is Errors.PRODUCER_FENCED
+    assert identity_or_error(taken, init(PID, 10)) is Errors.PRODUCER_FENCED
 
 
 @pytest.mark.parametrize(
@@ -173,7 +185,7 @@ def test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectati
 )
 def test_who_may_ask_for_an_identity_is_checked_in_kafkas_order(known, request_, error):
     """TransactionCoordinator.prepareInitProducerIdTransit."""
-    assert init_producer_id_error(known, request_) is error
+    assert error_of(init_producer_id_checks(known, request_)) is error
 
 
 # -- AddPartitionsToTxn -------------------------------------------------------------------------
@@ -206,7 +218,7 @@ def test_partitions_are_refused_for_the_first_reason_in_kafkas_order(
         E + epoch_off_by if "epoch" in wrong else E,
         ("a-0",),
     )
-    found = add_partitions_error(None if "unknown" in wrong else known, request)
+    found = error_of(add_partitions_checks(None if "unknown" in wrong else known, request))
     assert found.value == error
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers import two_phase
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
@@ -94,9 +95,12 @@ def test_keeping_needs_transaction_version_2():
     on = at_desk().on
     older = on.but(image=on.image.but(features=on.image.features.but(transaction_version=1)))
     keep = InitProducerId2Pc("t", NO_TIME_LIMIT, keep_prepared_txn=True)
-    assert two_phase.why_refused(keep, older) is Errors.UNSUPPORTED_VERSION
-    assert two_phase.why_refused(keep, on) is Errors.NONE
-    assert two_phase.why_refused(InitProducerId2Pc("t", NO_TIME_LIMIT), older) is Errors.NONE
+    assert error_of(two_phase.request_checks(keep, older)) is Errors.UNSUPPORTED_VERSION
+    assert error_of(two_phase.request_checks(keep, on)) is Errors.NONE
+    assert (
+        error_of(two_phase.request_checks(InitProducerId2Pc("t", NO_TIME_LIMIT), older))
+        is Errors.NONE
+    )
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

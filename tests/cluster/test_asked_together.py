@@ -150,9 +150,14 @@ def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_kn
     ]
     world, action = found[1]
     looked = dict(guards(model, world, action))
-    assert (looked["state, my-txn-2"], looked["state, my-txn-3"]) == ("EMPTY", "EMPTY")
-    moved = world.but(roles=world.roles.without((1, tc.ROLE, f"{TRANSACTION_STATE}-48")))
-    assert ("my-txn-2", "is not coordinated here: refused") in guards(model, moved, action)
+    shards = [world.image.home_of_transactions(f"my-txn-{n}") for n in (2, 3)]
+    short = [shard.replace(TRANSACTION_STATE, "transactions") for shard in shards]
+    assert [looked[f"state, {shard}"] for shard in short] == ["EMPTY", "EMPTY"]
+    held = world.image.leaders[shards[0]]
+    leaders = world.image.leaders.set(shards[0], held.but(leader=2))
+    moved = world.but(image=world.image.but(leaders=leaders))
+    told = guards(model, moved, action)
+    assert ("leader", "this is Broker 1 · leader: Broker 2 → NOT_COORDINATOR") in told
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,13 @@ def told(name: str, under: str, title: str) -> dict[str, Any]:
 def test_the_end_of_a_transaction_looks_at_its_state_its_epochs_and_what_is_pending():
     assert told("kip-1289-share-commit", "repaired", "EndTxn arrives at B1") == {
         "leader of transactions-45": "Broker 1",
-        "state": "ONGOING",
+        "loading": "no",
+        "transactional id": "request my-txn · coordinator my-txn",
         "pending transition": "none",
         "producer id": "request 9 · coordinator 9",
-        "epoch": "request 0 · coordinator 0",
-        "asked for": "COMMIT",
-        "enlisted": "share state-16, output-A-0",
+        "producer epoch": "request 0 · coordinator 0",
+        "state": "request COMMIT · coordinator ONGOING",
+        "partitions": "share state-16, output-A-0",
     }
 
 

@@ -1,0 +1,96 @@
+"""What a handler compares before it responds: each check in order, with the error that follows from it.
+
+A handler gives its checks back beside its replies (`Effects.checks`); a step collects them with the role that
+made them (`Checked`), and `Outcome.checks` has them in the order in which they were made. They are no part of
+the world, of search keys or of traces: whoever wants those of a step that is over takes the step again.
+
+How a handler is written:
+
+    @in_order
+    def commit_checks(known, request):
+        yield compare("member id", request.member_id, ..., request.member_id in known, Errors.UNKNOWN_MEMBER_ID)
+        yield compare("member epoch", request.member_epoch, known.epoch, ..., Errors.STALE_MEMBER_EPOCH)
+
+    checks = commit_checks(known, request)   # up to the first one that fails, and with it
+    error = error_of(checks)                 # the error of the last one: the response's, by construction
+    return Effects(me, replies=..., checks=checks)
+
+An error that becomes another one on its way to the client (an older version of a request, a rule of a
+design, a coordinator's answer) is one more check: `translated`. A value that a handler only looks at,
+without refusing anything for it, is `looked_at`. A name is short and stable, such as "producer epoch";
+the sentence for it is made in `views.checks`. Values are as they stand in the request and in the state:
+nothing is put into words here, because a search makes millions of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from functools import wraps
+from typing import ParamSpec, TypeAlias
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+
+P = ParamSpec("P")
+Fact: TypeAlias = str | int | bool | Enum | tuple[str, ...] | tuple[int, ...] | None
+
+
+class Check(Value, frozen=True):
+    """One comparison: what the request asks, what the broker finds, and the error that follows.
+
+    `error` is NONE if the check has passed. `asked` is None where the request says nothing about it.
+    """
+
+    name: str
+    asked: Fact
+    found: Fact
+    error: Errors = Errors.NONE
+
+
+class Checked(Value, frozen=True):
+    """The checks that one handler made in a step, and the role on whose behalf."""
+
+    broker: int
+    role: str
+    shard: str
+    checks: tuple[Check, ...]
+
+
+Checks: TypeAlias = tuple[Check, ...]
+
+
+def compare(name: str, asked: Fact, found: Fact, holds: bool, otherwise: Errors) -> Check:
+    """Return a check that has passed if it holds, and else leads to an error."""
+    return Check(name, asked, found, Errors.NONE if holds else otherwise)
+
+
+def looked_at(name: str, found: Fact) -> Check:
+    """Return a value that a handler goes by and that refuses nothing."""
+    return Check(name, None, found)
+
+
+def in_order(made: Callable[P, Iterator[Check]]) -> Callable[P, Checks]:
+    """Make a generator of checks stop behind the first one that fails."""
+
+    @wraps(made)
+    def until_failure(*args: P.args, **kwargs: P.kwargs) -> Checks:
+        done: list[Check] = []
+        for check in made(*args, **kwargs):
+            done.append(check)
+            if check.error is not Errors.NONE:
+                break
+        return tuple(done)
+
+    return until_failure
+
+
+def error_of(checks: Checks) -> Errors:
+    """Return the error that checks come to: that of the last one."""
+    return checks[-1].error if checks else Errors.NONE
+
+
+def translated(checks: Checks, name: str, asked: Fact, error: Errors) -> Checks:
+    """Add the check by which an error becomes another one, if it does."""
+    before = error_of(checks)
+    return checks if before is error else (*checks, Check(name, asked, before, error))

@@ -1,0 +1,94 @@
+"""What a broker looks at before a role gets a request: its version, rights, that its topic is there, who leads.
+
+WHO: every broker. WHERE IN KAFKA: KafkaApis, RequestChannel (versions), the getErrorResponse of each request.
+DURABILITY: nothing is kept.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import gone_topics, offset_topics
+from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
+from kipviz.brokers.checks import Check, Checks
+from kipviz.brokers.context import Image
+from kipviz.brokers.rules import BrokerRules
+from kipviz.cluster import partly, refusals
+from kipviz.cluster.world import RoleKey
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.releases import knows
+from kipviz.messages.several_groups import names_several
+
+
+class Admission(Value, frozen=True):
+    """What comes of a request: the refusal, or `message` for a role.
+
+    `kept_out` are topics that whoever asks has no right to: they are taken out of the request.
+    """
+
+    checks: Checks
+    message: Message
+    refusal: Message | None = None
+    kept_out: tuple[str, ...] = ()
+
+
+def admitted(
+    message: Message,
+    source: str,
+    broker: int,
+    image: Image,
+    rules: BrokerRules,
+    *,
+    privileged: bool,
+) -> Admission:
+    """Check a request in Kafka's order; a broker is `privileged` and needs no rights."""
+    if not knows(image.release_of(broker), message):
+        error = Errors.UNSUPPORTED_VERSION
+        served = Check("request version", message.spoken, image.release_of(broker).name, error)
+        return Admission((served,), message, refusals.refused(message, error))
+    topics: tuple[str, ...] = ()
+    checks: Checks = ()
+    if image.acls is not None and not privileged and not names_several(message):
+        nameless = gone_topics.nameless(message, image, rules)
+        error = refusal(image.acls, source, message, nameless)
+        checks = (Check("rights", source, error is Errors.NONE, error),)
+        if error is not Errors.NONE:
+            return Admission(checks, message, _refused(source, message, error, image))
+        topics = kept_out(image.acls, source, message, nameless)
+        if topics:
+            checks = (*checks, Check("topics without a right", None, topics))
+            message = partly.without(message, topics)
+    gone = refusals.gone(message, image)
+    if gone is not None:
+        there = Check("topic there", None, False, error_in(gone))
+        return Admission((*checks, there), message, gone, topics)
+    return Admission(checks, message, None, topics)
+
+
+def unserved(
+    message: Message, key: RoleKey, image: Image, rules: BrokerRules
+) -> tuple[Message, Checks]:
+    """Answer a request for a role that this broker does not have."""
+    alone = offset_topics.answer_alone(message, image, rules)
+    if alone is not None:
+        return alone, (Check("topic there", None, False, error_in(alone)),)
+    answer = refusals.not_here(message)
+    return answer, (Check("leader", key[0], image.leader_of(key[2]), error_in(answer)),)
+
+
+def error_in(answer: Message) -> Errors:
+    """Return the error that an answer has for the whole request, or for what it names first."""
+    error: Errors = answer.error  # type: ignore[attr-defined]
+    return error
+
+
+def _refused(source: str, message: Message, error: Errors, image: Image) -> Message:
+    """Give the answer to a request without a right, and what of it was not even tried."""
+    answer = refusals.refused(message, error)
+    if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
+        return answer
+    good = not_attempted(image.acls, source, message)
+    if not good:
+        return answer
+    lost = gone_topics.lost_partitions(good, image)
+    return answer.but(not_attempted=tuple(p for p in good if p not in lost), unknown=lost)

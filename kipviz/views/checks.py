@@ -1,0 +1,83 @@
+"""The checks of a step as the page shows them: what was asked, what was there, and the error that follows.
+
+A row has a check's name and one line: "request 0 · coordinator 1 → PRODUCER_FENCED". Nothing is worked out
+here: the rows are those that the handlers of the step gave back (`brokers.checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from kipviz.brokers.checks import Check, Checked, Fact
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.messages.errors import Errors
+from kipviz.views.facts import listed, number, short_name
+
+# Whose is what is found, where it is not the broker's as a whole.
+HOLDER = {
+    "transaction_coordinator": "coordinator",
+    "group_coordinator": "group",
+    "partition_leader": "log",
+    "share_coordinator": "durable",
+}
+# Checks of which both sides have words of their own.
+WORDS = {
+    "leader": ("this is Broker", "leader: Broker"),
+    "transaction.timeout.ms": ("request", "at most"),
+    "transaction version": ("needs", "finalized"),
+    "request version": ("version", "instead of"),
+    "rights": ("of", "allowed:"),
+    "answer of the coordinator": ("asked about", "told"),
+    "answer for several requests": ("sent as", "instead of"),
+}
+
+
+def checks_of(model: ClusterModel, before: World, action: ClusterAction) -> tuple[Checked, ...]:
+    """Take a step and return the checks that its handlers made; none if the action is not possible."""
+    if model.why_not(before, action) is not None:
+        return ()
+    made = model.step(before, action).checks
+    return tuple(each for each in made if isinstance(each, Checked))
+
+
+def rows(made: Iterable[Checked]) -> tuple[tuple[str, str], ...]:
+    """Return a name and a line for each check; where several partitions are checked each says which."""
+    made = tuple(made)
+    shards: dict[str, dict[str, None]] = {}
+    for each in made:
+        shards.setdefault(each.role, {})[each.shard] = None
+    found: list[tuple[str, str]] = []
+    for each in made:
+        several = len(shards[each.role]) > 1 and each.shard
+        suffix = f", {short_name(each.shard)}" if several else ""
+        found += [(check.name + suffix, line(check, each.role)) for check in each.checks]
+    return tuple(found)
+
+
+def line(check: Check, role: str) -> str:
+    """Say what one check compared, and which error follows if it failed."""
+    holder = HOLDER.get(role, "broker")
+    ask, find = WORDS.get(check.name, ("request", holder))
+    there = words(check.found)
+    said = there if check.asked is None else f"{ask} {words(check.asked)} · {find} {there}"
+    return said if check.error is Errors.NONE else f"{said} → {check.error.name}"
+
+
+def words(fact: Fact) -> str:
+    """Put one side of a check into words."""
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    if isinstance(fact, Errors):
+        return fact.name
+    if isinstance(fact, Enum):
+        return str(fact.value)
+    if isinstance(fact, int):
+        return number(fact)
+    if isinstance(fact, tuple):
+        each: tuple[Any, ...] = fact
+        return listed(tuple(short_name(v) if isinstance(v, str) else v for v in each))
+    return short_name(fact) if fact else "none"
