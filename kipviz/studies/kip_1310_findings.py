@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.messages.errors import Errors
 from kipviz.studies import session_tallies as tallies
 from kipviz.studies.findings import Finding
-from kipviz.studies.moments import answered, returns, sends, throws
+from kipviz.studies.moments import answered, closed_and_open, commits, sends, throws
 
 ITSELF = "KIP-1310 itself"
 KAFKA = "Kafka 4.4.0"
@@ -77,9 +77,9 @@ FINDINGS: tuple[Finding, ...] = (
         "7.1 Epoch Fencing",
         "resume() makes a new session with the same transactional.id and sends nothing. The writer of "
         "the older one appends a record after the checkpoint, and the session commits it.",
-        "kip-1310",
+        "repaired",
         "kip-1310-live-writer",
-        look=returns("commitTransaction", "app-2"),
+        look=commits("output-A-0", "f(b)"),
         against=f"{ITSELF} (2.1 and 7.1, resume())",
     ),
     Finding(
@@ -99,7 +99,7 @@ FINDINGS: tuple[Finding, ...] = (
         "6.1",
         "The table lacks AddOffsetsToTxn and TxnOffsetCommit, which a session sends. With the rights "
         "of the table sendOffsetsToTransaction() throws.",
-        "kip-1310",
+        "repaired",
         "kip-1310-rights",
         look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: GROUP_AUTHORIZATION_FAILED"),
         against=f"{ITSELF} (2.2 and 3.3); {KAFKA}, KafkaApis.handleTxnOffsetCommitRequest",
@@ -109,9 +109,9 @@ FINDINGS: tuple[Finding, ...] = (
         "The session is focused strictly on the transaction coordinator and has one dedicated connection.",
         "2.1; 3.4",
         "sendOffsetsToTransaction() sends TxnOffsetCommit to the group coordinator, on another broker.",
-        "kip-1310",
+        "repaired",
         "kip-1310-streams-session",
-        look=sends("session", "TxnOffsetCommit"),
+        look=sends("session", "TxnOffsetCommit", elsewhere_than=1),
         against=f"{ITSELF} (2.1 and 3.3)",
     ),
     Finding(
@@ -422,5 +422,28 @@ FINDINGS: tuple[Finding, ...] = (
         "kip-1310-accessor",
         look=throws("commitTransaction", "IllegalStateException"),
         against=ITSELF,
+    ),
+    Finding(
+        "1310-AN",
+        "The application calls heartbeat(), and the session has a heartbeat thread.",
+        "2.1 Liveness; 3.2 and 7.1, Heartbeat thread",
+        "The text does not say which of the two keeps a transaction alive, nor what heartbeat() does "
+        "with transaction.session.timeout.ms = -1. Here both send TxnHeartbeat, and neither sets back "
+        "transaction.timeout.ms: the commit is refused after it.",
+        "repaired",
+        "kip-1310-heartbeat-by-hand",
+        look=throws("commitTransaction", "EndTxn: INVALID_TXN_STATE"),
+        against=f"{ITSELF} (2.2, a time-out for the session and one for the transaction)",
+    ),
+    Finding(
+        "1310-AO",
+        "The producer delegates to its session and works exactly as today; a session has close().",
+        "5.1; 2.1 close()",
+        "KafkaProducer.close() aborts an open transaction. Nothing says so of a session, and its records "
+        "block readers until the transaction times out.",
+        "repaired+session_close=leaves_it_open",
+        "kip-1310-close",
+        look=closed_and_open,
+        against=f"{KAFKA}, Sender.run (close aborts)",
     ),
 )

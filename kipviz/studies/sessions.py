@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers import partition_log as logs
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.ledger import Ledger, ledger
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
-from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import EndTxnResponse
-from kipviz.records.batches import DataRecord
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
 from kipviz.records.transaction_state import (
     LAST_CLIENT_EPOCH,
@@ -31,6 +28,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.stories import kip_1310, kip_1310_beats, kip_1310_open
 from kipviz.scenarios.stories.setting import GROUP, TRANSACTIONAL_ID, home
+from kipviz.studies.moments import committed
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 TURN = ("goes on", "quiet", "goes on")
@@ -52,18 +50,6 @@ def _sent(trace: Trace, kind: type) -> Iterator[Any]:
         for event in trace.node(number).events:
             if isinstance(event, MessageSent) and isinstance(event.message, kind):
                 yield event
-
-
-def _committed(world: World, partition: str) -> tuple[str, ...]:
-    """Give the values that a reader of committed data gets of a partition."""
-    log = world.logs[partition]
-    return tuple(
-        record.value
-        for batch in logs.read(log, log.start_offset, log.last_stable_offset)
-        if not batch.control and not logs.is_aborted(log, batch)
-        for record in batch.records
-        if isinstance(record, DataRecord)
-    )
 
 
 def _by(app: str, *steps: str) -> tuple[str, ...]:
@@ -116,7 +102,7 @@ def fencing() -> Table:
         )
         late = [e.message.error.name for e in _sent(trace, ProduceResponse)][1:]
         told = "; ".join(dict.fromkeys(late)) or "nothing"
-        values = _committed(trace.world, "output-A-0")
+        values = committed(trace.world, "output-A-0")
         asked = _requests_of(ledger(trace), "app-2")
         rows.append(
             (label, under, asked, told, ", ".join(values) or "nothing", _yes("f(b)" in values))
@@ -257,7 +243,7 @@ def one_identity() -> Table:
             for e in _sent(trace, EndTxnResponse)
             if e.source.startswith("app-2/")
         ]
-        values = _committed(trace.world, "output-A-0")
+        values = committed(trace.world, "output-A-0")
         rows.append((label, under, said[0], ", ".join(values), _yes(len(values) > 1)))
     heads = (
         "rival",

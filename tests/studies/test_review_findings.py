@@ -9,7 +9,7 @@ import pytest
 from kipviz.checking.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.findings import Finding, shown
+from kipviz.studies.findings import NOT_BROKEN, Finding, shown
 from kipviz.studies.reviews import REVIEWS, finding, reviews_of
 from kipviz.views.review import link_of
 
@@ -22,7 +22,7 @@ WORDS = {
     "1310-B": "breaks in the story after 23 steps",
     "1310-C": "seen after 47 steps",
     "1310-D": "breaks in the story after 42 steps",
-    "1310-E": "seen after 37 steps",
+    "1310-E": "seen after 34 steps",
     "1310-F": "seen after 28 steps",
     "1310-G": "seen after 29 steps",
     "1310-H": "seen after 22 steps",
@@ -57,6 +57,8 @@ WORDS = {
     "1310-AK": "seen after 22 steps",
     "1310-AL": "breaks in the story after 42 steps",
     "1310-AM": "seen after 38 steps",
+    "1310-AN": "seen after 36 steps",
+    "1310-AO": "seen after 21 steps",
     "1319-A": "seen after 62 steps",
     "1319-B": "breaks in the story after 62 steps",
     "1319-C": "seen after 66 steps",
@@ -128,3 +130,76 @@ def test_a_kip_without_a_review_is_refused_with_those_that_have_one() -> None:
 
 def test_findings_of_every_review_are_found_by_their_name() -> None:
     assert [finding(name).name for name in ("x4", "1310-a", "447-B")] == ["X4", "1310-A", "447-B"]
+
+
+@pytest.mark.parametrize(
+    "each", [each for each in FINDINGS if each.slots and each.name.startswith("1310")], ids=named
+)
+def test_what_a_choice_of_kip_1310_breaks_the_repaired_design_keeps(each: Finding) -> None:
+    told = shown(each.but(design="repaired"))
+    assert (told.verdict, told.run) == (NOT_BROKEN, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "design", "scenario"),
+    [
+        # Kafka commits after the database has voted last, or what is prepared is kept.
+        ("1310-I", "repaired", "kip-1310-small-swapped"),
+        ("1310-J", "repaired", "kip-1310-small-keeps"),
+        # The path of the second draft, what the middle version says, and what was released.
+        ("447-A", "kafka", "kip-447-two-bounces"),
+        ("447-B", "kip-447-group-id", "kip-447-old-consumer"),
+        ("447-J", "kafka", "kip-447-race"),
+        ("447-N", "kafka", "kip-447-zombie"),
+        # The id was known before the topic was deleted.
+        ("1319-B", "kafka", "kip-1319-remade"),
+    ],
+)
+def test_beside_a_finding_there_is_a_way_that_keeps_its_promise(name, design, scenario) -> None:
+    told = shown(finding(name).but(design=design, scenario=scenario))
+    assert told.verdict == NOT_BROKEN
+
+
+def test_sessions_send_a_request_that_the_list_of_the_page_lacks() -> None:
+    reason = shown(finding("1310-R")).reason
+    assert "sessions send TxnShareAcknowledge, which the list of 2.2 lacks" in reason
+    assert "sends EndTxn, InitProducerId, TxnOffsetCommit of the list and nothing else" in reason
+
+
+def test_rights_that_the_table_of_kip_1310_lacks_are_those_that_brokers_ask_for() -> None:
+    lacks, _, unsaid = shown(finding("1310-T")).reason.partition("no operation is given for ")
+    for right in ("TWO_PHASE_COMMIT on TRANSACTIONAL_ID", "READ on GROUP", "READ on TOPIC"):
+        assert right in lacks
+    assert "DESCRIBE" not in lacks
+    assert unsaid == "AddPartitionsToTxn on TOPIC, AddShareAcksToTxn on GROUP"
+
+
+def test_two_truths_can_have_one_answer_for_a_resumed_session() -> None:
+    reason = shown(finding("1310-X")).reason
+    assert "INVALID_TXN_STATE: it was aborted by its time-out or nothing was ever written" in reason
+
+
+def test_a_share_group_is_not_found_in_every_version_of_txn_offset_commit() -> None:
+    assert shown(finding("1319-G")).reason == (
+        "a group that is not there: ILLEGAL_GENERATION in versions 0 to 5, GROUP_ID_NOT_FOUND in "
+        "version 6; a share group: GROUP_ID_NOT_FOUND in versions 0 to 6"
+    )
+
+
+def test_one_request_of_a_transaction_can_name_a_generation() -> None:
+    named_by = shown(finding("447-L")).reason.removeprefix("names a generation? ")
+    assert named_by.startswith("yes: TxnOffsetCommitRequest; no: InitProducerIdRequest, ")
+
+
+def test_a_new_owner_waits_for_the_time_out_of_its_version() -> None:
+    assert shown(finding("447-F")).reason.endswith(
+        "second draft (10 s): 11 s; Kafka 4.4.0 (60 s): 60 s"
+    )
+
+
+def test_findings_without_a_run_or_a_count_say_why() -> None:
+    text = [each.name for each in FINDINGS if not (each.promise or each.look or each.counting)]
+    assert text == [
+        *(f"1310-{letter}" for letter in ("M", "P", "Q", "S", "AE", "AF", "AH", "AI", "AJ")),
+        *("1319-H", "447-Q", "447-R", "447-S"),
+    ]
