@@ -537,4 +537,12 @@ FINDINGS: tuple[Finding, ...] = (
         "There is no case 4, no branch is linked where it is cited, and no alternative is named.",
         because="what is missing in the text",
     ),
+    Finding(
+        "X42",
+        "Any error of a staging is reported by commitTransaction() or abortTransaction().",
+        "javadoc, Threading",
+        "abortTransaction() throws no abortable error: an application that aborts never hears of it.",
+        "repaired",
+        counting=tallies.thrown_by_an_abort,
+    ),
 )

@@ -11,12 +11,13 @@ from kipviz.brokers.authorizer import Acl, Operation, Resource
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
+from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent, TransactionMoved
+from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
@@ -28,7 +29,7 @@ from kipviz.messages.wire.schema import Field
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.script import play
+from kipviz.scenarios.script import Beat, play
 from kipviz.scenarios.stories.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
@@ -207,6 +208,36 @@ def addressee() -> str:
     return (
         f"in kip-1289-share-commit the request goes to Broker {asked}, which leads "
         f"{', '.join(sorted(leads))}; no coordinator of the group is asked"
+    )
+
+
+def thrown_by_an_abort() -> str:
+    """Say what abortTransaction() throws after a staging that was refused, where no commit came before it."""
+    story = scenario("kip-1289-small-abort")
+    (app,) = story.spec.applications
+    released = tuple(
+        line.but(verdicts=((-1, AcknowledgeType.RELEASE),))
+        if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
+        else line
+        for line in app.program
+    )
+    spec = story.spec.but(applications=(app.but(program=released),))
+    model = story.but(spec=spec).model(design_named("repaired"))
+    # initTransactions(), poll(), beginTransaction(), send(), the staging, abortTransaction().
+    steps = ("app-1 goes on", "quiet", "app-1 goes on") * 2 + ("app-1 goes on", "quiet") * 3
+    steps += ("app-1 goes on", "quiet", "app-1 goes on")
+    trace, _ = play(Trace.start(model), model, (Beat("", "", steps),))
+    answers = [
+        event.message.error.name
+        for event in _events(trace)
+        if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledgeResponse)
+    ]
+    returned = [event for event in _events(trace) if isinstance(event, CallReturned)]
+    (aborted,) = (event for event in returned if event.call == Call.ABORT_TRANSACTION.value)
+    said = f"throws {aborted.raised}" if aborted.raised else "returns without an exception"
+    return (
+        f"the staging is answered {', '.join(answers)}; abortTransaction() {said}, and "
+        f"{sum(bool(event.raised) for event in returned)} of {len(returned)} calls have thrown"
     )
 
 

@@ -117,7 +117,7 @@ def test_every_searched_finding_is_pinned() -> None:
 
 def test_the_findings_of_the_review_are_numbered_without_a_gap() -> None:
     letters = [chr(c) for c in range(ord("A"), ord("S") + 1)]
-    assert [f.name for f in FINDINGS] == [*letters, *(f"X{n}" for n in range(1, 42))]
+    assert [f.name for f in FINDINGS] == [*letters, *(f"X{n}" for n in range(1, 43))]
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,12 @@ def test_no_client_enlists_a_partition_under_transaction_version_2() -> None:
 
 def test_a_staging_goes_to_the_leader_of_the_source_and_to_no_coordinator_of_the_group() -> None:
     assert "goes to Broker 5, which leads" in shown(finding("X37")).reason
+
+
+def test_an_abort_throws_nothing_of_a_staging_that_was_refused() -> None:
+    told = shown(finding("X42")).reason
+    assert told.startswith("the staging is answered INVALID_RECORD_STATE; ")
+    assert "abortTransaction() returns without an exception, and 0 of 6 calls have thrown" in told
 
 
 def test_renew_is_a_type_and_no_state() -> None:
