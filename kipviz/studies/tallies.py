@@ -224,8 +224,8 @@ def thrown_by_an_abort() -> str:
     spec = story.spec.but(applications=(app.but(program=released),))
     model = story.but(spec=spec).model(design_named("repaired"))
     # initTransactions(), poll(), beginTransaction(), send(), the staging, abortTransaction().
-    steps = ("app-1 goes on", "quiet", "app-1 goes on") * 2 + ("app-1 goes on", "quiet") * 3
-    steps += ("app-1 goes on", "quiet", "app-1 goes on")
+    blocks, returns = ("app-1 goes on", "quiet", "app-1 goes on"), ("app-1 goes on", "quiet")
+    steps = (*blocks * 2, *returns * 3, *blocks)
     trace, _ = play(Trace.start(model), model, (Beat("", "", steps),))
     answers = [
         event.message.error.name
