@@ -59,12 +59,13 @@ class _Window(Search):
         app = next(iter(world.applications.values()))
         if app.producer.producer_epoch > 0:  # the answer to EndTxn has brought the next epoch
             self.returned += 1
-            self.pending += _staged(world)
+            self.pending += has_staged(world)
             self.held += bool(world.logs[app.output].open)
         super().note(number, world, states, depth)
 
 
-def _staged(world: World) -> bool:
+def has_staged(world: World) -> bool:
+    """Say whether a record is TX_PENDING at some share-partition leader."""
     return any(
         record.state is RecordState.TX_PENDING
         for role in world.roles.values()

@@ -17,6 +17,7 @@ from kipviz.studies import (
     counted,
     databases,
     latency,
+    lock_end,
     producers,
     rolling,
     rollout,
@@ -25,6 +26,7 @@ from kipviz.studies import (
     two_phase,
     zombies,
 )
+from kipviz.studies.marker_hops import hops_of
 from kipviz.studies.one_timeout import ONE_TIMEOUT
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Part, Parts, Rival, Row, StoppedEarly, Study, Tell
@@ -127,6 +129,23 @@ def _slot(label: str, **choices: str) -> Rival:
     return Rival(label, f"repaired{words}")
 
 
+# Where a marker may go (B2).
+DESTINATIONS = (
+    _slot(
+        "broadcast on the brokers that a marker reaches",
+        staged_acks="memory_only",
+        participant="nowhere",
+        marker_reach="every_one_on_the_broker",
+    ),
+    _slot(
+        "the same, and the partition of the group id is enlisted (the text)",
+        staged_acks="memory_only",
+        participant="state_partition_by_group",
+        marker_reach="every_one_on_the_broker",
+    ),
+    _slot("to the share coordinator, which holds the vote"),
+)
+
 STUDIES: tuple[Study, ...] = (
     Study(
         "B1",
@@ -147,25 +166,12 @@ STUDIES: tuple[Study, ...] = (
         "Where must the marker go: to whoever holds the record in memory, or to where the vote is written?",
         "KIP-1289 'WriteTxnMarkers … broadcasts to all SharePartition instances on that broker'",
         "Whether the record leaves TX_PENDING when its leader, the partition of the group id and "
-        "the share coordinator are on three brokers.",
+        "the share coordinator are on three brokers, and after how many messages between brokers.",
         "kip-1289-small-apart",
         "",
         (ATOMIC, LIVE),
-        (
-            _slot(
-                "broadcast on the brokers that a marker reaches",
-                staged_acks="memory_only",
-                participant="nowhere",
-                marker_reach="every_one_on_the_broker",
-            ),
-            _slot(
-                "the same, and the partition of the group id is enlisted (the text)",
-                staged_acks="memory_only",
-                participant="state_partition_by_group",
-                marker_reach="every_one_on_the_broker",
-            ),
-            _slot("to the share coordinator, which holds the vote"),
-        ),
+        DESTINATIONS,
+        beside=hops_of(DESTINATIONS),
     ),
     Study(
         "B3",
@@ -238,7 +244,8 @@ STUDIES: tuple[Study, ...] = (
         "B8",
         "What when the acquisition lock runs out while the record is TX_PENDING?",
         "KIP-1289 corner cases 6 and 13",
-        "Whether another member gets a record whose output is or will be committed.",
+        "Whether another member gets a record whose output is or will be committed; on the timed clock "
+        "also whether a healthy transaction that is slower than the lock still commits.",
         "kip-1289-small",
         "expire_lock=1",
         (ATOMIC, LIVE),
@@ -250,6 +257,7 @@ STUDIES: tuple[Study, ...] = (
                 lock_expiry="noticed_by_nobody",
             ),
         ),
+        beside=lock_end.PARTS,
     ),
     Study(
         "B9",

@@ -76,7 +76,8 @@ class Study(Value, frozen=True):
     """One question.
 
     `property` is what decides; a question of counts has `counting` instead, which gives the heads
-    and the rows of a table, or `parts` if it takes long. `timing` gives a table of times for stated round trips and flushes, alone or
+    and the rows of a table, or `parts` if it takes long. `beside` is a second table
+    behind searched rivals: of runs, or of the same question on the timed clock. `timing` gives a table of times for stated round trips and flushes, alone or
     beside the other one. `faults` is the fault budget of the search, in words.
     """
 
@@ -91,12 +92,13 @@ class Study(Value, frozen=True):
     counting: Counting | None = None
     timing: Timing | None = None
     parts: Parts | None = None
+    beside: Parts | None = None
 
 
 class Answer(Value, frozen=True):
     """What came of a study: a table, in words, and the searches behind it.
 
-    `times` is the table of times of a study that has another one, too; `assumptions` says under which
+    `times` is the second table of a study that has one: of times, of runs, or of its question on the timed clock; `assumptions` says under which
     stated times a table was made, "" where there are no times.
     """
 
@@ -182,7 +184,13 @@ def _growing(study: Study, bounds: Bounds, progress: StudyProgress | None) -> It
     elif study.parts is not None:
         yield from _counted(study, study.parts, progress)
     else:
-        yield from _judged(study, bounds, progress)
+        found = Answer(study, (), ())
+        for found in _judged(study, bounds, progress):
+            yield found
+        cut = bool(found.judged) and found.judged[-1].explored.stopped == CANCELLED
+        if study.beside is not None and not cut:
+            for counted in _counted(study, study.beside, progress):
+                yield found.but(times=(counted.heads, counted.rows))
 
 
 def _counted(study: Study, parts: Parts, progress: StudyProgress | None) -> Iterator[Answer]:

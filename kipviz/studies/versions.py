@@ -60,8 +60,8 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "KIP-890 'Upgrade'; TransactionManager.maybeUpdateTransactionV2Enabled",
         "Whether anything hangs or is committed unasked, whenever the level is changed and the client "
         "hears of it. Then with a prepared transaction (KIP-939): the process crashes, the level "
-        "changes, and the next process asks to keep the transaction. keepPreparedTxn is refused below "
-        "version 2 (TransactionCoordinator.handleInitProducerId, pull request 21735).",
+        "changes, and the next process asks to keep the transaction. That keepPreparedTxn is refused below "
+        "version 2 is our inference, because KIP-939 does not speak of older versions.",
         SMALL,
         "upgrade=1,lose_connection=1",
         ("commits as asked", LIVE),

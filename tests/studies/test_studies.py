@@ -187,6 +187,32 @@ def test_a_version_that_goes_down_strands_a_prepared_transaction() -> None:
     assert all(row.cell("stores agree").verdict == "holds" for row in found.judged)
 
 
+def test_each_answer_to_a_lock_that_ends_early_has_its_own_price() -> None:
+    """B8 on the timed clock: a duplicate, a longer lock, healthy work thrown away, or a look-up."""
+    found = answer(study("B8").but(rivals=study("B8").rivals[:1]))
+    assert found.times is not None
+    free, longer, aborted, waits = (row[4:] for row in found.times[1])
+    assert "is committed, but the record is free to be delivered again" in free[1]
+    assert (longer, waits) == (("commits", "nothing"), ("commits", "nothing"))
+    assert aborted == ("is aborted every time", "nothing")
+
+
+def test_a_study_that_is_stopped_has_no_second_table() -> None:
+    assert answer(study("B8"), progress=lambda *_: False).times is None
+
+
+def test_a_marker_that_misses_the_vote_never_frees_the_record_however_far_it_goes() -> None:
+    """B2: the share coordinator gets the marker, and the leader asks it: the vote's way has a length."""
+    found = answer(study("B2").but(rivals=study("B2").rivals[:1]))
+    assert found.times is not None
+    broadcast, of_the_group, coordinator = found.times[1]
+    assert broadcast[1] == of_the_group[1] == "never"
+    assert coordinator[1] == str(len(coordinator[2].split(", ")))
+    assert "WriteTxnMarkers" in coordinator[2]
+    assert coordinator[2].endswith("ReadShareGroupState, ReadShareGroupStateResponse")
+    assert "ReadShareGroupState" not in broadcast[2] + of_the_group[2]
+
+
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownStudy, match="there is no study 'B99'; the studies are B1, B2"):
         study("B99")
