@@ -12,7 +12,7 @@ What a notebook needs, each in one call:
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
     kipviz.outcomes("kip-1289-small", "repaired"), kipviz.ablate()
     kipviz.landscape(), kipviz.landscape(work_ms=40_000).run().map()
-    kipviz.findings("A", "X1"), kipviz.corners(["repaired"])
+    kipviz.findings("A", "X1"), kipviz.findings(kip=1310), kipviz.corners(["repaired"])
     kipviz.study("cost", kipviz.Latencies(fsync_ms=5))     what the designs cost, and how long they take
     kipviz.study("B8"), kipviz.verdicts("kip-1289-small", ["repaired", "finding-I"])
     kipviz.campaign("kip-1289-two-members", ["repaired", "finding-D"], "rough", runs=200)
