@@ -166,7 +166,8 @@ STUDIES: tuple[Study, ...] = (
         "Where must the marker go: to whoever holds the record in memory, or to where the vote is written?",
         "KIP-1289 'WriteTxnMarkers … broadcasts to all SharePartition instances on that broker'",
         "Whether the record leaves TX_PENDING when its leader, the partition of the group id and "
-        "the share coordinator are on three brokers, and after how many messages between brokers.",
+        "the share coordinator are on three brokers, and after how many messages between brokers. That the state's leader tells "
+        "the source's leader by itself is not modelled: the leader asks.",
         "kip-1289-small-apart",
         "",
         (ATOMIC, LIVE),

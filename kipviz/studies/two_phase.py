@@ -14,7 +14,9 @@ STUDIES: tuple[Study, ...] = (
         "KIP-939 KeepPreparedTxn; pull requests 21735 and 22704 (both open)",
         "Whether an EndTxn that its sender has given up, and sent again, ends a later transaction "
         "that nobody has prepared. What the bump at the start is for is another thing: without it "
-        "whoever had the transaction before can still end it.",
+        "whoever had the transaction before can still end it. "
+        "One process recovers at a time here: two recoverers that are both alive are not searched, so "
+        "that 22704 holds is about this one delay.",
         "kip-939-small-next",
         "crash_client=1,request_timeout=1",
         (AGREE,),
